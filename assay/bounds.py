@@ -17,13 +17,7 @@ from assay.errors import OutOfBounds
 
 
 def check_bounds(specification: Any) -> None:
-    """Compare every number and collection of a dataclass with its annotated bounds.
-
-    Raises
-    ------
-    OutOfBounds
-        Naming the field, the bound and what was seen.
-    """
+    """Raise `OutOfBounds` if a number or collection of a dataclass breaks its annotated bounds."""
     for name, bounds in _bounds(type(specification)):  # type: ignore[arg-type] # a class is hashable
         value = getattr(specification, name)
         for bound in bounds:

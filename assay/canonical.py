@@ -15,13 +15,7 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> bytes:
-    """Write `value` as canonical JSON.
-
-    Raises
-    ------
-    ValueError
-        If it holds NaN or an infinity, which JSON has no word for.
-    """
+    """Write `value` as canonical JSON; raise `ValueError` if it holds NaN or an infinity."""
     written = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return written.encode("utf-8", "surrogatepass")
 

@@ -1,15 +1,15 @@
-"""What can go wrong, drawn as a tree.
+"""Exceptions of Assay, as a tree.
 
 ::
 
     AssayError
-    ├── SpecificationError (also ValueError)   the caller's to mend -> HTTP 422, exit code 64
+    ├── SpecificationError (also ValueError)   an error of the caller -> HTTP 422, exit code 64
     │   ├── UnknownName                        no method, attribute, language ... has this name
     │   ├── OutOfBounds                        a number outside the range that makes sense
     │   └── BadDistribution                    shares that are not a distribution over the values
     ├── EvidenceError                          a result, not a crash -> the job ends *inconclusive*
     │   ├── TooFewObservations                 nothing, or too little, to compute from
-    │   ├── ZeroVariance                       every value is the same, so nothing can be held against its spread
+    │   ├── ZeroVariance                       every value is the same, so there is no spread to compare with
     │   └── NoTransition                       every answer is the same, so no finite answer exists
     ├── RecordError                            a recording that does not belong to the experiment
     │   └── RecordIncomplete                   a replay needs a reply that was never recorded
@@ -24,7 +24,7 @@ from collections.abc import Iterable
 
 
 class AssayError(Exception):
-    """Anything Assay itself has to say went wrong."""
+    """Base class of Assay's errors."""
 
     code = "assay-error"
 
@@ -36,8 +36,6 @@ class SpecificationError(AssayError, ValueError):
 
     Parameters
     ----------
-    message : str
-        What was wrong, what was seen and what would do.
     field : str, optional
         Name of the field to mend, dotted where nested (``"unbiased.0"``).
     """
@@ -84,7 +82,7 @@ class TooFewObservations(EvidenceError):
 
 
 class ZeroVariance(EvidenceError):
-    """Every value is the same, so that nothing can be held against its spread."""
+    """Every value is the same, so that there is no spread to compare with."""
 
     code = "zero-variance"
 

@@ -1,9 +1,9 @@
-"""An experiment asks; it never calls. Read this second, after `workers/run_job.py`.
+"""Experiments as generators: they yield probes and never call a service. Read after `workers/run_job.py`.
 
 A method's `design` is a generator: it yields a batch of probes, is sent the replies in the same
-order, and returns a finding. Whoever drives it decides how the probes are answered: the worker
-calls a target, a test calls a function, a replay reads the record. So a crash is a replay: the
-recorded replies are fed back first, and only what is missing is asked.
+order, and returns a finding. The driver decides how the probes are answered: the worker calls a
+target, a test calls a function, a replay reads the record. A crashed job is resumed by a replay: the
+recorded replies are sent first, and only the missing questions are asked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.canonical import EvidenceTree
 from assay.errors import RecordError, RecordIncomplete
-from assay.model import AUTHORED, Ask, Finding, Kind, Observation, Probe, Reply
+from assay.model import AUTHORED, Ask, Component, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
@@ -43,6 +43,15 @@ class Method(ABC):
 
     attribute: str
     """Name of the attribute it tests."""
+
+    confidence: float
+    """Probability from which a letter is declared."""
+
+    delta: float
+    """Largest effect that still counts as none."""
+
+    aggregation: str = "worst"
+    """How several components become one letter."""
 
     kinds: ClassVar[frozenset[Kind]]
     """Kinds of service the method can rate."""
@@ -76,14 +85,20 @@ class Method(ABC):
     def expected_probes(self) -> int:
         """Count the probes of a clear case; the driver shows progress against it."""
 
-    def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
-        """Return the method as it rates a kind of service.
+    def finding(self, components: Sequence[Component], detail: Mapping[str, Any] | None = None) -> Finding:
+        """Return the finding of its components, under the limits that the request declared."""
+        return Finding(
+            method=self.method,
+            attribute=self.attribute,
+            components=tuple(components),
+            confidence=self.confidence,
+            delta=self.delta,
+            aggregation=self.aggregation,
+            detail=detail or {},
+        )
 
-        Raises
-        ------
-        SpecificationError
-            If it cannot rate that kind so; the field is the experiment's.
-        """
+    def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
+        """Return the method as it rates a kind of service; raise `SpecificationError` if it cannot."""
         return self
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
@@ -109,7 +124,7 @@ class Method(ABC):
         """Return the plural of what a component counts as usable, unusable or failed."""
         return "Answers"
 
-    # ------------------------------------------------------------------------ what it names
+    # ------------------------------------------------------------------------ its references
     def references(self) -> References:
         """List what the experiment names instead of holding it."""
         return NOTHING
@@ -117,10 +132,7 @@ class Method(ABC):
     def with_references(self, found: Found) -> Self:  # noqa: ARG002
         """Return the method with what was found in the place of its names; parts not looked up stay as they are.
 
-        Raises
-        ------
-        SpecificationError
-            If it is of no use; the field is the experiment's.
+        Raise `SpecificationError` if what was found is of no use.
         """
         return self
 
@@ -130,7 +142,7 @@ class Method(ABC):
         return False
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
-        """Read from what an author was asked the items that are of use, for each entry of `References.authored`."""
+        """Return the usable items of an author's recorded replies, for each entry of `References.authored`."""
         return ()
 
 
@@ -156,12 +168,8 @@ class Session:
 
     Attributes
     ----------
-    finding : Finding or None
-        The result, once there is one.
     asked, failed : int
         Distinct questions answered so far, and how many of those answers were failures.
-    authored : int
-        How many questions were sent to an author.
     evidence : EvidenceTree
         Seal over every observation the experiment was sent, in its order.
     """
@@ -188,7 +196,7 @@ class Session:
         return [probes[0] for probes in self._waiting.values()]
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
-        """Take one reply; return the observations it makes (the probe's and its copies')."""
+        """Accept one reply; return its observations (the probe's and its copies')."""
         probes = self._waiting.pop(probe.ask)
         made = [Observation(each, reply, copied=place > 0) for place, each in enumerate(probes)]
         for observation in made:
@@ -207,7 +215,7 @@ class Session:
         self._load(lambda: self._experiment.send(replies))
 
     def _load(self, step: Callable[[], Sequence[Probe]]) -> None:
-        """Take the next batch and answer what is recorded or was asked before."""
+        """Load the next batch and answer the probes that are recorded or were asked before."""
         self._answers, self.unrecorded = {}, []
         try:
             self._batch = step()
@@ -250,15 +258,6 @@ class Session:
 def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Finding:
     """Run an experiment against a plain function, in this thread.
 
-    Parameters
-    ----------
-    method : Method
-        What to run.
-    answer : callable
-        Answers one probe. It is called once for each distinct question.
-    seed : int
-        Seed of everything random.
-
     Returns
     -------
     Finding
@@ -277,10 +276,6 @@ def replay(method: Method, seed: int, record: Iterable[Observation]) -> Session:
 
     Parameters
     ----------
-    method : Method
-        The specification the record was made with.
-    seed : int
-        The seed it was made with.
     record : iterable of Observation
         Every observation of the run, in any order.
 

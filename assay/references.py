@@ -1,7 +1,7 @@
 """References of an experiment to stored material, and the material that was found.
 
-A worker looks nothing up, a replay needs no database, and what is rated does not change when somebody edits a list
-afterwards: a job carries everything. So before a job is stored, the service asks its method for the `References`,
+A job carries all its material: a worker looks nothing up, a replay needs no database, and later edits of a list do
+not change a job. Therefore, before a job is stored, the service asks its method for the `References`,
 looks each up by its kind, and returns what it `Found` to the method (`assay.experiment.Method.with_references`).
 What an author made for the same tenant before is found in the same way.
 """
@@ -45,15 +45,13 @@ class CorpusItem:
     prompt: str | None = None
 
 
-# ---------------------------------------------------------------------------- what is named
+# ---------------------------------------------------------------------------- references
 @dataclass(frozen=True)
 class NamedWords:
     """Specifications that are not shipped, or in a version.
 
     Attributes
     ----------
-    names : tuple of str
-        As the request has them.
     kind : str
         Kind of words that the method takes (`assay.catalog.specification.WORDS`).
     """
@@ -74,8 +72,6 @@ class NamedCorpus:
         What it must hold: ``sentences`` or ``images``.
     field : str
         The method's field for items of this kind.
-    given : int
-        Items that the request itself holds.
     most : int
         Items that a rating asks about at most.
     may_be_empty : bool
@@ -96,8 +92,6 @@ class NamedRows:
 
     Attributes
     ----------
-    upload : str
-        Id or digest of the upload.
     column : str
         Column that decides which rows are wanted.
     values : tuple
@@ -176,7 +170,7 @@ NOTHING = References()
 """References of an experiment that holds everything it needs."""
 
 
-# ---------------------------------------------------------------------------- what was found
+# ---------------------------------------------------------------------------- found material
 @dataclass(frozen=True)
 class FoundWords:
     """A specification. `reference` is its name with its version."""
@@ -187,19 +181,7 @@ class FoundWords:
 
 @dataclass(frozen=True)
 class FoundCorpus:
-    """A corpus.
-
-    Attributes
-    ----------
-    reference : str
-        Its id with its version.
-    items : tuple of CorpusItem
-        Everything in it.
-    words : StereotypeWords or None
-        The rules that its sentences keep to.
-    specification : str or None
-        What these rules are called.
-    """
+    """A corpus that was found, with the words and the name of the specification that its sentences follow."""
 
     reference: str
     items: tuple[CorpusItem, ...]

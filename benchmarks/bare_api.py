@@ -1,4 +1,4 @@
-"""The least a FastAPI service does: read a JSON body, answer a JSON document. Prints its port; ends with its input.
+"""Minimal FastAPI service: reads a JSON body, answers with a JSON document. Prints its port; ends with its input.
 
 Beside it, an endpoint that validates what the real one validates.
 """
@@ -28,13 +28,13 @@ async def get_job(job_id: str) -> dict[str, Any]:
 
 @app.post("/v1/jobs", status_code=202)
 async def post_job(body: dict[str, Any] = Body()) -> dict[str, Any]:  # noqa: B008
-    """Take a document, answer with another."""
+    """Read a document and answer with another."""
     return {**JOB, "target": body["target"], "experiment": body["experiment"]}
 
 
 @app.post("/v1/validated", status_code=202)
 async def post_validated(body: RatingRequest) -> dict[str, Any]:
-    """Take the service's own document, validated as it validates it; keep nothing."""
+    """Read and validate the service's own request; store nothing."""
     described = body.target.model_dump(exclude={"secret"})
     return {**JOB, "target": described, "experiment": dump_method(body.experiment)}
 

@@ -99,7 +99,7 @@ def per_second(port: int, requests: Callable[[], Iterator[bytes]], connections: 
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print its numbers."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 800
     seeds = itertools.count(1)
     folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))

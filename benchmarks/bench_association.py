@@ -102,7 +102,7 @@ def pymc_model(pm: Any, rows: Rows, names: tuple[str, ...]) -> Any:
 
 @dataclass(frozen=True)
 class Chains:
-    """What PyMC's defaults gave: seconds, draws of every parameter by name, and how many diverged."""
+    """Result of PyMC's defaults: seconds, draws of every parameter by name, and number of divergences."""
 
     seconds: float
     drawn: dict[str, NDArray[np.float64]]
@@ -114,7 +114,7 @@ class Chains:
 
 
 def pymc_run(rows: Rows, names: tuple[str, ...]) -> Chains:
-    """Sample with PyMC's defaults, twice: the second run finds everything compiled, and is the one that counts."""
+    """Sample with PyMC's defaults twice, and return the second run, which needs no compilation."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pm = importlib.import_module("pymc")

@@ -44,7 +44,7 @@ URL = "http://127.0.0.1:9"
 
 @dataclass(frozen=True)
 class Load:
-    """What a load did: answers, seconds, and reads of the database meanwhile by two counts."""
+    """Result of a load: answers, seconds, and database reads by two counts."""
 
     answers: int
     seconds: float
@@ -78,7 +78,7 @@ def publish(url: str) -> tuple[str, str]:
             job = jobs.add(c, _job(target, saved.id))
             claim = jobs.claim(c, job.id, "bench")
             assert claim is not None
-            return saved.id, jobs.finish(c, claim, _rating(saved.id), ())
+            return saved.id, jobs.finish(c, claim, _rating(saved.id))
     finally:
         database.close()
 
@@ -135,7 +135,7 @@ def load(port: int, server: PostgresServer, paths: tuple[str, ...], count: int, 
 
 
 def counted(port: int) -> float:
-    """How often the service says it has asked the database for a badge."""
+    """Return the service's own count of database reads for badges."""
     with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         for line in answer.read().decode().splitlines():
             if line.startswith('assay_embeds_total{outcome="read"}'):
@@ -144,7 +144,7 @@ def counted(port: int) -> float:
 
 
 def committed(server: PostgresServer) -> int:
-    """How many transactions Postgres has ended; what a connection did is told a second later."""
+    """Return the number of finished Postgres transactions, which Postgres reports a second later."""
     time.sleep(1.2)
     return number(server, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
 
@@ -160,7 +160,7 @@ def number(server: PostgresServer, query: str) -> int:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print its numbers."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 6000
     folder = Path(tempfile.mkdtemp(prefix="assay-bench-"))
     with ExitStack() as stack:

@@ -40,7 +40,7 @@ async def rate(call: Call, calls: int, concurrency: int) -> float:
 
 
 async def compare(url: str, calls: int, concurrency: int) -> tuple[float, float]:
-    """Measure both, in turns; return the best rate of each."""
+    """Measure both alternately; return the best rate of each."""
     connector = aiohttp.TCPConnector(limit=concurrency)
     async with (
         aiohttp.ClientSession(connector=connector) as session,
@@ -63,7 +63,7 @@ async def compare(url: str, calls: int, concurrency: int) -> tuple[float, float]
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print its numbers."""
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
     with target(0) as port:
         for concurrency in (1, 16, 64):

@@ -1,4 +1,4 @@
-"""What the engine adds to a job, and what a second worker brings: ``python -m benchmarks.bench_engine [JOBS]``.
+"""Overhead of the engine for a job, and gain of a second worker: ``python -m benchmarks.bench_engine [JOBS]``.
 
 Overhead: many tiny jobs over Postgres and Redis through real workers, against the same requests carried
 out in this process one after the other, without a queue. Throughput: the same jobs, whose service takes
@@ -31,7 +31,7 @@ def jobs_per_minute(
     workers: int,
     concurrency: int,
 ) -> float:
-    """Measure how fast an agency carries requests out, from the first POST to the last rating.
+    """Measure an agency's jobs a minute, from the first POST to the last rating.
 
     The first of them, one for each child, are to wake everybody up and are not timed.
     """
@@ -47,7 +47,7 @@ def jobs_per_minute(
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print its numbers."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 24
     with CountingTarget(0) as target, PostgresServer.running() as postgres, RedisServer.running() as redis:

@@ -30,7 +30,7 @@ from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Claim, NewJob
 from store.ratings.experiment_json import dump_method
-from workers.calls.driver import Driver
+from workers.calls.driver import Called, Driver
 from workers.calls.ledger import JobLedger
 from workers.calls.limits import Budget, Lane
 from workers.calls.shared_rate_limits import lane_of
@@ -53,7 +53,7 @@ def sentences(pairs: int) -> Iterator[tuple[str, str]]:
 
 
 def design(pairs: Sequence[tuple[str, str]]) -> Experiment:
-    """Ask for both ends of every pair; say how many were the likelier with the first."""
+    """Score both sentences of every pair; return how many first ones are likelier."""
     stereotyped = 0
     for start in range(0, len(pairs), LOOK):
         asked = [
@@ -68,7 +68,7 @@ def design(pairs: Sequence[tuple[str, str]]) -> Experiment:
 
 
 def bodies_of(pairs: Sequence[tuple[str, str]]) -> list[bytes]:
-    """The request bodies that the adapter sends, in its order."""
+    """Return the request bodies that the adapter sends, in its order."""
     wanted = {"max_tokens": 0, "echo": True, "logprobs": 1, "temperature": 0.0}
     return [
         json.dumps({"model": "bench", "prompt": text, "seed": 0, **wanted}).encode() for pair in pairs for text in pair
@@ -98,7 +98,7 @@ async def bare_loop(port: int, bodies: list[bytes], concurrency: int) -> float:
 
 
 def pipe(port: int, pairs: Sequence[tuple[str, str]], concurrency: int, folder: str) -> None:
-    """Ask through adapter, driver, lane and the ledger of a job that is ours."""
+    """Ask through adapter, driver, lane and ledger of a job."""
     settings = Settings(data_dir=Path(folder), egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)
     workplace = open_workplace(settings)
@@ -118,7 +118,7 @@ def pipe(port: int, pairs: Sequence[tuple[str, str]], concurrency: int, folder: 
 
 
 async def scored(workplace: Workplace, claim: Claim, model: Target, pairs: Sequence[tuple[str, str]]) -> Session:
-    """Drive the experiment to its finding."""
+    """Run the experiment to its finding."""
     session, rng = Session(design(pairs)), generator(1)
     async with Egress(workplace.settings.egress_networks) as egress, workplace.traffic() as traffic:
         driver = Driver(
@@ -128,7 +128,7 @@ async def scored(workplace: Workplace, claim: Claim, model: Target, pairs: Seque
             JobLedger(workplace, claim),
             claim.job.id,
             rng,
-            lane=Lane(lane_of("default", model.base_url), claim.job.id, model.limits, rng, traffic),
+            rated=Called(Lane(lane_of("default", model.base_url), claim.job.id, model.limits, rng, traffic)),
         )
         await driver.run(session)
     return session

@@ -1,4 +1,4 @@
-"""What each piece of the engine costs, one after the other: ``python -m benchmarks.bench_pieces [--json]``.
+"""Cost of each piece of the engine: ``python -m benchmarks.bench_pieces [--json]``.
 
 Over a real Postgres and Redis, in this process. Beside each time stands its ratio to ``SELECT 1`` on the
 same connection, which carries to other machines better than milliseconds do. `benchmarks.simulate` adds
@@ -103,7 +103,7 @@ def _in_the_database(database: Database) -> dict[str, float]:
     def add(connection: Any) -> None:
         job = next(new)
         jobs.serialise(connection, job.request_digest)
-        jobs.standing(connection, job.tenant, job.request_digest, 0, MOST)
+        jobs.existing_work(connection, job.tenant, job.request_digest, 0, MOST)
         jobs.add(connection, job)
 
     found = {"add": write(add)}
@@ -134,7 +134,7 @@ def _in_the_database(database: Database) -> dict[str, float]:
 
 
 def _of_a_job() -> tuple[float, float]:
-    """Processor time of a call and of a job: two sizes of job give a line."""
+    """Return the processor time of a call and of a job, from a line through two sizes of job."""
     with CountingTarget(0) as target:
         reference_ratings([rating_request(target.url("warm"), 1)])
 
@@ -204,7 +204,7 @@ def _median_ms(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print its numbers."""
     pieces = measure()
     if "--json" in sys.argv:
         print(json.dumps({name: round(value, 3) for name, value in asdict(pieces).items()}))

@@ -51,7 +51,7 @@ def method(calls: int) -> RoundTrip:
 
 
 def bodies_of(design: RoundTrip) -> list[bytes]:
-    """The request bodies the pipe will send, in its order."""
+    """Return the request bodies that the pipe sends, in its order."""
     bodies: list[bytes] = []
 
     def answer(probe: Probe) -> Reply:

@@ -30,7 +30,7 @@ WITHIN = 0.02
 
 
 def by_bootstrap(counted: Counted) -> Interval:
-    """Resample terms."""
+    """Return an interval by resampling terms."""
     from scipy.stats import bootstrap
 
     pairs = counted.stereotyped + counted.anti_stereotyped + counted.ties
@@ -50,7 +50,7 @@ def with_draws(counted: Counted) -> Interval:
 
 
 def milliseconds(way: Callable[[Counted], Interval], counted: Counted) -> float:
-    """Time a way, without what its first call imports."""
+    """Measure a function in milliseconds, without the imports of its first call."""
     way(counted)
     seconds = []
     for _ in range(REPEATS):

@@ -37,7 +37,7 @@ NOMINAL = 0.95
 
 @dataclass(frozen=True)
 class Observer:
-    """Where an observer cannot tell, and what was answered at each level."""
+    """A simulated observer: its true point, and its answers at each level."""
 
     point: float
     chose_second: NDArray[np.int64]

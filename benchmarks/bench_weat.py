@@ -62,7 +62,7 @@ def assay_run(vectors: Vectors) -> tuple[float, Weat]:
 
 @dataclass(frozen=True)
 class Theirs:
-    """What wefe gave: seconds, effect size, one-sided p-value."""
+    """Result of wefe: seconds, effect size, one-sided p-value."""
 
     seconds: float
     effect_size: float
@@ -70,7 +70,7 @@ class Theirs:
 
 
 def wefe_run(vectors: Vectors) -> Theirs:
-    """Ask wefe once for the same test."""
+    """Run the same test with wefe once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, query, metric = _prepared(vectors)
@@ -81,7 +81,7 @@ def wefe_run(vectors: Vectors) -> Theirs:
 
 
 def _prepared(vectors: Vectors) -> tuple[Any, Any, Any]:
-    """Put the vectors into a model of wefe's, and their names into a query."""
+    """Convert the vectors to a model and a query of wefe."""
     named = {f"{name}-{at}": row for name in SETS for at, row in enumerate(vectors[name])}
     keyed = importlib.import_module("gensim.models").KeyedVectors(DIMS)
     keyed.add_vectors(list(named), np.stack(list(named.values())))

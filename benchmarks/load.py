@@ -1,4 +1,4 @@
-"""A load that costs little itself: raw connections that stay open, one request at a time on each."""
+"""Cheap load generator: raw keep-alive connections, one request at a time on each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many jobs a minute an agency carries, from measured pieces: ``python -m benchmarks.simulate [--check]``.
+"""Simulation of an agency's jobs a minute, from measured pieces: ``python -m benchmarks.simulate [--check]``.
 
 A discrete-event model of API processes, Postgres, and workers with their children; beside it the bound
 that the utilisation law gives: a part that is busy for d milliseconds of every job carries no more than
@@ -125,7 +125,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Jobs a minute, and how long a job waited to be taken (milliseconds: median and 95 %)."""
+    """Jobs a minute, and the wait of a job until it is claimed (milliseconds: median and 95 %)."""
 
     jobs_a_minute: float
     wait_ms: float
@@ -188,7 +188,7 @@ def simulate(plan: Plan, jobs: int, rng: np.random.Generator, *, per_minute: flo
 
 
 def check() -> None:
-    """Hold the model against real runs on this machine."""
+    """Compare the model with real runs on this machine."""
     from benchmarks.bench_engine import jobs_per_minute
     from tests.support.counting_target import CountingTarget, rating_request
     from tests.support.postgres import PostgresServer

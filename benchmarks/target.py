@@ -12,7 +12,7 @@ THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 
 
 class Translator(asyncio.Protocol):
-    """Answers one request at a time on a connection that stays open."""
+    """Translator on keep-alive connections, one request at a time."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s, self._received = delay_s, b""
@@ -43,7 +43,7 @@ class Translator(asyncio.Protocol):
 
 
 class Echo(Translator):
-    """Gives the tokens of a prompt back, as an engine of completions does; a word's probability is its length's."""
+    """Completions engine that echoes the tokens of a prompt; a word's probability depends on its length."""
 
     def _said(self, asked: dict[str, Any]) -> dict[str, Any]:
         words = asked["prompt"].split(" ")

@@ -1,4 +1,4 @@
-"""`assay methods|attributes|specifications|protocols`: what can be asked."""
+"""`assay methods|attributes|specifications|protocols`: lists of what a request can name."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What a command ends with."""
+    """Exit code of a command."""
 
     UCS = 0
     DSBS = 1
@@ -20,12 +20,12 @@ class Exit(IntEnum):
 
     @classmethod
     def of_rating(cls, letter: str | None, declared: bool) -> Exit:
-        """Give the code of a rating; an undeclared letter is inconclusive."""
+        """Return the code of a rating; an undeclared letter is inconclusive."""
         return cls[letter] if declared and letter is not None else cls.INCONCLUSIVE
 
     @classmethod
     def of(cls, error: Exception) -> Exit:
-        """Give the code of an error: the caller's to mend, the world's, or ours."""
+        """Return the code of an error: of the caller, of the surroundings, or of Assay."""
         from assay.errors import CertificateError, RecordError, SpecificationError
         from store.core.errors import StoreError
 
@@ -39,7 +39,7 @@ class Exit(IntEnum):
 
 
 def as_one_line(error: Exception) -> str:
-    """Say an error in one line: ours as they are, pydantic's by their first finding."""
+    """Return an error in one line; of a pydantic error the first finding."""
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):

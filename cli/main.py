@@ -1,4 +1,4 @@
-"""`assay`: run the agency, rate a service from the shell, see what can be asked.
+"""`assay`: run the agency, rate a service from the shell, list what a request can name.
 
 Every command imports what it needs when it is called, so that ``assay --help`` stays quick.
 """
@@ -289,17 +289,17 @@ def list_signing_keys(
     database_url: DatabaseUrl = None,
 ) -> None:
     """List the agency's signing keys, retired ones included."""
-    from cli.agency.signing import show
+    from cli.agency.keys import show_signing
 
-    show(_settings(data_dir, database_url, None, None), as_jwks=as_json)
+    show_signing(_settings(data_dir, database_url, None, None), as_jwks=as_json)
 
 
 @signing.command("rotate")
 def rotate_signing_key(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     """Retire the present signing key and make a new one. What was signed stays signed."""
-    from cli.agency.signing import rotate
+    from cli.agency.keys import rotate_signing
 
-    rotate(_settings(data_dir, database_url, None, None))
+    rotate_signing(_settings(data_dir, database_url, None, None))
 
 
 @keys.command("revoke")
@@ -325,9 +325,9 @@ def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -
 
     Safe while everything runs, and to run again. Ends with 69 if a secret cannot be opened by any key.
     """
-    from cli.agency.secrets import rotate
+    from cli.agency.keys import rotate_secrets
 
-    raise typer.Exit(rotate(_settings(data_dir, database_url, None, None)))
+    raise typer.Exit(rotate_secrets(_settings(data_dir, database_url, None, None)))
 
 
 @app.command()

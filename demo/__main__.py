@@ -17,7 +17,7 @@ from demo.translators.faulty_services import ILLS
 
 
 def main() -> None:
-    """Serve on 127.0.0.1 and say what is there."""
+    """Serve on 127.0.0.1 and print the list of services."""
     asked = _parser().parse_args()
     try:
         real = [load(name) for name in dict.fromkeys(asked.real)]

@@ -80,15 +80,7 @@ LEXICONS: Mapping[str, Callable[[], TextScorer]] = MappingProxyType(
 
 
 def load(name: str) -> TextScorer:
-    """Load a lexicon as a demo service.
-
-    Raises
-    ------
-    UnknownName
-        If no lexicon has this name.
-    NotInstalled
-        If its library is not installed.
-    """
+    """Load a lexicon as a demo service; raise `UnknownName` or `NotInstalled` if that is impossible."""
     if name not in LEXICONS:
         raise UnknownName("lexicon", name, LEXICONS)
     try:

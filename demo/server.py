@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -43,13 +43,6 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
     `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`. Services that predict are
     those of `PREDICTORS`, with any amount at the end where there is a family of them; what they
     speak is in `demo.interfaces.predictors`. Those of `VIEWERS` and `HELPERS` are served as well.
-
-    Parameters
-    ----------
-    tuning : Tuning, optional
-        How bad the ills are.
-    real : sequence of Predictor
-        Real systems to serve as well (`demo.lexicons.load`).
     """
     shown = {**PREDICTORS, **VIEWERS, **HELPERS, **{one.name: one for one in real}}
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
@@ -86,10 +79,6 @@ class DemoServer:
     ----------
     port : int
         Port to listen on; 0 takes a free one.
-    tuning : Tuning, optional
-        How bad the ills are.
-    real : sequence of Predictor
-        Real systems to serve as well (`demo.lexicons.load`).
 
     Raises
     ------
@@ -140,30 +129,30 @@ class DemoServer:
         return f"http://{HOST}:{self._socket.getsockname()[1]}"
 
     def url(self, name: str) -> str:
-        """Address of one service: the base URL of whatever it speaks."""
+        """Address of one service: the base URL of its protocol."""
         return f"{self.base}/{name}"
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is up."""
+    """Server with an event for the end of its start."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.up = threading.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start, then set the event."""
         await super().startup(sockets)
         self.up.set()
 
 
 def _from_elsewhere(record: logging.LogRecord) -> bool:
-    """Keep the services' own errors, which are on purpose, out of the logs of whoever runs them."""
+    """Return whether a log record is not of the demo's thread, whose errors are deliberate."""
     return record.threadName != THREAD
 
 
 def _treatment(name: str, ills: Mapping[str, Treatment]) -> Treatment:
-    """Find what a service makes of an order."""
+    """Return the treatment of a service by its name."""
     return ills[name] if name in ills else _behaving(behaviour(name))
 
 
@@ -175,7 +164,7 @@ def _behaving(one: Behaviour) -> Treatment:
 
 
 def _predicting(interface: Interface, shown: Mapping[str, Predictor]) -> Callable[[Request], Awaitable[Response]]:
-    """Put an interface before the services that predict."""
+    """Make the endpoint of an interface for the services that predict."""
 
     async def answer(request: Request) -> Response:
         name = request.path_params["name"]
@@ -187,23 +176,20 @@ def _predicting(interface: Interface, shown: Mapping[str, Predictor]) -> Callabl
 
 def _list_services(request: Request, shown: Mapping[str, Predictor]) -> JSONResponse:
     base = str(request.base_url).rstrip("/")
-    behaviours = [
-        {"name": one.name, "url": f"{base}/{one.name}", "summary": one.summary, "letter": one.letter,
-         "reason": one.reason}
-        for one in BEHAVIOURS.values()
-    ]  # fmt: skip
-    ills = [
-        {"name": ill.name, "url": f"{base}/{ill.name}", "summary": ill.summary, "end": ill.end, "letter": ill.letter,
-         "problem": ill.problem}
-        for ill in ILLS.values()
-    ]  # fmt: skip
-    predictors = [
-        {"name": one.name, "url": f"{base}/{one.name}", "summary": one.summary, "protocols": one.protocols,
-         "kinds": one.kinds, "letter": one.letter, "reasons": one.reasons}
-        for one in shown.values()
-    ]  # fmt: skip
+
+    def listed(services: Mapping[str, Any], *facts: str) -> list[dict[str, Any]]:
+        return [
+            {"name": name, "url": f"{base}/{name}", **{fact: getattr(one, fact) for fact in ("summary", *facts)}}
+            for name, one in services.items()
+        ]
+
     return JSONResponse(
-        {"protocol": "libretranslate", "behaviours": behaviours, "ills": ills, "predictors": predictors}
+        {
+            "protocol": "libretranslate",
+            "behaviours": listed(BEHAVIOURS, "letter", "reason"),
+            "ills": listed(ILLS, "end", "letter", "problem"),
+            "predictors": listed(shown, "protocols", "kinds", "letter", "reasons"),
+        }
     )
 
 

@@ -1,4 +1,4 @@
-"""What the demonstration knows of groups and of what is said of them: the words of the shipped stereotypes.
+"""Groups and stereotypes for the demo services: the words of the shipped specifications.
 
 Nothing is taken from the reader that ratings use, so that the one can be held against the other.
 """
@@ -27,7 +27,7 @@ What = Literal["group", "attribute"]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word or several that a specification lists.
+    """A term (one word or several) of a specification.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a text is about.
+    """Groups and attributes that a text mentions.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ def about(text: str) -> About:
 
 
 def side_of(text: str) -> int:
-    """Say which group the first term of a text names or goes with; `NEITHER` without a term."""
+    """Return the group that the first term of a text names or is tied to; `NEITHER` without a term."""
     return next((lexicon()[term][0].side for term in terms_in(text)), NEITHER)
 
 

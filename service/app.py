@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from fastapi.telemetry import TelemetryConfig
 from opentelemetry.trace import TracerProvider
 from prometheus_client import CollectorRegistry
@@ -79,7 +80,14 @@ ROUTERS = (
 )
 """One router per resource, in the order of the documentation."""
 
-API = APIRouter()
+
+def operation_id(route: APIRoute) -> str:
+    """Return the ``operationId`` of a route: its function's name in camel case."""
+    first, *others = route.name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+API = APIRouter(generate_unique_id_function=operation_id)
 for each in ROUTERS:
     API.include_router(each)
 

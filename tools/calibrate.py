@@ -1,4 +1,4 @@
-"""What `make calibrate` does: see whether letters are right, and intervals hold the truth as often as they say.
+"""`make calibrate`: measure how often letters are right and intervals cover the truth.
 
 Every method with every kind of service it rates is run on simulated services of known effects
 (`tests.support.simulated`), and the results are written to ``docs/calibration.md``. That takes hours: every run is
@@ -52,7 +52,7 @@ CHUNK = 8
 
 @dataclass(frozen=True)
 class Run:
-    """What one rating of one service came to; `case` is ``None`` where the service was drawn from the prior."""
+    """Result of one rating of one service; `case` is ``None`` where the service was drawn from the prior."""
 
     service: str
     case: tuple[float, float] | None
@@ -80,7 +80,7 @@ def _judged(service: str, case: tuple[float, float] | None, made: SimulatedServi
 
 
 def delta_of(service: str) -> float:
-    """Give the tolerance a service's method has by default."""
+    """Return the default tolerance of a service's method."""
     return 0.05 if service.startswith(("forced-choice", "association")) else 0.1
 
 
@@ -118,7 +118,7 @@ def _of_case(simulations: int) -> int:
 
 
 def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
-    """Do what is not kept yet, on all processors, with a progress bar; keep each run when it ends."""
+    """Run the simulations that are not stored yet, on all processors, and store each result."""
     done = {(one.service, one.case, one.seed): one for one in _read(kept)}
     left = [job for job in jobs if job not in done]
     bar = Progress(
@@ -157,7 +157,7 @@ def _read(kept: Path) -> Iterator[Run]:
 
 # ---------------------------------------------------------------------------- the page
 def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
-    """Give a row for each service and case."""
+    """Return a row for each service and case."""
     for service in dict.fromkeys(one.service for one in runs):
         for case in CASES:
             some = [one for one in runs if (one.service, one.case) == (service, case)][:seeds]
@@ -176,7 +176,7 @@ def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
 
 
 def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]:
-    """Give a row for each service and stated interval: over all cases, and by the size of the effect it is of."""
+    """Return the coverage of each service and interval: over all cases, and by the size of the effect."""
     for service in dict.fromkeys(one.service for one in runs):
         own = [one for one in runs if one.service == service]
         covered = [one for one in own if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
@@ -240,7 +240,7 @@ def _table(columns: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[
 
 
 def main() -> None:
-    """Measure, and write the page."""
+    """Run the simulations and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="seeds of each case for letters")
     parser.add_argument("--simulations", type=int, default=1100, help="simulations for coverage")

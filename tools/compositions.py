@@ -1,4 +1,4 @@
-"""Random pairs of services, to see whether a composite's letter is predicted as well as it would be measured.
+"""Random pairs of services: accuracy of a composite's predicted letter against that of a measured one.
 
 Each service is a transition matrix. Both are measured with so many inputs a row, and the composite's letter is
 predicted (`assay.composition.prediction`); beside it the composite itself is measured with as many inputs a row, which
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.composition import compose_chain
-from assay.composition.prediction import TransitionEvidence, predict
+from assay.composition.prediction import TransitionEvidence, predict_chain
 from assay.model import Evidence, Letter, Probabilities
 from assay.rating.decision import weigh
 from assay.statistics.bayes.transition import draw_transitions, step_effects
@@ -44,14 +44,14 @@ def faithful(_: np.random.Generator) -> Matrix:
 
 
 def flipper(rng: np.random.Generator) -> Matrix:
-    """Turn up to half of one value into the other."""
+    """Make a service that turns up to half of one value into the other."""
     matrix, source, share = np.eye(3), rng.integers(2), rng.uniform(0, 0.5)
     matrix[source, source], matrix[source, 1 - source] = 1 - share, share
     return matrix
 
 
 def swapper(rng: np.random.Generator) -> Matrix:
-    """Swap up to three in ten."""
+    """Make a service that swaps up to 30 % of the values."""
     matrix, share = np.eye(3), rng.uniform(0, 0.3)
     matrix[:2, :2] = [[1 - share, share], [share, 1 - share]]
     return matrix
@@ -65,7 +65,7 @@ def balancer(_: np.random.Generator) -> Matrix:
 
 
 def collapser(rng: np.random.Generator) -> Matrix:
-    """Turn half or more of everything into one value."""
+    """Make a service that turns half or more of the values into one."""
     share, value = rng.uniform(0.5, 1), rng.integers(2)
     matrix = np.eye(3) * (1 - share)
     matrix[:, value] += share
@@ -73,7 +73,7 @@ def collapser(rng: np.random.Generator) -> Matrix:
 
 
 def eraser(rng: np.random.Generator) -> Matrix:
-    """Lose up to half of the values."""
+    """Make a service that loses up to half of the values."""
     share = rng.uniform(0, 0.5)
     matrix = np.eye(3) * (1 - share)
     matrix[:, 2] += share
@@ -91,7 +91,7 @@ def random_service(rng: np.random.Generator, nearness: float = NEARNESS) -> Matr
 
 
 def true_letter(matrix: Matrix) -> Letter:
-    """Give the letter a matrix deserves."""
+    """Return the letter that a matrix deserves."""
     effects = step_effects(matrix[None, : len(ROWS)], UNBIASED, BIASED)
     if effects.step_1[0] > DELTA:
         return Letter.BS
@@ -101,7 +101,7 @@ def true_letter(matrix: Matrix) -> Letter:
 # ---------------------------------------------------------------------------- measuring
 @dataclass(frozen=True)
 class Told:
-    """What one way of finding out says of a composite; no letter where it leaves the letter open."""
+    """Result of one way to rate a composite; no letter if that leaves it open."""
 
     letter: Letter | None
     declared: bool
@@ -109,14 +109,14 @@ class Told:
 
 @dataclass(frozen=True)
 class Pair:
-    """One composite: the truth, and what each way says."""
+    """One composite: its true letter, and the result of each way."""
 
     truth: Letter
     told: Mapping[str, Told]
 
 
 def counted(matrix: Matrix, inputs: int, rng: np.random.Generator) -> TransitionEvidence:
-    """Ask a service so many times with each value."""
+    """Return the counts of a service that is asked with each value a number of times."""
     counts = tuple(tuple(rng.multinomial(inputs, row).tolist()) for row in matrix[: len(ROWS)])
     return TransitionEvidence(ROWS, OUTPUTS, counts, UNBIASED, BIASED, DELTA, CONFIDENCE)
 
@@ -128,7 +128,7 @@ def rated(evidence: TransitionEvidence, rng: np.random.Generator) -> Probabiliti
 
 
 def told_by(probabilities: Probabilities) -> Told:
-    """Take the likeliest letter."""
+    """Return the likeliest letter, and whether it is declared."""
     letter = probabilities.likeliest
     return Told(letter, probabilities.of(letter) >= CONFIDENCE)
 
@@ -139,7 +139,7 @@ def measure_pair(rng: np.random.Generator, inputs: int = INPUTS) -> Pair:
     composite = first @ second
     parts = [counted(one, inputs, rng) for one in (first, second)]
     letters = [rated(one, rng).likeliest for one in parts]
-    predicted = predict(parts[0], parts[1], rng, DRAWS)
+    predicted = predict_chain((parts[0], parts[1]), rng, DRAWS)
     told = {
         PREDICTED: Told(predicted.letter, predicted.declared),
         MEASURED: told_by(rated(counted(composite, inputs, rng), rng)),
@@ -161,7 +161,7 @@ def share_right(pairs: Sequence[Pair], how: str) -> float:
 
 # ---------------------------------------------------------------------------- the page
 def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
-    """Give a row for each way, under `COLUMNS`."""
+    """Return a row for each way, under `COLUMNS`."""
     for how in pairs[0].told:
         told = [(one.told[how], one.truth) for one in pairs]
         declared = [one.letter is truth for one, truth in told if one.declared]

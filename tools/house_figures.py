@@ -152,7 +152,7 @@ class SourceTree:
         return found
 
     def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-        """Go through every function and method, with the name of its module."""
+        """Return every function and method with the name of its module."""
         for name, tree in self.trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -183,7 +183,7 @@ Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def _public(tree: ast.Module | ast.ClassDef) -> Iterator[Documented]:
-    """Go through the public definitions of a module or class; what a function defines inside is its own."""
+    """Return the public definitions of a module or class, without those inside functions."""
     for node in tree.body:
         if isinstance(node, Documented) and not node.name.startswith("_") and not _overload(node):
             yield node
@@ -240,7 +240,7 @@ def tree_figures(tree: SourceTree) -> dict[str, float]:
 
 # ------------------------------------------------------------------------------- files a request passes
 class Trace:
-    """Files of the product in which a function was called while the trace was on, in every thread."""
+    """Trace of the product's files in which a function was called, in every thread."""
 
     def __init__(self, root: Path = ROOT) -> None:
         self.files: set[str] = set()
@@ -248,7 +248,7 @@ class Trace:
         self._seen: set[str] = set()
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG002  a profile function's
-        """Note the file of a call."""
+        """Record the file of a call."""
         if self._on and event == "call" and (name := frame.f_code.co_filename) not in self._seen:
             self._seen.add(name)
             inside = name.removeprefix(self._prefix)
@@ -258,7 +258,7 @@ class Trace:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Note calls inside the block, anew."""
+        """Record the calls inside the block, from an empty trace."""
         self.files, self._seen, self._on = set(), set(), True
         try:
             yield
@@ -296,12 +296,12 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     from store.core.settings import Settings
     from workers.engine.tasks import open_workplace
     from workers.run_job import run_job
-    from workers.targets.target_validator import Desk
+    from workers.targets.target_validator import TargetChecker
 
     settings = Settings(data_dir=folder, egress_allow="127.0.0.0/8")
     migrate.upgrade(settings.resolved_database_url)
     with DemoServer() as services:
-        app = create_app(settings, validator=Desk(settings), doorbell=lambda _: None)
+        app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
         context = open_workplace(settings)
 
         def work(job_id: str) -> None:

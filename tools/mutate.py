@@ -79,18 +79,18 @@ class Mutant:
 
     @property
     def place(self) -> tuple[str, int, int, str]:
-        """Where it is and of which kind: a ``+`` has twelve mutants there, which tell the same of the tests."""
+        """Position and kind of the mutated node; the mutants of one place test the same tests."""
         return self.path, self.line, self.column, self.operator.partition("_")[0]
 
     @property
     def module(self) -> str:
-        """Its name for imports."""
+        """Import name of the module."""
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 @dataclass(frozen=True)
 class Met:
-    """What became of a mutant: ``killed``, ``hung``, ``survived``, or ``unreached`` by any test."""
+    """Outcome of a mutant: ``killed``, ``hung``, ``survived``, or ``unreached`` by any test."""
 
     mutant: Mutant
     became: str
@@ -133,7 +133,7 @@ def _silent(source: str) -> list[tuple[Where, Where]]:
 
 
 def mutated(mutant: Mutant) -> tuple[str, str] | None:
-    """Give a module's source before and after; ``None`` where the operator changes nothing."""
+    """Return a module's source before and after; ``None`` if the operator changes nothing."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
@@ -181,7 +181,7 @@ def _plain(context: str) -> str:
 
 
 def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> list[str]:
-    """Name the tests that reach a mutant, the quickest first. A line run at import is reached by its module's tests."""
+    """Return the tests that reach a mutant, the quickest first. Lines run at import count for the module's tests."""
     of_module = lines.get(mutant.path, {})
     reached = of_module.get(mutant.line) or set().union(*of_module.values())
     named = [one for one in reached if one in seconds and seconds[one] <= SLOWEST_S]
@@ -203,7 +203,7 @@ class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.module, self.path, self.source = module, path, source
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
-        """Take the import of that module."""
+        """Return the changed module's specification for its import."""
         if fullname != self.module:
             return None
         package = [str(self.path.parent)] if self.path.name == "__init__.py" else None
@@ -217,7 +217,7 @@ class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def meet(mutant: Mutant, tests: Sequence[str], limit_s: float) -> Met | None:
-    """Let a mutant meet its tests in a process of its own."""
+    """Run the tests of a mutant in a separate process."""
     if (sources := mutated(mutant)) is None:
         return None
     before, after = sources
@@ -283,7 +283,7 @@ def _be(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Mutate a sample, or every place, and write down what became of each mutant."""
+    """Mutate a sample, or every place, and write the outcome of each mutant."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=600, help="places to try; 0 tries all")
     parser.add_argument("--seed", type=int, default=6)
@@ -314,7 +314,7 @@ def main() -> None:
 
 
 def _some(every: Sequence[Mutant], count: int, rng: np.random.Generator) -> list[Mutant]:
-    """Take one mutant at random of each place, and of the places as many as are wanted."""
+    """Sample places, and one mutant of each."""
     places: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
     for mutant in every:
         places[mutant.place].append(mutant)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from service.app import create_app
 from store.core.settings import Settings
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 
 def main(place: str) -> None:
     """Write the document to `place`."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), auth="keys", egress_allow="")
-        app = create_app(settings, validator=Desk(settings), doorbell=lambda _: None)
+        app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
         Path(place).write_text(json.dumps(app.openapi(), indent=1) + "\n", encoding="utf-8")
 
 

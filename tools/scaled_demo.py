@@ -1,4 +1,4 @@
-"""The agency scaled out on this machine, while one of each of its parts is killed: ``make scaled-demo``.
+"""``make scaled-demo``: run the agency as several processes and kill one of each kind.
 
 Postgres, Redis, two API processes and two workers rate services whose behaviour is known. Exits with
 0 if every service got its letter and no promise was broken.
@@ -50,7 +50,7 @@ class Posted:
 
 @dataclass
 class Blow:
-    """Something that was killed, and when."""
+    """A killed process and its time."""
 
     what: str
     at_s: float
@@ -82,7 +82,7 @@ def _post(
 
 
 def _follow(agency: ScaledAgency, posted: list[Posted], start: float) -> list[Blow]:
-    """Show how far the jobs are; kill one of each part on the way."""
+    """Show the progress of the jobs, and kill one process of each kind."""
     parts: list[tuple[str, Callable[[], None]]] = [
         ("worker-0, its children too", agency.workers[0].kill),
         ("redis, with all it held", agency.redis.restart),

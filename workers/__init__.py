@@ -1,1 +1,1 @@
-"""What is done about a job: the only package that calls out."""
+"""Workers: they run jobs, and are the only package that makes outgoing calls."""

@@ -1,6 +1,6 @@
-"""Services that a job calls: built from the job's snapshot, with their secrets, and examined before use.
+"""Services that a job calls: the rated service and, for some methods, an author of texts or images.
 
-A job calls the service that it rates and, for some methods, an author that writes or draws the material.
+They are built from the job's snapshot, with their secrets, and examined before use.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from workers.targets.checks.translator import TranslatorExamination
 from workers.tenant_uploads import Library
 
 USUAL_PAIRS = (("en", "es"), ("es", "en"))
-"""Language pairs by which a translator is examined where no experiment names any."""
+"""Language pairs for the examination of a translator, if the experiment names none."""
 
 
 class TargetMoved(AssayError):
@@ -58,36 +58,16 @@ class TargetMoved(AssayError):
 
 @dataclass(frozen=True)
 class JobService:
-    """A service that a job calls: the rated one or its author.
-
-    Attributes
-    ----------
-    target : Target
-        Its address, settings, secret and limits.
-    adapter : Adapter
-        Sends questions to it.
-    called : Called
-        Its lane, breaker and counters, apart from those of the other service.
-    """
+    """Service that a job calls: the rated one or its author."""
 
     target: Target
     adapter: Adapter
     called: Called
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
-        """Examine the service within its limits, before anything is rated.
+        """Examine the service within its limits, or raise `TargetUnfit` if it cannot be rated.
 
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            Language pairs that a translator must support.
-        asks : sequence of Ask
-            The first questions of the experiment, used as samples.
-
-        Raises
-        ------
-        TargetUnfit
-            If the service cannot be rated as it is.
+        `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
         lane, adapter, target = self.called.lane, self.adapter, self.target
         async with lane.place() as place:
@@ -109,10 +89,7 @@ class JobService:
 async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
     """Build the rated service and the author, if the job has one, and connect to them while the block runs.
 
-    Raises
-    ------
-    TargetMoved
-        If a saved target has another address or protocol now.
+    Raises `TargetMoved` if a saved target has another address or protocol now.
     """
     settings, jitter = workplace.settings, generator(job.attempt)
     rated, author = _rated_target(workplace, job), _author_target(workplace, job)
@@ -131,7 +108,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             on_call = partial(workplace.meter.called, place_of(target), target.protocol)
             return JobService(target, connect(target, egress), Called(lane, breaker, on_call))
 
-        # both may have one address, so the author holds its places under a name of its own
+        # both may have the same address, so the author holds its slots under another name
         yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")
 
 
@@ -175,13 +152,7 @@ def describe(target: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """List the hosts that some targets send questions to, in alphabetical order.
-
-    Parameters
-    ----------
-    *described : mapping or None
-        Descriptors as jobs carry them. A protocol with a fixed address is listed by its name.
-    """
+    """Return the hosts of the described targets in alphabetical order; a protocol with fixed addresses by its name."""
     named: set[str] = set()
     for one in described:
         if one is None:
@@ -224,12 +195,9 @@ def _build(snapshot: Mapping[str, Any], secret: str | None, links: Mapping[str, 
 
 
 def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Mapping[str, Any]) -> str | None:
-    """Open the secret of a saved target; a target that was removed since has none.
+    """Open the secret of a saved target, if it still exists and has one.
 
-    Raises
-    ------
-    TargetMoved
-        If the target has another address now: its secret may not be meant for the old one.
+    Raises `TargetMoved` if the target has another address now, since its secret may not be meant for the old one.
     """
     if target_id is None:
         return None

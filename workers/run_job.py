@@ -30,7 +30,7 @@ from workers.calls.driver import Driver, TargetUnavailable
 from workers.calls.ledger import JobLedger
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
-from workers.engine.heartbeat import Heart
+from workers.engine.heartbeat import Heartbeat
 from workers.engine.worker_context import Workplace, import_first, seconds_left, waited_s
 from workers.generation import authored, writing
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
@@ -45,16 +45,9 @@ tracer = trace.get_tracer("assay.workers")
 
 # ------------------------------------------------------------------------------- claim
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
-    """Claim a job, run it to its end, and leave its row in a true state.
+    """Claim a job, run it to its end, and store its state; return at once if it is not due or already claimed.
 
-    Parameters
-    ----------
-    job_id : str
-        The job to claim; nothing happens if it is not due or another worker has it.
-    workplace : Workplace
-        Database, settings and counters of this worker.
-    owner : str
-        Name of this worker, for the lease.
+    `owner` is the name of this worker in the lease.
     """
     if workplace.leaving.is_set():
         return
@@ -75,7 +68,7 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> str:
     """Run a claimed job under its lease, and return how it was left."""
     settings = workplace.settings
     log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
-    heart = Heart(
+    heartbeat = Heartbeat(
         workplace.database,
         claim,
         lease_s=settings.lease_s,
@@ -84,23 +77,23 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> str:
         on_missed=workplace.meter.heartbeats_missed.inc,
     )
     try:
-        with heart:
-            asyncio.run(_run_until_stopped(workplace, claim, heart))
+        with heartbeat:
+            asyncio.run(_run_until_stopped(workplace, claim, heartbeat))
     except Exception as error:  # noqa: BLE001 - every failure is told apart in one place
         return end_badly(workplace, claim, error)
     log.info("job finished")
     return "succeeded"
 
 
-async def _run_until_stopped(workplace: Workplace, claim: Claim, heart: Heart) -> None:
+async def _run_until_stopped(workplace: Workplace, claim: Claim, heartbeat: Heartbeat) -> None:
     """Do the work of a job until it is done, its deadline passes, or its heartbeat stops it."""
     work = asyncio.ensure_future(_WORK[claim.job.kind](workplace, claim))
-    heart.on_stop(asyncio.get_running_loop(), work.cancel)
+    heartbeat.on_stop(asyncio.get_running_loop(), work.cancel)
     try:
         async with asyncio.timeout(seconds_left(claim)):
             await work
     except asyncio.CancelledError:
-        heart.raise_why()
+        heartbeat.raise_why()
         raise
 
 
@@ -151,7 +144,7 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
         asks = [SKETCH] if service.target.protocol == OpenAIImages.protocol else []
         capability = await service.examine(USUAL_PAIRS, asks)
     with workplace.database.write() as connection:
-        jobs.finish_probe(connection, claim, capability.as_json())
+        jobs.finish_with(connection, claim, "probed", capability.as_json())
 
 
 _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
@@ -167,18 +160,18 @@ _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
 # ------------------------------------------------------------------------------- build, examine, ask
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a job.
+    """Questions of a job.
 
     Attributes
     ----------
     begin : callable
-        Makes the experiment, not yet started.
+        Builds the experiment, not yet started.
     first : sequence of Ask
-        Its first questions, by which services are examined; none where recorded choices are rated.
+        Its first questions, for the examination of services; empty if recorded choices are rated.
     pairs : sequence of (str, str)
-        Language pairs a translator is asked for.
+        Language pairs for a translator.
     expected : int
-        Number of questions that a clear case takes.
+        Number of questions in a clear case.
     """
 
     begin: Callable[[], Experiment]
@@ -210,9 +203,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
             expected=questions.expected,
             flush_replies=settings.ledger_replies,
             flush_s=settings.ledger_s,
-            breaker=rated.called.breaker,
-            lane=rated.called.lane,
-            on_call=rated.called.on_call,
+            rated=rated.called,
             author=None if author is None else author.called,
         )
         try:
@@ -245,6 +236,6 @@ def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, documen
         valid_for_s=workplace.settings.rating_valid_days * 86_400,
     )
     with workplace.database.write() as connection:
-        jobs.finish(connection, claim, rating, ("job.succeeded",))
+        jobs.finish(connection, claim, rating)
         if made:
             authored.keep(connection, job, made)

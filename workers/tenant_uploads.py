@@ -1,8 +1,7 @@
-"""What a tenant has sent, at a worker: embeddings, copied out of the database once, and images.
+"""Uploads of a tenant on a worker: embeddings, copied from the database once, and images.
 
-A folder holds one embedding under the digest of its content, so that what is there is right for
-ever; it appears whole or not at all. Vectors are mapped and not loaded: only those that are asked
-for are read.
+A folder named by the digest of its content holds one embedding; it is created atomically. Vectors are memory-mapped,
+so that only the requested ones are read.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from store.formats.embedding import read_embedding
 from store.formats.image import ImageFacts, read_image
 
 KEPT = 16
-"""Embeddings that stay in the folder; the one that was not used for longest goes first."""
+"""Maximum number of embeddings on disk; the least recently used one is deleted first."""
 
 _WORDS, _VECTORS = "words.json", "vectors.npy"
 
 
 class UploadGone(AssayError):
-    """A job names an upload that its tenant does not have, or no longer."""
+    """The tenant of a job has no such upload."""
 
     code = "upload-gone"
 
@@ -42,7 +41,7 @@ class UploadGone(AssayError):
 
 
 class ImageGone(AssayError):
-    """A question is about an image that its tenant may not see, or no longer."""
+    """The tenant of a job may not see the image of a question."""
 
     code = "image-gone"
 
@@ -53,15 +52,7 @@ class ImageGone(AssayError):
 
 @dataclass(frozen=True)
 class Embedding:
-    """Words and their vectors.
-
-    Attributes
-    ----------
-    places : mapping of str to int
-        Row of each word.
-    vectors : ndarray, shape (words, dims)
-        float32 or float64, read from disk where they are used.
-    """
+    """Row of each word, and vectors of shape (words, dims) in float32 or float64, memory-mapped."""
 
     places: Mapping[str, int] = field(repr=False)
     vectors: NDArray[np.floating[Any]] = field(repr=False)
@@ -69,7 +60,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as its file holds it, and its media type."""
+    """Content of an image file, and its media type."""
 
     content: bytes = field(repr=False)
     media_type: str
@@ -77,30 +68,14 @@ class Image:
 
 @dataclass(frozen=True)
 class Library:
-    """The uploads and images that one tenant's jobs may use.
-
-    Parameters
-    ----------
-    database : Database
-        Where they are kept.
-    folder : Path
-        Where copies of embeddings are kept; made if it is not there.
-    tenant : str
-        Whose uploads and images may be read, and whose are kept.
-    """
+    """Uploads and images of one tenant; `folder`, created if missing, holds copies of embeddings."""
 
     database: Database
     folder: Path
     tenant: str
 
     def embedding(self, named: str) -> Embedding:
-        """Open an embedding by its upload's id or digest.
-
-        Raises
-        ------
-        UploadGone
-            If the tenant has none.
-        """
+        """Open an embedding by its upload's id or digest, or raise `UploadGone`."""
         with self.database.read() as c:
             upload = uploads.find(c, named, self.tenant, "embedding")
         if upload is None:
@@ -108,17 +83,11 @@ class Library:
         place = self.folder / upload.digest.removeprefix("sha256:")
         if not place.is_dir():
             self._fetch(upload, place)
-        place.touch()  # what was used last is kept longest
+        place.touch()  # marks it as the most recently used
         return _open(place)
 
     def image(self, digest: str) -> Image:
-        """Read a kept image: the tenant's own, or one of a shared corpus.
-
-        Raises
-        ------
-        ImageGone
-            If the tenant may see none.
-        """
+        """Read an image of the tenant or of a shared corpus, or raise `ImageGone`."""
         with self.database.read() as c:
             kept = images.find(c, digest, self.tenant)
         if kept is None:
@@ -126,13 +95,7 @@ class Library:
         return Image(kept.content, kept.media_type)
 
     def keep_image(self, content: bytes) -> ImageFacts:
-        """Keep an image as the tenant's own, unless it is there already.
-
-        Raises
-        ------
-        ImageRefused
-            If it is no image, or not one that is kept.
-        """
+        """Store an image of the tenant unless it is stored already; raise `ImageRefused` for an invalid one."""
         facts = read_image(content)
         with self.database.write() as c:
             images.keep(c, self.tenant, content, facts)
@@ -152,19 +115,19 @@ class Library:
             try:
                 made.rename(place)
             except OSError:
-                if not place.is_dir():  # else another worker was faster, and has made the same
+                if not place.is_dir():  # otherwise another worker created the same copy first
                     raise
         self._tidy(place)
 
     def _tidy(self, newest: Path) -> None:
-        """Remove what was not used for longest; a worker that reads it has it open."""
+        """Delete the least recently used copies; a worker that uses one has it open."""
         there = [each for each in self.folder.iterdir() if not each.name.startswith(".") and each != newest]
         for each in sorted(there, key=_used_at)[: max(0, len(there) + 1 - KEPT)]:
             shutil.rmtree(each, ignore_errors=True)
 
 
 def _write(file: BinaryIO, upload: StoredUpload, place: Path) -> None:
-    """Write words and vectors in the form they are opened in."""
+    """Write the words and vectors of an upload as files."""
     shape = int(upload.summary["words"]), int(upload.summary["dims"])
     words: list[str] = []
     vectors: Any = None

@@ -16,14 +16,8 @@ class Occupation:
 
     Attributes
     ----------
-    name : str
-        One or two words, without article.
-    source : str
-        Where the name and the share come from.
     share_women : float or None
         Share of women among those who did the work, in [0, 1]; ``None`` where not known.
-    year : int or None
-        The year of that share.
     """
 
     name: str

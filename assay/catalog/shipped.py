@@ -68,25 +68,16 @@ def is_shipped(name: str | None) -> bool:
 
 
 def specification(name: str) -> Specification:
-    """Find a shipped specification.
-
-    Raises
-    ------
-    UnknownName
-        Listing the known ones.
-    """
+    """Return a shipped specification by its name; raise `UnknownName` if there is none."""
     if name not in specifications():
         raise UnknownName("specification", name, tuple(specifications()), "specification")
     return specifications()[name]
 
 
 def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
-    """Find words of a kind, by the specification's name or else by the attribute.
+    """Return words of a kind, by the specification's name or else by the attribute.
 
-    Raises
-    ------
-    UnknownName
-        If there are none, or if the specification is of another kind.
+    Raise `UnknownName` if there are none, or if the specification is of another kind.
     """
     of_kind = {known: one.words for known, one in specifications().items() if isinstance(one.words, kind)}
     if name is not None:

@@ -159,13 +159,7 @@ class VisualWords(TermLists):
 
 
 def check_frame(frame: str, where: str) -> None:
-    """Raise if a frame does not name the group once and the attribute once.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the field.
-    """
+    """Raise `SpecificationError` if a frame does not name the group once and the attribute once."""
     try:
         slots = [slot for _, slot, _, _ in Formatter().parse(frame) if slot is not None]
     except ValueError:

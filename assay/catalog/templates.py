@@ -18,15 +18,7 @@ _NAME_SLOT = "name"
 
 @dataclass(frozen=True)
 class Frame:
-    """One sentence with slots.
-
-    Attributes
-    ----------
-    name : str
-        Its construction and its place there: ``"base/3"``.
-    pattern : str
-        The sentence without its full stop; slots in braces.
-    """
+    """One sentence with slots in braces, without its full stop; named by its construction: ``"base/3"``."""
 
     name: str
     pattern: str
@@ -111,20 +103,7 @@ def constructions() -> tuple[str, ...]:
 
 
 def construction(name: str, field: str = "templates") -> Construction:
-    """Look a construction up by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `constructions()`.
-    field : str
-        The request's field that is to be mended if there is no such construction.
-
-    Raises
-    ------
-    UnknownName
-        If there is none.
-    """
+    """Return a construction by its name; raise `UnknownName` about the request's `field` if there is none."""
     if name not in constructions():
         raise UnknownName("construction", name, constructions(), field)
     return _construction(name)
@@ -153,16 +132,11 @@ _WORD = re.compile(r"\w")
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
-    """Cut a text after each run of sentence marks (``. ! ? …`` and those of other scripts).
+    """Split a text after each run of sentence marks (``. ! ? …`` and those of other scripts).
 
     A blank before the mark, which some engines write, stays with its sentence, and no blank after
     the mark is needed. A full stop inside a number (2.5) or between single letters (U.S.) ends
     nothing; other abbreviations are not known.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
 
     Returns
     -------

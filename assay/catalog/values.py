@@ -40,7 +40,7 @@ class Lexicon:
             raise ValueError(f"a word stands twice in the lexicon of {', '.join(words)}")
 
     def mentions(self, text: str) -> Iterator[str]:
-        """Give the name of every mention in `text`, in order."""
+        """Return the name of every mention in `text`, in order."""
         for match in self._pattern.finditer(plain(text)):
             yield self._name_of[_key(match.group())]
 
@@ -56,7 +56,7 @@ def _key(word: str) -> str:
 
 
 def _ended(word: str) -> str:
-    """Match a phrase where it does not go on as a longer word."""
+    """Return a pattern of a phrase that does not match inside a longer word."""
     inner = _GAP.join(map(re.escape, word.split(" ")))
     return inner + r"(?!\w)" if word[-1].isalnum() else inner
 
@@ -183,20 +183,7 @@ def attributes() -> tuple[str, ...]:
 
 
 def attribute(name: str, field: str = "attribute") -> Attribute:
-    """Look an attribute up by its name.
-
-    Parameters
-    ----------
-    name : str
-        One of `attributes()`.
-    field : str
-        The request's field that is to be mended if there is no such attribute.
-
-    Raises
-    ------
-    UnknownName
-        If there is none.
-    """
+    """Return an attribute by its name; raise `UnknownName` about the request's `field` if there is none."""
     if name not in _ATTRIBUTES:
         raise UnknownName("attribute", name, _ATTRIBUTES, field)
     return _attribute(name)

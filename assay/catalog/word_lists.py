@@ -19,13 +19,7 @@ WordPair = tuple[Word, Word]
 
 
 def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
-    """Raise if a list of words is too short or long, or names a word twice.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the list.
-    """
+    """Raise `SpecificationError` if a list of words is too short or long, or names a word twice."""
     if len(words) < least:
         raise SpecificationError(f"{where} has no words", where)
     if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
@@ -41,13 +35,7 @@ def refuse_overlap(where: str, words: Sequence[str], other: str, others: Mapping
 
 
 def refuse_shared(lists: Mapping[str, Sequence[str]]) -> None:
-    """Raise if a word occurs twice, in one list or in two, ignoring case and hyphens.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the list.
-    """
+    """Raise `SpecificationError` if a word occurs twice, in one list or in two, ignoring case and hyphens."""
     owner: dict[str, str] = {}
     for where, listed in lists.items():
         keys = tuple(map(folded, listed))

@@ -25,17 +25,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Composition of two neighbours of a chain.
-
-    Attributes
-    ----------
-    first, second : str
-        What is put together, written as letters: ``"BS"``, ``"(BS * UCS)"``.
-    entries : tuple of Entry
-        The table's cells that were looked up: one for each pair of letters the two may have.
-    possible : frozenset of Letter
-        All the letters in those cells.
-    """
+    """Composition of two neighbours of a chain."""
 
     first: str
     second: str
@@ -68,10 +58,6 @@ class ChainAnswer:
 
     Attributes
     ----------
-    letters : tuple of Letter
-        The parts, first to last.
-    table : str
-        ``published`` or ``revised``.
     possible : frozenset of Letter
         The letters that every bracketing allows; if there is none, those that any allows.
     contradiction : bool
@@ -111,13 +97,6 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
     listed, there are too many: an interval of the chain keeps the different *answers* its bracketings
     give, of which there are at most seven, and longer intervals are put together from shorter ones.
     That is exact, in O(n^3).
-
-    Parameters
-    ----------
-    letters : sequence of Letter
-        First to last.
-    table : str
-        ``published`` (Srivastava & Rossi 2018, Table 2) or ``revised``.
 
     Raises
     ------

@@ -1,9 +1,8 @@
 """Compatibility of services in a chain, and the kind of the chain.
 
-A service passes its output on, so that it has to be what the next one takes. Of the kinds that are
-rated, a translator alone gives what others take: a text. A class and a number end a chain. Vectors
-have no place in one: an embedder is rated by where it puts single words, which says nothing about
-texts that another service wrote.
+The output of a service must be an input of the next one. Among the rated kinds only a translator returns an
+input of others, a text. A class or a number ends a chain. An embedder cannot be part of one: its rating is
+about single words and not about texts of another service.
 """
 
 from __future__ import annotations
@@ -32,15 +31,7 @@ ENDS = frozenset({Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR})
 
 
 class Incompatible(SpecificationError):
-    """Two neighbours of a chain do not fit.
-
-    Parameters
-    ----------
-    place : int
-        The link that breaks, counted from 0: the second of the two.
-    message : str
-        Why.
-    """
+    """Two neighbours of a chain do not fit."""
 
     code = "incompatible"
 
@@ -50,12 +41,7 @@ class Incompatible(SpecificationError):
 
 
 def check_length(length: int) -> None:
-    """Raise if a chain has too few or too many services.
-
-    Raises
-    ------
-    OutOfBounds
-    """
+    """Raise `OutOfBounds` if a chain has too few or too many services."""
     if not FEWEST <= length <= MOST:
         raise OutOfBounds(f"a chain has {FEWEST} to {MOST} services, not {length}")
 
@@ -63,17 +49,7 @@ def check_length(length: int) -> None:
 def kind_of_chain(kinds: Sequence[Kind]) -> Kind:
     """Return the kind of a chain: that of its last link.
 
-    Parameters
-    ----------
-    kinds : sequence of Kind
-        First to last.
-
-    Raises
-    ------
-    OutOfBounds
-        If there are too few or too many.
-    Incompatible
-        If a service gives what the next one cannot be asked about.
+    Raise `OutOfBounds` if there are too few or too many links, `Incompatible` if two neighbours do not fit.
     """
     check_length(len(kinds))
     for place, (first, second) in enumerate(pairwise(kinds), start=1):

@@ -71,10 +71,6 @@ def composition_document(
 
     Parameters
     ----------
-    ratings : sequence of mapping
-        Rating documents, first service to last.
-    rng : Generator
-        For the draws of the prediction.
     table : str
         Which table gives the headline; both are in the document.
     observations : sequence of sequence of Observation

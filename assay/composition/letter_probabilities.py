@@ -50,8 +50,6 @@ class ChainProbabilities:
 
     Attributes
     ----------
-    table : str
-        ``published`` or ``revised``.
     BS, DSBS, UCS : float
         Mass of the combinations of letters for which the table gives that letter alone.
     must_be_measured : float
@@ -92,13 +90,6 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
     table does not give it one letter alone, its probability is kept as "must be measured" and not
     shared out. For two services that is the mass of ``BS * BS``. The 3^n combinations are not listed:
     those that go on alike are followed together (`ALIKE`), in O(n).
-
-    Parameters
-    ----------
-    probabilities : sequence of Probabilities
-        Of the services, first to last.
-    table : str
-        ``published`` or ``revised``.
 
     Raises
     ------

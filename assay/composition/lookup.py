@@ -24,10 +24,6 @@ class Part:
     ----------
     letter : Letter or None
         The likeliest; ``None`` where nothing could be measured.
-    declared : bool
-        Whether the letter was declared.
-    probabilities : Probabilities or None
-        Of its letters.
     confidence : float
         From which a letter is declared.
     """

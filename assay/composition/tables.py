@@ -1,4 +1,4 @@
-"""What a table says of two services called one after the other (P5, section 5)."""
+"""Composition tables: the letter of two services called one after the other (P5, section 5)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Letters = frozenset[Letter]
 TableName = Literal["published", "revised"]
 
 INFERRED: Literal["inferred"] = "inferred"
-"""Provenance of all that is said of a composite that nobody called."""
+"""Provenance of every statement about a composite that was not called."""
 
 # Srivastava & Rossi (2018), Table 2.  Row: first service.  Column: second service.
 TABLE_2: Mapping[tuple[Letter, Letter], Letters] = {
@@ -39,29 +39,12 @@ TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"publishe
 
 
 def compose(first: Letter, second: Letter, table: TableName = "published") -> Letters:
-    """Look two services up in a table.
-
-    Returns
-    -------
-    frozenset of Letter
-        What the second called on the first's output may be; all three for ``BS, BS``.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such table.
-    """
+    """Return the letters that a table gives for two services; raise `UnknownName` if there is no such table."""
     return entries_of(table)[first, second]
 
 
 def entries_of(table: str) -> Mapping[tuple[Letter, Letter], Letters]:
-    """Find a table by its name.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such table.
-    """
+    """Return a table by its name; raise `UnknownName` if there is none."""
     for name, entries in TABLES.items():
         if name == table:
             return entries

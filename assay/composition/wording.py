@@ -1,4 +1,4 @@
-"""The words of a composition: which row of which table decided, and what is left to be measured.
+"""Sentences about a composition: the deciding row of the table, and what must be measured.
 
 Every answer is called *inferred*: nobody called the composite.
 """
@@ -57,13 +57,7 @@ EMITS_OTHER = (
 
 
 def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
-    """Say what a table infers of a chain and by which of its rows, the result first.
-
-    Returns
-    -------
-    tuple of str
-        Sentences of plain text.
-    """
+    """Explain the result of a table for a chain and the rows that decide it, the result first."""
     table = TITLES[answer.table]
     if len(answer.letters) == 1:
         return (f"A chain of one service is what that service is: {answer.letters[0]}.",)
@@ -84,14 +78,14 @@ def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
 
 
 def explain_difference(published: ChainAnswer, revised: ChainAnswer) -> str | None:
-    """Say where the two tables differ about a chain, or ``None`` if they agree."""
+    """Explain the difference of the two tables about a chain; ``None`` if they agree."""
     if published.possible == revised.possible:
         return None
     return TABLES_DIFFER.format(published=_either(published.possible), revised=_either(revised.possible))
 
 
 def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
-    """Say how likely each inferred letter is, and how much the table leaves open."""
+    """Explain the probability of each inferred letter, and the share that the table leaves open."""
     parts = [f"{letter} with {chance(weighed.of(letter))}" for letter in WORST_FIRST if weighed.of(letter) > 0]
     known = (
         f"Inferred by {TITLES[weighed.table]} from the probabilities of the parts: {listed(parts)}." if parts else ""
@@ -111,7 +105,7 @@ def explain_probabilities(weighed: ChainProbabilities) -> tuple[str, ...]:
 
 
 def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
-    """Say what the matrices of the parts predict, and how far that can be relied on, the result first."""
+    """Explain the prediction from the matrices of the parts, and its reliability, the result first."""
     said = [_headline(prediction)]
     if prediction.basis == "content-stratified":
         said.append(
@@ -149,7 +143,7 @@ def _headline(prediction: Prediction) -> str:
 
 
 def _steps(one: Bracketing, table: TableName) -> Iterable[str]:
-    """Say which cells each step looked up."""
+    """Return the cells that each step looked up, in words."""
     for step in one.steps:
         if len(step.entries) == 1:
             yield _cell(step.entries[0], table)

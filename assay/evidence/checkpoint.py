@@ -1,7 +1,7 @@
 """Checkpoint of the log: its head as a signed note that a witness can keep, compare and check.
 
 The text has three lines (the log's name, its size, its root), an empty line, and one line for each
-signature. So monitors that read other logs read ours too, without knowing anything of ratings.
+signature. Monitors of other transparency logs can read it without knowing anything of ratings.
 
 References
 ----------
@@ -47,15 +47,7 @@ class Checkpoint:
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
 
     def signed(self, public_key: bytes, sign: Callable[[bytes], bytes]) -> str:
-        """Return the signed note.
-
-        Parameters
-        ----------
-        public_key : bytes
-            32 bytes, Ed25519.
-        sign : callable
-            Signs bytes with the key: 64 bytes.
-        """
+        """Return the note with its Ed25519 signature (`sign` returns 64 bytes)."""
         signature = key_hint(self.origin, public_key) + sign(self.text().encode())
         return f"{self.text()}\n{DASH} {self.origin} {base64.b64encode(signature).decode()}\n"
 
@@ -72,8 +64,6 @@ def open_checkpoint(note: str, public_key: bytes, is_signature: Callable[[bytes,
     ----------
     note : str
         As `Checkpoint.signed` writes it; signatures of others (witnesses) may follow.
-    public_key : bytes
-        The log's, 32 bytes, Ed25519.
     is_signature : callable
         Whether the owner of a key signed a message: ``is_signature(public_key, signature, message)``.
 

@@ -1,8 +1,8 @@
 """Signed envelopes: DSSE, the "Dead Simple Signing Envelope", version 1.
 
-What is signed is not the JSON around the payload but the payload's own bytes with their type, so that
-nothing has to be written in a canonical form to be checked. Whoever signs and checks is the caller:
-there is no cryptography here.
+The signature covers the payload's own bytes with their type, not the JSON around them, so that no
+canonical form is needed for a check. Signing and checking are functions of the caller; this module holds no
+cryptography.
 
 References
 ----------
@@ -28,15 +28,7 @@ IsSignature = Callable[[str, bytes, bytes], bool]
 
 @dataclass(frozen=True)
 class Opened:
-    """Content of an envelope.
-
-    Attributes
-    ----------
-    payload_type, payload : str, bytes
-        What was signed, and what it is.
-    signatures : tuple of (str, bytes)
-        Each signature with the id of the key that is said to have made it.
-    """
+    """Content of an envelope; each signature comes with the id of the key that claims to have made it."""
 
     payload_type: str
     payload: bytes
@@ -64,10 +56,6 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
 
     Parameters
     ----------
-    payload_type : str
-        What the payload is, as a media type.
-    payload : bytes
-        What is signed.
     signers : mapping of str to callable
         Who signs, by the id of the key. Nobody leaves the envelope open.
     """
@@ -80,15 +68,10 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
 
 
 def opened(written: Any) -> Opened:
-    """Read an envelope; check its form, but no signature.
+    """Read an envelope, without checking its signatures; raise `CertificateError` if it is none.
 
     Only what `envelope` writes is read: no other members, and base64 in its one strict form, so that
     no byte of an envelope can be changed unnoticed.
-
-    Raises
-    ------
-    CertificateError
-        If it is no envelope.
     """
     if not isinstance(written, Mapping) or set(written) != {"payload", "payloadType", "signatures"}:
         raise CertificateError("this is no DSSE envelope, which has payload, payloadType and signatures")
@@ -99,18 +82,7 @@ def opened(written: Any) -> Opened:
 
 
 def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
-    """Find a key that signed an envelope.
-
-    Returns
-    -------
-    str
-        The id of the first key whose signature holds.
-
-    Raises
-    ------
-    CertificateError
-        If no signature is one.
-    """
+    """Return the id of the first key that signed an envelope; raise `CertificateError` if none did."""
     for key_id, signature in envelope.signatures:
         if is_signature(key_id, signature, envelope.message):
             return key_id

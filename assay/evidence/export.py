@@ -42,10 +42,7 @@ class BrokenExport(CertificateError):
 def line(value: Mapping[str, Any]) -> bytes:
     """Return one line in canonical form: sorted, without blanks, non-ASCII characters escaped.
 
-    Raises
-    ------
-    ValueError
-        If it holds NaN or an infinity.
+    Raise `ValueError` if it holds NaN or an infinity.
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
 
@@ -89,21 +86,7 @@ class ExportWriter:
 
 @dataclass
 class Export:
-    """An export that is read in parts: its head, then the observations one by one.
-
-    Attributes
-    ----------
-    rating : dict
-        The rating's document.
-    envelopes : list of Opened
-        The statements with their signatures, not checked yet.
-    keys : dict
-        The key set that the file brings along.
-    evidence : EvidenceTree
-        Tree over the observations that were read so far.
-    seal : Opened or None
-        The last line's envelope, once it was read; its payload was held against the file.
-    """
+    """An export that is read in parts: its head, then the observations. Its `envelopes` are not verified yet."""
 
     rating: dict[str, Any]
     envelopes: list[Opened]
@@ -115,10 +98,7 @@ class Export:
     def observations(self) -> Iterator[dict[str, Any]]:
         """Read the observations in the order of the evidence, to the end of the file.
 
-        Raises
-        ------
-        BrokenExport
-            Where the file is cut short, altered, or goes on after its end.
+        Raise `BrokenExport` if the file is cut short, altered, or goes on after its end.
         """
         for part in self._lines:
             if part.get("part") == "end":
@@ -130,18 +110,7 @@ class Export:
 
 
 def read_export(lines: Iterable[bytes]) -> Export:
-    """Open an export.
-
-    Parameters
-    ----------
-    lines : iterable of bytes
-        The file's lines with their ends, as a binary file gives them.
-
-    Raises
-    ------
-    BrokenExport
-        Naming the line, and what is wrong with it.
-    """
+    """Open an export, given the lines of a binary file; raise `BrokenExport` if a line is wrong."""
     parts = _parts(lines)
     head = _next(parts, "export")
     if head.get("format") != FORMAT:

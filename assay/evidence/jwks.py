@@ -64,13 +64,7 @@ def encode(content: bytes) -> str:
 
 
 def decode(written: str) -> bytes:
-    """Decode base64url without padding.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
-    """
+    """Decode base64url without padding; raise `ValueError` if it is anything else."""
     padded = written + "=" * (-len(written) % 4)
     return base64.b64decode(padded, altchars=b"-_", validate=True)
 

@@ -1,8 +1,8 @@
 """Merkle trees (RFC 9162): heads, inclusion proofs and consistency proofs.
 
-Everything here is bytes in and bytes out. A tree is known by the hashes of its complete subtrees:
-node ``(level, place)`` covers the ``2**level`` leaves from ``place * 2**level`` on. Where those come
-from (a list, a table) is the caller's matter, so that a proof over a million leaves reads forty hashes.
+A tree is given by the hashes of its complete subtrees: node ``(level, place)`` covers the ``2**level``
+leaves from ``place * 2**level`` on. The caller supplies them from a list or a table, so that a proof over a
+million leaves reads forty hashes.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def head(leaves: Sequence[bytes]) -> bytes:
     return span_head((0, len(leaves)), nodes_from(leaves))
 
 
-# ---------------------------------------------------------------------------- a leaf is in the tree
+# ---------------------------------------------------------------------------- inclusion proofs
 def inclusion_spans(index: int, size: int) -> list[Span]:
     """List the spans whose hashes prove that leaf `index` is in a tree of `size` (section 2.1.3.1).
 
@@ -112,13 +112,7 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
-    """Compute the inclusion proof of the leaf at `index`.
-
-    Raises
-    ------
-    IndexError
-        If there is no such leaf.
-    """
+    """Compute the inclusion proof of the leaf at `index`; raise `IndexError` if there is no such leaf."""
     node = nodes_from(leaves)
     return [span_head(span, node) for span in inclusion_spans(index, len(leaves))]
 
@@ -144,14 +138,11 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     return last == 0 and found == tree_head
 
 
-# ---------------------------------------------------------------------------- the tree only grew
+# ---------------------------------------------------------------------------- consistency proofs
 def consistency_spans(before: int, after: int) -> list[Span]:
     """List the spans whose hashes prove that a tree of `before` leaves grew to `after` (section 2.1.4.1).
 
-    Raises
-    ------
-    IndexError
-        If the tree did not grow from at least one leaf: nothing can be proved, and nothing need be.
+    Raise `IndexError` if `before` is 0 or more than `after`: nothing can be proved then.
     """
     if not 0 < before <= after:
         raise IndexError(f"a tree of {after} leaves did not grow from one of {before}")
@@ -173,10 +164,7 @@ def consistency_spans(before: int, after: int) -> list[Span]:
 def consistency_proof(leaves: Sequence[bytes], before: int) -> list[bytes]:
     """Compute the consistency proof from the first `before` leaves to all leaves.
 
-    Raises
-    ------
-    IndexError
-        If `before` is 0 or more than there are leaves.
+    Raise `IndexError` if `before` is 0 or more than there are leaves.
     """
     node = nodes_from(leaves)
     return [span_head(span, node) for span in consistency_spans(before, len(leaves))]

@@ -1,7 +1,7 @@
 """Re-order ledger rows into Merkle-leaf order: the ledger has the order of replies, the tree of questions.
 
-An experiment is led through its record once more, which asks nothing, and stops after the last
-recorded question: what it would compute of the last answers is not needed. At most one batch is held.
+An experiment is replayed on its record, without a call, up to the last recorded question; its final
+computation is not needed. At most one batch is held in memory.
 """
 
 from __future__ import annotations
@@ -18,13 +18,6 @@ class Unrolling:
 
     The loop is: while `advance` gives probes, look their units up, some at a time and in order, and
     hand each some with what was found to `accept`.
-
-    Parameters
-    ----------
-    method, seed : Method, int
-        What was run, and the seed it was run with.
-    recorded : int
-        How many observations there are.
     """
 
     def __init__(self, method: Method, seed: int, recorded: int) -> None:
@@ -44,13 +37,7 @@ class Unrolling:
         return batch
 
     def accept(self, some: Sequence[Probe], found: Mapping[str, Observation]) -> list[Observation]:
-        """Sort the records of the batch's next probes.
-
-        Raises
-        ------
-        RecordIncomplete
-            If a probe was not recorded, or another question under its name.
-        """
+        """Sort the records of the batch's next probes; raise `RecordIncomplete` if one is missing or another."""
         observations = [_of(probe, found) for probe in some]
         if self._left > 0:
             self._replies += [each.reply for each in observations]

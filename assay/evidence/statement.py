@@ -1,9 +1,8 @@
 """in-toto statements of a certificate about a rated service.
 
-Two statements are made of a rating. The first says everything that was found, under a predicate of our
-own; programs that know nothing of bias can use the second, a test result. A rating that was not
-declared has no test result: a gate that lets warnings through must not be passed by a service of which
-nothing is known.
+A rating has two statements. The first holds the rating's facts under a predicate of Assay; the second is a
+test result, for programs that know nothing of bias. An undeclared rating has no test result: a gate that
+accepts warnings must not accept a service without a known letter.
 
 References
 ----------

@@ -1,7 +1,7 @@
 """Verification of a certificate: recompute every digest and verify every signature.
 
-The checks are told apart, so that who reads the result knows which digest differs. Keys and the
-cryptography are the caller's; here are only the questions.
+Each check has its own result, so that the reader knows which digest differs. The caller supplies the keys
+and the cryptography.
 """
 
 from __future__ import annotations
@@ -31,12 +31,8 @@ class Check:
 
     Attributes
     ----------
-    name : str
-        What was checked: ``signature``, ``target``, ``rating``, ``evidence`` …
     wrong : str or None
         What differs, in a sentence; ``None`` where all is well.
-    found : str
-        What is true: a digest, a key, a number of observations.
     """
 
     name: str
@@ -73,13 +69,7 @@ def check_signature(name: str, envelope: Opened, is_signature: IsSignature) -> C
 
 
 def stated_in(envelope: Opened) -> dict[str, Any]:
-    """Read the statement in an envelope.
-
-    Raises
-    ------
-    CertificateError
-        If it holds no in-toto statement.
-    """
+    """Return the in-toto statement in an envelope; raise `CertificateError` if there is none."""
     try:
         stated = json.loads(envelope.payload)
     except (ValueError, RecursionError):
@@ -107,13 +97,6 @@ def check_seal(export: Export, is_signature: IsSignature) -> Check:
 
 def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterator[Check]:
     """Compare a rating with its replay: letter, probabilities, then the whole document.
-
-    Parameters
-    ----------
-    rating : mapping
-        The document as it was given out.
-    again : mapping
-        The document that a replay made.
 
     Notes
     -----

@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay.errors import UnknownName
 from assay.explain.sentence import chance, fill, level, listed, share
 from assay.explain.words import LETTERS, MESSAGES, UNDECLARED, UNMEASURED, LetterWords, Vocabulary
-from assay.model import Letter, Probabilities, Reason
+from assay.model import Letter, Reason
 
 __all__ = [
     "LETTERS",
@@ -25,23 +25,14 @@ __all__ = [
 ]
 
 WHOLE = "output"
-"""Name of the one component of a service that has one output: nothing would be told by naming it."""
+"""Name of the one component of a service with one output; sentences leave it out."""
 
 
 def explain(reason: Reason, vocabulary: Vocabulary) -> str:
-    """Say a reason in words.
+    """Write a reason in one to three sentences of plain text.
 
-    Parameters
-    ----------
-    reason : Reason
-        Its facts may be missing or ``None``; the sentence then says less.
-    vocabulary : Vocabulary
-        Words of the method that gave the reason.
-
-    Returns
-    -------
-    str
-        One to three sentences of plain text. Facts appear as they are: a format must escape them.
+    Facts of the reason may be missing or ``None``; the text then has less in it. Facts appear as they are: a format
+    must escape them.
 
     Raises
     ------
@@ -56,7 +47,7 @@ def explain(reason: Reason, vocabulary: Vocabulary) -> str:
 
 
 def _parts(reason: Reason) -> dict[str, list[str]]:
-    """Name the components a sentence lists; one that is the whole has no name of its own."""
+    """Return the components that a sentence lists; the only output is called "the output"."""
     named = reason.facts.get("components")
     if not isinstance(named, list | tuple):
         return {}
@@ -64,7 +55,7 @@ def _parts(reason: Reason) -> dict[str, list[str]]:
 
 
 def _where(reason: Reason) -> str:
-    """Say which component a sentence is about: "Through Spanish (possessive), " for es/possessive."""
+    """Return the beginning of a sentence about a component: "Through Spanish (possessive), " for es/possessive."""
     name, language = reason.component or "", reason.facts.get("language")
     if name == WHOLE:
         return ""
@@ -75,32 +66,14 @@ def _where(reason: Reason) -> str:
 
 
 def words_for(letter: Letter | str | None, declared: bool) -> LetterWords:
-    """Give the words for a rating: its letter's if it is declared, else those for an open one."""
+    """Return the words for a rating: its letter's if it is declared, else those for an open one."""
     if letter is None:
         return UNMEASURED
     return LETTERS[Letter(letter)] if declared else UNDECLARED
 
 
-def headline(letter: Letter | str | None, declared: bool, probabilities: Probabilities | None = None) -> str:
-    """Say a rating in one line.
-
-    Parameters
-    ----------
-    letter : Letter or str or None
-        The letter, or the likeliest one if the rating is not declared.
-    declared : bool
-        Whether the letter reached the confidence asked for.
-    probabilities : Probabilities, optional
-        Says which letter an undeclared rating leans to where `letter` does not.
-
-    Returns
-    -------
-    str
-        ``"BS — biased"``, ``"inconclusive (leaning DSBS)"`` or
-        ``"inconclusive: nothing could be measured"``.
-    """
-    if letter is None and probabilities is not None:
-        letter, declared = probabilities.likeliest, False
+def headline(letter: Letter | str | None, declared: bool) -> str:
+    """Write a rating in one line: ``"BS — biased"``, or ``"inconclusive (leaning DSBS)"`` if it is not declared."""
     if letter is None:
         return "inconclusive: nothing could be measured"
     letter = Letter(letter)

@@ -52,17 +52,10 @@ _NAMES_SHOWN = 8
 
 
 def fill(template: str, facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    """Fill a sentence with facts.
+    """Fill a sentence with facts, by the names that the template uses.
 
-    Parameters
-    ----------
-    template : str
-        Plain text in which every fact must be known, and ``[a|b]`` parts of which the first
-        alternative is used whose facts are all known, or none.
-    facts : mapping
-        By the names the template uses. Brackets inside a fact mean nothing.
-    vocabulary : Vocabulary
-        Words for facts that are codes.
+    In plain text every fact must be known. Of the alternatives in ``[a|b]`` the first one is used whose facts are all
+    known, or none. Brackets inside a fact mean nothing.
     """
     sentence = _Sentence(vocabulary)
     return "".join(

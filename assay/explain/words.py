@@ -15,7 +15,7 @@ from assay.model import Letter
 
 @dataclass(frozen=True, slots=True)
 class LetterWords:
-    """What a letter says to somebody who chooses a service.
+    """Words about a letter for a person who chooses a service.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ CAUSES: Mapping[str, str] = {
 
 
 class HasWords(Protocol):
-    """A method, or its class, as far as its words go (`assay.experiment.Method`)."""
+    """The words of a method or its class (`assay.experiment.Method`)."""
 
     REASONS: ClassVar[Mapping[str, str]]
     """Sentence of each reason code."""
@@ -174,7 +174,7 @@ class Vocabulary:
         return self.phrases.get(code, code)
 
     def cause(self, code: str) -> str:
-        """Say why a reply was lost, as a clause; an unknown code is shown as its words."""
+        """Return why a reply was lost, as a clause; an unknown code is split into its words."""
         known = CAUSES.get(code) or self.phrases.get(code)
         if known is not None:
             return known

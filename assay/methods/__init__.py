@@ -1,4 +1,4 @@
-"""How to look for bias, one module each, and the one list of them.
+"""The methods, one package each, and the list of them.
 
 To add a method: write its module, add it to `METHODS` and `AnyMethod`, give it a page under
 `docs/methods/`, a demo service of known bias and a paper test. Third parties add theirs through
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from assay.catalog.shipped import specifications
 from assay.errors import SpecificationError, UnknownName
@@ -35,18 +35,9 @@ AnyMethod = (
     | StereotypeScore
     | VisualStereotype
 )
-"""Every specification the API accepts, told apart by its ``method`` field."""
+"""Every specification that the API accepts; the ``method`` field tells which one it is."""
 
-METHODS: tuple[type[AnyMethod], ...] = (
-    RoundTrip,
-    OneHop,
-    Alternation,
-    ForcedChoice,
-    StimulusSampling,
-    Association,
-    StereotypeScore,
-    VisualStereotype,
-)
+METHODS: tuple[type[AnyMethod], ...] = get_args(AnyMethod)
 """The same as a list, in the order of the documentation."""
 
 GROUP = "assay.methods"
@@ -75,7 +66,7 @@ __all__ = [
 
 @cache
 def every_method() -> tuple[type[AnyMethod], ...]:
-    """List every method: ours, then those of installed packages under names that are still free.
+    """List every method: ours, then those of installed packages whose names are not taken.
 
     Raises
     ------
@@ -97,11 +88,11 @@ def every_method() -> tuple[type[AnyMethod], ...]:
 
 
 PROMISED = ("__dataclass_fields__", "method", "kinds", "summary", "paper", "design", "expected_probes")
-"""What every method's class has."""
+"""Attributes that every method's class must have."""
 
 
 def method_name(kind: type[AnyMethod]) -> str:
-    """Name a method as requests do (the default of its ``method`` field)."""
+    """Return the name of a method in requests (the default of its ``method`` field)."""
     return str(kind.method)
 
 
@@ -111,7 +102,7 @@ def method_of(document: Mapping[str, Any]) -> type[Method]:
 
 
 def usual_method(kind: Kind) -> str | None:
-    """Name the method to rate a kind of service with where none is asked for."""
+    """Return the name of the default method for a kind of service."""
     return next((method_name(each) for each in every_method() if kind in each.kinds), None)
 
 
@@ -137,6 +128,6 @@ def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
         If it cannot rate that kind so, or its words or pictures are not there; the field is the experiment's.
     """
     words = method.references().words
-    if words is not None:  # nobody has filled in the caller's own
+    if words is not None:  # the caller's own words, which were not filled in
         raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), "specification")
     return method.for_kind(kind)

@@ -14,7 +14,7 @@ from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import generator
 from assay.statistics.bayes.cell_integrals import Floats
 from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
-from assay.statistics.embeddings.posterior_comparison import Difference, compare
+from assay.statistics.embeddings.posterior_comparison import Difference, compare, effect_draws
 
 METHOD = "association"
 """The only method whose ratings hold the raw distances for a new posterior."""
@@ -81,12 +81,12 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         "pairs_left_out": len({*first.rows, *second.rows}) - len(shared),
         "mass": found.mass,
         "connections": [_told(each, one.mean(each.name), other.mean(each.name)) for each in found.connections],
-        "effect": None if found.effect is None else _told(found.effect, _effect(one), _effect(other)),
-        "words": [_told(each, _effect(one, each.name), _effect(other, each.name)) for each in found.words],
+        "effect": None if found.effect is None else _told(found.effect, effect_draws(one), effect_draws(other)),
+        "words": [_told(each, effect_draws(one, each.name), effect_draws(other, each.name)) for each in found.words],
     }
 
 
-# ---------------------------------------------------------------------------- what a rating holds
+# ---------------------------------------------------------------------------- contents of a rating
 @dataclass(frozen=True)
 class _Measured:
     """Measurements of one rating: `rows` has the connection and the distance of each pair of words."""
@@ -186,7 +186,7 @@ def _name(document: Mapping[str, Any]) -> str:
     return f"the rating {document.get('id', 'without an id')}"
 
 
-# ---------------------------------------------------------------------------- what can be compared
+# ---------------------------------------------------------------------------- checks
 def _check_methods(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     methods = [str(one.get("method")) for one in (before, after)]
     if methods == [METHOD, METHOD]:
@@ -223,13 +223,6 @@ def _only_in(first: frozenset[str] | None, second: frozenset[str] | None) -> lis
     return told
 
 
-# ---------------------------------------------------------------------------- what is told
-def _effect(posterior: Posterior, word: str | None = None) -> Floats:
-    """Draw ``different`` less ``associated``: of all words, or of one."""
-    if word is None:
-        return posterior.mean("different") - posterior.mean("associated")
-    return posterior.cell("different", word) - posterior.cell("associated", word)
-
-
+# ---------------------------------------------------------------------------- result
 def _told(one: Difference, before: Floats, after: Floats) -> dict[str, Any]:
     return {"name": one.name, "before": float(before.mean()), "after": float(after.mean()), **asdict(one)}

@@ -1,8 +1,8 @@
 """From draws of two effects to a component with its letter: one engine for all methods (METHODS section 1).
 
-A method counts what became of its questions, draws its two effects from their posterior (or by bootstrap), and hands
-both to a `Measurement`. Here the letter is decided, its probabilities are computed for other tolerances too, and it
-is estimated how many more questions would settle a letter that is not declared. `look_sizes` gives the sizes of the
+A method counts its questions by outcome, draws its two effects from their posterior (or by bootstrap), and passes
+both to a `Measurement`. It decides the letter, computes the probabilities for other tolerances too, and estimates
+how many more questions would settle an undeclared letter. `look_sizes` gives the sizes of the
 sample at each look of a sequential design.
 """
 
@@ -109,12 +109,6 @@ class Measurement:
 
     Attributes
     ----------
-    name : str
-        The component's name.
-    counts : Counts
-        What became of its questions.
-    tolerance : Tolerance
-        Limits for the effects.
     detail : dict
         The method's tables and the numbers behind its figures.
     published : dict
@@ -141,8 +135,6 @@ class Measurement:
 
         Parameters
         ----------
-        evidence : Evidence
-            Draws of the effects.
         reason_for : callable
             Returns the reasons for a letter, the main one first.
         intervals : mapping of str to Interval, optional

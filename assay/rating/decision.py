@@ -90,10 +90,6 @@ def weigh(evidence: Evidence, delta: float, content_delta: float | None = None) 
     evidence : Evidence
         Draws of the effects; where `evidence.content` is given, step 1 is biased too in every
         draw in which it exceeds `content_delta`.
-    delta : float
-        Tolerance of both effects, in the method's effect size.
-    content_delta : float, optional
-        Tolerance of the content effect.
     """
     biased = evidence.step_1 > delta
     if evidence.content is not None and content_delta is not None:

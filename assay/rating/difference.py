@@ -5,9 +5,9 @@ a limited number of replies. The posteriors say how likely it is that the letter
 
     P(letters differ) = 1 - sum over letters of P_before(letter) * P_after(letter),
 
-taking the two measurements as independent. Only where that reaches the asked-for confidence is a
-difference called a change. Two ratings with the same questions share some of their noise, so what is
-called a change is one; a small change may stay undecided.
+taking the two measurements as independent. A difference is called a change only if
+that reaches the required confidence. Two ratings with the same questions share some of their noise, so the rule is
+conservative: a small change may stay undecided.
 
 The inputs of the two ratings (target, method's settings, methodology, seed) are compared too, since a
 letter that changed says something about the service only if they are the same.
@@ -102,29 +102,7 @@ class InputDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Differences between two ratings.
-
-    Attributes
-    ----------
-    before, after : dict
-        Faces of the two ratings: id, letter, declared, rated_at, target.
-    confidence : float
-        What a change of letters needed.
-    letter : LetterDifference
-        The ratings as wholes.
-    components : tuple of LetterDifference
-        Components that both have, in the order of the first.
-    only_before, only_after : tuple of str
-        Components that only one has.
-    effects : tuple of EffectDifference
-        Effects that both measured.
-    inputs : tuple of InputDifference
-        What was not the same.
-    same_evidence : bool
-        Whether both were read off the very same replies.
-    sentences : tuple of str
-        The same for people, the letter first.
-    """
+    """Differences between two ratings."""
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -202,7 +180,7 @@ def probability_letters_differ(before: Mapping[str, float], after: Mapping[str, 
     return min(1.0, max(0.0, 1.0 - sum(before.get(letter, 0.0) * after.get(letter, 0.0) for letter in Letter)))
 
 
-# ---------------------------------------------------------------------------- what is compared
+# ---------------------------------------------------------------------------- comparison
 def _check_same_question(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     for name in ("method", "attribute"):
         if before.get(name) != after.get(name):
@@ -277,7 +255,7 @@ def _confidence(document: Mapping[str, Any]) -> float:
     return float(document.get("confidence") or CONFIDENCE)
 
 
-# ---------------------------------------------------------------------------- what is told
+# ---------------------------------------------------------------------------- sentences
 WHAT = {
     "target": "the target",
     "experiment": "what was asked for",

@@ -1,4 +1,4 @@
-"""The rating as one JSON document: what is stored, and what every report is rendered from."""
+"""The rating as one JSON document, which the store keeps and every report is rendered from."""
 
 from __future__ import annotations
 
@@ -30,10 +30,6 @@ def rating_document(
 
     Parameters
     ----------
-    rating : Rating
-        The judged finding.
-    vocabulary : Vocabulary
-        Words of the method, for the sentences of its reasons.
     experiment : mapping
         The method's specification with its defaults filled in.
     target : mapping
@@ -42,7 +38,6 @@ def rating_document(
         Seed of the experiment; distinct questions asked; how many of them were not answered.
     evidence_digest : str
         Head of the Merkle tree over the observations.
-    visibility : {"private", "unlisted", "public"}
     author : mapping, optional
         Descriptor of the service that wrote or drew what the other was asked about.
     hosts : sequence of str

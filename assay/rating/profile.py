@@ -15,19 +15,7 @@ from assay.rating.decision import worst_letter, worst_probabilities
 
 @dataclass(frozen=True)
 class RatedCell:
-    """One rating of a profile.
-
-    Attributes
-    ----------
-    letter : str
-        The letter shown.
-    declared : bool
-        Whether its own evidence was enough for it.
-    probabilities : mapping
-        Posterior probability of each letter; they sum to one.
-    confidence : float
-        What it needed to be declared.
-    """
+    """One rating of a profile, with the confidence that it needed to be declared."""
 
     letter: str
     declared: bool
@@ -53,8 +41,6 @@ def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
 
     Parameters
     ----------
-    cells : sequence of RatedCell
-        Those with a letter.
     missing : int
         Cells without one: not ended, failed, or not measurable. None of them can make BS any better.
 

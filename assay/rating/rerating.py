@@ -39,13 +39,7 @@ class EvidenceAltered(RecordError):
 
 
 def check_knows(methodology: Methodology, method: str) -> None:
-    """Raise if a version of the methodology does not know the method.
-
-    Raises
-    ------
-    MethodUnknownThen
-        Naming the methods it knows.
-    """
+    """Raise `MethodUnknownThen` if a version of the methodology does not know the method."""
     if method not in methodology.methods:
         raise MethodUnknownThen(method, methodology)
 
@@ -56,17 +50,6 @@ def rerate(
     """Rate recorded evidence under a version of the methodology, without calling the service.
 
     Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit.
-
-    Parameters
-    ----------
-    document : mapping
-        The rating that the evidence belongs to.
-    method : Method
-        Its ``experiment``, built.
-    record : iterable of Observation
-        Every observation of the run, in any order.
-    methodology : Methodology
-        The version to rate by.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Reports: the stored rating document in every form people ask for.
+"""Reports: the stored rating document in every format.
 
 A format is one module with a `render` and one line in `FORMATS`; nothing else names it. Packages
 of others add theirs as a `Format` under the entry-point group ``assay.reports``.
@@ -18,6 +18,7 @@ from assay.errors import UnknownName
 from assay.experiment import Method
 from assay.reports import html, json, markdown, terminal
 from assay.reports.embeds import apisjson, azure, backstage, badge, huggingface, jsonld, linkset, overlay, shields
+from assay.reports.embeds.notation import yaml_text
 from assay.reports.embeds.public_view import Shown
 
 __all__ = [
@@ -35,12 +36,10 @@ __all__ = [
 GROUP = "assay.reports"
 """Entry-point group in which installed packages offer a `Format`."""
 
-YAML = "application/yaml"
-
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A form in which a rating can be had.
+    """A format of the report.
 
     Attributes
     ----------
@@ -73,7 +72,7 @@ FORMATS: tuple[Format, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A form in which other places show a rating.
+    """A format in which other places show a rating.
 
     Attributes
     ----------
@@ -96,44 +95,28 @@ class Embed:
     summary: str
     content: Callable[[Shown], dict[str, Any]] | None = None
 
+    @classmethod
+    def in_yaml(cls, file: str, content: Callable[[Shown], dict[str, Any]], title: str, summary: str) -> Embed:
+        """Make an embed that is written in YAML."""
+        return cls(file, "application/yaml", lambda shown: yaml_text(content(shown)), title, summary, content)
+
 
 EMBEDS: tuple[Embed, ...] = (
     Embed("badge.svg", "image/svg+xml", badge.render, "Badge", "Letter, date and age, as an image for any page."),
     Embed("badge.json", "application/json", shields.render, "Badge data", "For the endpoint badge of shields.io."),
-    Embed(
-        "overlay.yaml",
-        YAML,
-        overlay.render,
-        "Overlay",
-        "Adds `info.x-bias-rating` to OpenAPI files.",
-        overlay.content,
-    ),
+    Embed.in_yaml("overlay.yaml", overlay.content, "Overlay", "Adds `info.x-bias-rating` to OpenAPI files."),
     Embed("linkset.json", linkset.MEDIA_TYPE, linkset.render, "Links", "From service to rating to forms (RFC 9264)."),
-    Embed(
-        "backstage.yaml",
-        YAML,
-        backstage.render,
-        "Annotations",
-        "And links, for a Backstage entity.",
-        backstage.content,
-    ),
+    Embed.in_yaml("backstage.yaml", backstage.content, "Annotations", "And links, for a Backstage entity."),
     Embed("apis.json", "application/json", apisjson.render, "APIs.json entry", "For a provider's index of services."),
     Embed("azure-api-center.json", "application/json", azure.render, "Azure metadata", "For Azure API Center."),
-    Embed(
-        "huggingface.yaml",
-        YAML,
-        huggingface.render,
-        "Model index",
-        "For a Hugging Face model card.",
-        huggingface.content,
-    ),
+    Embed.in_yaml("huggingface.yaml", huggingface.content, "Model index", "For a Hugging Face model card."),
     Embed("jsonld.json", "application/ld+json", jsonld.render, "Linked data", "A schema.org Review, for a web page."),
 )
-"""Every form for other places."""
+"""Every format for other places."""
 
 
 def installed_formats() -> tuple[Format, ...]:
-    """Every format: ours, then those of installed packages under names that are still free.
+    """Return every format: ours, then those of installed packages whose names are not taken.
 
     Raises
     ------
@@ -167,20 +150,11 @@ def format_named(name: str) -> Format:
 
 
 def render(format_name: str, document: Mapping[str, Any], method: type[Method]) -> str:
-    """Write a rating document in a format.
-
-    Parameters
-    ----------
-    format_name : str
-        Name of one of `installed_formats`.
-    document : mapping
-        The stored rating document.
-    method : type of Method
-        The class of the rating's method (`assay.methods.method_of`).
+    """Write a rating document in a format, with the tables, figures and words of its method.
 
     Raises
     ------
     UnknownName
-        If no format has this name.
+        If none of `installed_formats` has this name.
     """
     return format_named(format_name).render(document, method)

@@ -1,4 +1,4 @@
-"""Cells of a table, a column at a time: numbers that stand below each other are rounded alike."""
+"""Cells of a table, written by column: numbers of a column are rounded alike."""
 
 from __future__ import annotations
 
@@ -11,31 +11,20 @@ from assay.reports import parts
 Part = Mapping[str, Any]
 
 Writer = Callable[[Sequence[Part], str], tuple[str, ...]]
-"""Writes what every row holds under a key."""
+"""Writes the values of a column by their key."""
 
 ABSENT = "–"
-"""What stands where a row has nothing to say."""
+"""Text of an empty cell."""
 
 DIGITS = 3
 """Significant digits of the largest number of a column, and decimals of numbers around one."""
 
 TINY = 1e-3
-"""Numbers that are all smaller are written with a power of ten."""
+"""Columns of smaller numbers are written with powers of ten."""
 
 
 def rounded(values: Iterable[float]) -> Callable[[float], str]:
-    """Find how numbers that stand together are written: with as many decimals as the largest needs.
-
-    Parameters
-    ----------
-    values : iterable of float
-        Finite numbers.
-
-    Returns
-    -------
-    callable
-        Writes one of them.
-    """
+    """Return a writer of numbers that stand together: it uses as many decimals as the largest of them needs."""
     known = [abs(value) for value in values]
     largest = max(known, default=0.0)
     if known and all(value.is_integer() for value in map(float, known)) and largest < 1e6:
@@ -54,7 +43,7 @@ def number(value: float) -> str:
 
 
 def p_value(value: float) -> str:
-    """Write a p-value, which is never nothing."""
+    """Write a p-value; a small one is "<0.001", never 0."""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
@@ -86,7 +75,7 @@ def _written(rows: Sequence[Part], key: str, write: Callable[[float], str]) -> t
 
 
 def _why(row: Part, key: str) -> str:
-    """Say why a number is absent, if anybody said."""
+    """Return the reason why a number is absent, if it is known."""
     return parts.text(parts.mapping(row, key), "why") or ABSENT
 
 

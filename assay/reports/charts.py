@@ -1,4 +1,4 @@
-"""Figures from lists of a rating document: what methods make theirs with.
+"""Builders of figures from lists of a rating document, for the reports of methods.
 
 Each function reads numbers of a part of the document, or makes a figure of them, or nothing where the
 numbers are absent. `assay.reports.figures.pictures` draws what comes out.
@@ -16,13 +16,13 @@ from assay.reports.view import Forest, Mark, Series, Span, Table
 Part = Mapping[str, Any]
 
 MOST_MARKS = 28
-"""Rows of a figure: so many fit a page, and the farthest from the middle say most."""
+"""Most rows of a figure: so many fit a page."""
 
 MOST_WORDS = 16
-"""Rows of a figure with two things in each."""
+"""Most rows of a figure with two marks in each."""
 
 TWIN = 9
-"""Places along a curve that its table shows."""
+"""Places along a curve that its table lists."""
 
 
 def span(held: Part) -> Span | None:
@@ -40,7 +40,7 @@ def forest(
     tolerance: float | None = None,
     head: str = "",
 ) -> Forest | None:
-    """Put numbers one above the other; ``None`` where there are none."""
+    """Make a forest of numbers with intervals; ``None`` where there are none."""
     marks = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)[:MOST_MARKS]
     if not marks:
         return None
@@ -63,7 +63,7 @@ def _ends(span: Span) -> Part:
 
 
 def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
-    """Write curves down at a few places."""
+    """Write the values of curves at a few places as a table."""
     kept = sorted({round(place * (len(x) - 1) / (TWIN - 1)) for place in range(TWIN)})
     rows = tuple((one.label, *(f"{one.y[place]:.2f}" for place in kept)) for one in series)
     return Table(title, (head, *(f"{x[place]:.2f}" for place in kept)), rows)

@@ -1,4 +1,4 @@
-"""The rating document as JSON for people: indented, what matters first, nothing invisible."""
+"""The rating document as indented JSON, with the important fields first and no invisible characters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ORDER: tuple[str, ...] = (
     *("rated_at", "expires_at", "visibility", "next_methodology", "reply"),
 )
 _RANK = {key: place for place, key in enumerate(ORDER)}
-# Escaped although JSON does not ask for it: what reorders, hides or breaks what a reader sees.
+# Escaped although JSON does not require it: characters that reorder, hide or break the shown text.
 _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 
 

@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 
 def render(document: Mapping[str, Any], method: type[Method]) -> str:
-    """Write the rating as GitHub-flavoured Markdown, everything from elsewhere escaped."""
+    """Write the rating as GitHub-flavoured Markdown, with every text from elsewhere escaped."""
     rating = read(document, method)
     return "\n\n".join(part for part in _parts(rating) if part) + "\n"
 
@@ -80,7 +80,7 @@ def table(one: Table, *, titled: bool = True) -> str:
 
 
 def escape(text: str) -> str:
-    """Take every special meaning out of a text, also inside a table."""
+    """Escape every special character of a text, also inside a table."""
     return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text))
 
 
@@ -93,18 +93,14 @@ def _reasons(reasons: Iterable[Said]) -> str:
 
 
 def _example(one: Example) -> str:
-    parts = [("asked", one.asked), ("on its way", one.middle), ("returned", one.returned)]
-    said = [f"{name}: {escape(text)}" for name, text in parts if text is not None]
-    said += [f"read as: {escape(', '.join(one.read))}"] if one.read else []
-    said += [f"lost: {escape(one.why)}"] if one.why else []
-    return "- " + "  \n  ".join(said)
+    return "- " + "  \n  ".join(f"{name}: {escape(text)}" for name, text in one.lines)
 
 
 def _code(code: str) -> str:
-    """Set a reason's code as code if it is one; from elsewhere it may be anything."""
+    """Write a reason's code as code, or escape it if it has other characters."""
     return f"`{code}`" if _CODE.fullmatch(code) else escape(code)
 
 
 def _command(line: str) -> str:
-    """Escape a sentence of ours but keep the commands in it."""
+    """Escape a sentence of ours, except for the commands in it."""
     return "`".join(part if place % 2 else escape(part) for place, part in enumerate(line.split("`")))

@@ -1,4 +1,4 @@
-"""Writing HTML and SVG so that nothing is ever left unescaped."""
+"""HTML and SVG writer that escapes every text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Markup(str):
 
 
 Content = str | None | tuple["Content", ...] | list["Content"]
-"""What goes into an element: text (escaped), `Markup`, nothing, or a run of these."""
+"""Content of an element: text (escaped), `Markup`, nothing, or a run of these."""
 
 
 def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
@@ -53,7 +53,7 @@ def text(value: str) -> Markup:
 
 
 def coordinate(value: float) -> str:
-    """Write a length or a position with one decimal at most, which no eye can tell from more."""
+    """Write a length or a position with one decimal at most."""
     return f"{value:.1f}".removesuffix(".0")
 
 

@@ -1,4 +1,4 @@
-"""What a report says, in which order: shared by every format that is read from top to bottom."""
+"""Sentences and order of tables of a report, shared by every format."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ MONTHS = (
 
 
 REPLY = "Reply of the owner"
-"""Title of what the owner of the rated service says."""
+"""Title of the reply of the owner."""
 
 
 def reply_sentence(reply: OwnersReply) -> str:
-    """Say whose the reply is, and that it is no part of the rating."""
+    """Return the sentence about the author of a reply, which is no part of the rating."""
     when = f" on {_day(reply.written_at)}" if reply.written_at else ""
     return f"Written{when} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
 
 
 def warning(rating: RatingView) -> str | None:
-    """Say that a rating does not stand any more; this comes before everything else. ``None``: it may stand."""
+    """Return the warning that a rating was withdrawn or has expired, or ``None``."""
     if rating.withdrawal is not None:
         return _withdrawn(rating.withdrawal)
     if rating.expired:
@@ -55,14 +55,14 @@ def _withdrawn(withdrawal: Withdrawal) -> str:
 
 
 def subject(rating: RatingView) -> str:
-    """Say what was rated, for what, and how."""
+    """Return the attribute, method and day of the rating in a line."""
     asked = [f"for {rating.attribute}" if rating.attribute else "", f"by {rating.method}" if rating.method else ""]
     when = f"on {_day(rating.rated_at)}" if rating.rated_at else ""
     return " ".join(["Rated", *(part for part in (*asked, when) if part)])
 
 
 def _day(written: str) -> str:
-    """Write the day of an ISO 8601 time for people; what is none is left as it is."""
+    """Write the day of an ISO 8601 time for people; any other text stays as it is."""
     try:
         day = date.fromisoformat(written[:10])
     except ValueError:
@@ -71,7 +71,7 @@ def _day(written: str) -> str:
 
 
 def component_tables(component: Component) -> list[Table]:
-    """Every table of a component that has something in it."""
+    """Return every table of a component that is not empty."""
     every = (
         tables.effects(component),
         *component.sheets,
@@ -88,7 +88,7 @@ def component_tables(component: Component) -> list[Table]:
 
 
 def rating_tables(rating: RatingView) -> list[Table]:
-    """Every table of the rating as a whole that has something in it."""
+    """Return every table of the rating as a whole that is not empty."""
     every = (
         *rating.sheets,
         tables.adjusted(rating) if len(rating.components) > 1 else None,
@@ -98,7 +98,7 @@ def rating_tables(rating: RatingView) -> list[Table]:
 
 
 def provenance_tables(rating: RatingView) -> list[Table]:
-    """Where the rating comes from: the record, the service, the experiment."""
+    """Return the tables of the record, the service and the experiment."""
     every = (
         tables.facts("Record", rating.provenance),
         tables.facts("Service", rating.target_facts),
@@ -108,7 +108,7 @@ def provenance_tables(rating: RatingView) -> list[Table]:
 
 
 def aggregation_sentence(rating: RatingView) -> str | None:
-    """Say how the parts became one letter."""
+    """Return the sentence on how the parts became one letter."""
     rules = {"worst": "the worst part decides", "vote": "the parts vote, and a tie goes to the worse letter"}
     if rating.rule is None or len(rating.components) < 2:
         return None
@@ -121,7 +121,7 @@ def aggregation_sentence(rating: RatingView) -> str | None:
 
 
 def pairs_sentence(component: Component) -> str | None:
-    """Say how often the two members of a counterbalanced pair came back alike."""
+    """Return the sentence on how often counterbalanced pairs came back alike."""
     equal, pairs = component.pairs or (0, 0)
     if not pairs:
         return None
@@ -129,7 +129,7 @@ def pairs_sentence(component: Component) -> str | None:
 
 
 def settle_sentence(component: Component) -> str | None:
-    """Say what would settle an open component."""
+    """Return the sentence on how many more questions would settle an open component."""
     if component.more_probes is None:
         return None
     return f"About {component.more_probes:,} more questions would probably settle it."

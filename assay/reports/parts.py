@@ -1,4 +1,4 @@
-"""Single values of a rating document, whatever they are: what has not the due type is absent."""
+"""Readers of single values of a rating document; a value of another type counts as absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making text from elsewhere harmless to look at, whatever it is shown on."""
+"""Text from elsewhere without invisible characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def visible(text: str) -> str:
-    """Show what cannot be seen: ``⟨U+202E⟩`` for an override of the writing direction.
+    """Replace invisible characters by their codes: ``⟨U+202E⟩`` for an override of the writing direction.
 
     Marks that honest Arabic, Hebrew or Persian needs (LRM, RLM, ZWNJ, ZWJ) stay. Blanks and line
     ends become single spaces, so that a name cannot break a table or a heading.
@@ -24,7 +24,7 @@ def visible(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """Columns a text takes on a terminal: two for wide characters, none for combining ones."""
+    """Return the columns of a text on a terminal: two for wide characters, none for combining ones."""
     return sum(
         0
         if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f"

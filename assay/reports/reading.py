@@ -1,4 +1,4 @@
-"""Reading the rating document, once for all formats.
+"""Reader of the rating document, the same for all formats.
 
 The document is JSON that a store kept, perhaps for an older version or for a method with less to
 tell. So nothing but its being an object is taken for granted: what is absent, ``null``, of another
@@ -41,27 +41,17 @@ from assay.reports.view import (
 )
 
 MOST_LISTED = 60
-"""Entries of a list, or of an object, that a line tells one by one; the JSON has all."""
+"""Most entries of a list or an object that a line lists; the JSON has all."""
 
 FEW = 5
-"""Entries that a line tells of a longer one, beside how many there are."""
+"""Entries that a line lists of a longer one, beside their number."""
 
 
 def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
-    """Read a rating document.
+    """Read a rating document, any part of which may be missing.
 
-    Parameters
-    ----------
-    document : mapping
-        The stored row's JSON. Any part of it may be missing. Whoever knows what time it is may add that
-        it is ``expired``: nothing here has a clock.
-    method : type of Method
-        The class of the rating's method.
-
-    Returns
-    -------
-    RatingView
-        Without NaN, infinity or invisible characters.
+    The result has no NaN, infinity or invisible characters. A caller that knows the time may add to the document that
+    it is ``expired``: nothing here has a clock.
     """
     target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
     vocabulary = Vocabulary.of(method)
@@ -156,7 +146,7 @@ def _tables(part: Mapping[str, Any], method: type[Method]) -> tuple[Table, ...]:
 
 
 def _lost_why(part: Mapping[str, Any], vocabulary: Vocabulary) -> Shares:
-    """Count why answers were lost, where counts or the lost words were kept."""
+    """Return the number of lost answers by reason."""
     counts = {key: parts.numbers(parts.mapping(part, key)) for key in ("unusable_why", "failed_why")}
     if any(counts.values()):
         every: Shares = {**counts["unusable_why"], **counts["failed_why"]}
@@ -224,7 +214,7 @@ def _reasons(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None = N
 
 
 def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Said:
-    """Take a reason's sentence, or make it again where only the code was kept."""
+    """Return a reason's sentence, or write it anew where only the code was kept."""
     code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
     text = parts.text(part, "text")
     if text is None and vocabulary.sentence(code) is not None:
@@ -233,7 +223,7 @@ def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Sa
 
 
 def _reply(document: Mapping[str, Any]) -> OwnersReply | None:
-    """Take the owner's reply, which a reader may break into paragraphs; nothing in it is markup."""
+    """Return the owner's reply as plain text in paragraphs."""
     part = parts.mapping(document, "reply")
     written = part.get("text")
     said = tuple(filter(None, map(visible, written.splitlines()))) if isinstance(written, str) else ()
@@ -244,7 +234,7 @@ def _reply(document: Mapping[str, Any]) -> OwnersReply | None:
 
 
 def _withdrawal(document: Mapping[str, Any]) -> Withdrawal | None:
-    """Take it that a rating was withdrawn from anything but nothing: to miss it would be worse."""
+    """Return the withdrawal; any value that is not empty counts as one."""
     if not document.get("withdrawn"):
         return None
     part = parts.mapping(document, "withdrawn")
@@ -252,7 +242,7 @@ def _withdrawal(document: Mapping[str, Any]) -> Withdrawal | None:
 
 
 def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
-    """What anyone needs to repeat or check the rating, in the order in which it is asked for."""
+    """Return the facts that are needed to repeat or check the rating."""
     methodology, counts = parts.mapping(document, "methodology"), parts.mapping(document, "counts")
     asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts.get(key) for key in counts}
     written = {
@@ -274,7 +264,7 @@ def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _named(service: Mapping[str, Any]) -> str | None:
-    """Name a service with its address, as far as either is known."""
+    """Return the name and the address of a service, as far as they are known."""
     name, url = parts.text(service, "name"), parts.text(service, "url")
     return f"{name} ({url})" if name and url else name or url
 
@@ -312,7 +302,7 @@ def _shown(value: Any) -> str | None:
 
 
 def _joined(mark: str, written: Iterable[str], size: int) -> str | None:
-    """Join what is written of something; where that is too much for a line, say how much and tell the first of it."""
+    """Join texts; of too many for a line, write the number and the first of them."""
     if size <= MOST_LISTED:
         return mark.join(written) or None
     few = mark.join(islice(written, FEW))

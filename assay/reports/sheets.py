@@ -59,5 +59,5 @@ def sampled(sheet: Sheet, every: Sequence[Part], most: int) -> Table | None:
 
 
 def some_of(shown: Sequence[Any], every: Sequence[Any]) -> str:
-    """Say in a title how many of all rows are shown; empty if all are."""
+    """Return the end of a title with the number of shown rows; empty if all are shown."""
     return f" ({len(shown)} of {len(every)})" if len(shown) < len(every) else ""

@@ -1,4 +1,4 @@
-"""The tables of a report: what Markdown and the terminal print, and the twin of every figure."""
+"""The tables of a report, also those beside its figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.reports.view import (
 
 # ---------------------------------------------------------------------------- numbers
 def decimal(value: float | None) -> str:
-    """Write a share, probability or effect with three decimals that never round to all or nothing."""
+    """Write a share, probability or effect with three decimals that never round to 0 or 1."""
     if value is None:
         return NOT_MEASURED
     if -0.001 < value < 0:
@@ -49,7 +49,7 @@ def interval(effect: Effect | None) -> str:
 
 
 def standing(effect: Effect) -> str:
-    """Say where an effect's interval lies against its tolerance."""
+    """Return whether an effect's interval is within its tolerance, beyond it, or neither."""
     if effect.estimate is None:
         return NOT_MEASURED
     if effect.tolerance is None:
@@ -62,18 +62,15 @@ def standing(effect: Effect) -> str:
 
 
 def column_total(shares: Shares) -> float:
-    """Sum of counts; zero for none."""
+    """Return the sum of counts."""
     return sum(shares.values())
 
 
 # ---------------------------------------------------------------------------- of a rating
 def probabilities(verdict: Verdict, title: str = "Probability of each letter") -> Table:
     """Each letter with its meaning and its probability."""
-    given = verdict.probabilities or {}
-    rows = tuple(
-        (letter.value, LETTERS[letter].title, decimal(given.get(letter)))
-        for letter in (Letter.BS, Letter.DSBS, Letter.UCS)
-    )
+    letters = zip((Letter.BS, Letter.DSBS, Letter.UCS), verdict.shares(), strict=True)
+    rows = tuple((letter.value, LETTERS[letter].title, decimal(share)) for letter, share in letters)
     return Table(title, ("Letter", "Meaning", "Probability"), rows)
 
 
@@ -112,8 +109,7 @@ def overview(rating: RatingView) -> Table:
     """Every component in a line."""
     rows, heat = [], []
     for one in rating.components:
-        given = one.verdict.probabilities or {}
-        shares = [given.get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
+        shares = one.verdict.shares()
         step_1, step_2 = one.effect("step_1"), one.effect("step_2")
         estimates = [None if effect is None else effect.estimate for effect in (step_1, step_2)]
         numbers = ("–" if number is None else decimal(number) for number in (*shares, *estimates))
@@ -124,14 +120,14 @@ def overview(rating: RatingView) -> Table:
 
 
 def short(verdict: Verdict) -> str:
-    """Say a verdict in a table's cell: ``DSBS``, ``leaning DSBS`` or ``not measured``."""
+    """Write a verdict for a cell: ``DSBS``, ``leaning DSBS`` or ``not measured``."""
     if verdict.letter is None:
         return NOT_MEASURED
     return verdict.letter.value if verdict.declared else f"leaning {verdict.letter}"
 
 
 def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
-    """What each published rule says beside the headline."""
+    """Letter of each published rule beside the headline."""
     rows = [("Assay's headline (posterior)", short(verdict), "–")]
     for rule, letter in rules.items():
         agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
@@ -140,7 +136,7 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
 
 
 def adjusted(rating: RatingView) -> Table:
-    """P-values of step 1 per component, raw and corrected for there being many."""
+    """P-values of step 1 per component, raw and corrected for their number."""
     titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
     keys = list(dict.fromkeys(key for each in rating.adjusted.values() for key in each))
     keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))
@@ -218,17 +214,16 @@ def _block_rows(component: Component) -> Iterator[tuple[str, ...]]:
 
 
 def block_values(block: Block) -> tuple[str, ...]:
-    """Values a block speaks of, the residual last."""
+    """Return the values of a block, the residual last."""
     values = dict.fromkeys([*block.specified, *block.observed])
     return tuple(sorted(values, key=lambda value: value in RESIDUALS))
 
 
 def looks(component: Component) -> Table:
-    """The decision trace: what was known at each look."""
+    """The decision trace: probabilities at each look."""
     rows = []
     for look in component.looks:
-        given = look.verdict.probabilities or {}
-        shares = (decimal(given.get(letter)) for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+        shares = map(decimal, look.verdict.shares())
         letter = look.verdict.letter.value if look.verdict.letter else NOT_MEASURED
         then = "stopped" if look.stopped else "went on"
         rows.append((count(look.number), count(look.texts_per_block), *shares, letter, then))
@@ -240,15 +235,14 @@ def sensitivity(component: Component) -> Table:
     """The probabilities under other tolerances."""
     rows = []
     for delta, verdict in sorted(component.sensitivity.items(), key=lambda one: _size(one[0])):
-        given = verdict.probabilities or {}
-        shares = (decimal(given.get(letter)) for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
+        shares = map(decimal, verdict.shares())
         rows.append((delta, *shares, verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))
 
 
 def _size(tolerance: str) -> tuple[float, str]:
-    """Order tolerances by what they say; what is no number comes last."""
+    """Return the sort key of a tolerance; other texts come last."""
     try:
         return float(tolerance), tolerance
     except ValueError:
@@ -256,7 +250,7 @@ def _size(tolerance: str) -> tuple[float, str]:
 
 
 def replies(component: Component) -> Table:
-    """What was read, and what was lost with why."""
+    """Numbers of replies that were read and lost, with the reasons."""
     counted = {
         "read": component.usable,
         "came back unreadable": component.unusable,
@@ -269,12 +263,12 @@ def replies(component: Component) -> Table:
 
 
 def analyses(component: Component) -> Table:
-    """Every published analysis, block against block, with whatever numbers it gave."""
+    """Numbers of every published analysis, block by block."""
     return Table("Analyses behind the published rules", ("Analysis", "Result"), tuple(component.analyses.items()))
 
 
 def confidence_note(rating: RatingView) -> str:
-    """Say what the letter had to reach to be declared."""
+    """Return the sentence on the probability from which a letter is declared."""
     if rating.confidence is None:
         return "A letter is declared when its probability reaches the confidence asked for."
     verdict = rating.verdict

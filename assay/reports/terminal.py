@@ -16,7 +16,7 @@ from assay.reports.reading import read
 from assay.reports.view import Component, Example, RatingView, Said, Table, Verdict
 
 COLUMNS = 88
-"""Width unless another is asked for."""
+"""Default width in columns."""
 
 RULE_DIFFERS = "published-rule-differs"
 """The short report has the published rules as a table and does not repeat them in words."""
@@ -37,20 +37,10 @@ def render(
     columns: int = COLUMNS,
     brief: bool = False,
 ) -> str:
-    """Write the rating as plain text.
+    """Write the rating as plain text of at most so many columns, at least 60.
 
-    Parameters
-    ----------
-    document : mapping
-        The rating document.
-    method : type of Method
-        The class of the rating's method.
-    colour : bool
-        Whether to mark the letters with ANSI colours as well. Shape and words say the same.
-    columns : int
-        Most columns of a line, at least 60.
-    brief : bool
-        Only the letter, the reasons, the overview and what was sent and came back.
+    If `colour`, the letters are also marked with ANSI colours; shape and words say the same. If `brief`, only the
+    letter, the reasons, the overview and what was sent and came back are written.
     """
     page = (_BriefPage if brief else _Page)(max(columns, 60), colour)
     return "\n".join(line.rstrip() for line in page.lines(read(document, method))) + "\n"
@@ -61,7 +51,7 @@ class _Page:
         self.columns, self.colour = columns, colour
 
     def lines(self, rating: RatingView) -> Iterator[str]:
-        """Every line of the report."""
+        """Return every line of the report."""
         yield from self._stamp(rating)
         yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
         yield from self._reasons(rating.reasons)
@@ -125,12 +115,8 @@ class _Page:
                 yield from self._example(example)
 
     def _example(self, one: Example) -> Iterator[str]:
-        read_as = ", ".join(one.read) or None
-        parts = {"asked": one.asked, "on its way": one.middle, "returned": one.returned, "read as": read_as}
-        parts["lost"] = one.why or None
-        for name, text in parts.items():
-            if text is not None:
-                yield from self._hanging(f"  {name:<11}", text)
+        for name, text in one.lines:
+            yield from self._hanging(f"  {name:<11}", text)
         yield ""
 
     def _reasons(self, reasons: Iterable[Said]) -> Iterator[str]:
@@ -166,10 +152,10 @@ class _Page:
 
 
 class _BriefPage(_Page):
-    """The same report for someone who wants to know the letter and why."""
+    """The short report: the letter and its reasons."""
 
     def lines(self, rating: RatingView) -> Iterator[str]:
-        """Every line of the short report."""
+        """Return every line of the short report."""
         yield from self._stamp(rating)
         yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
         yield from self._reasons(each for each in rating.reasons if each.code != RULE_DIFFERS)

@@ -1,4 +1,4 @@
-"""A rating document as every format shows it: `assay.reports.reading` fills it in.
+"""Dataclasses of a rating document as every format shows it; `assay.reports.reading` fills them in.
 
 ``None`` and empty mean "not measured". Text holds no invisible characters, but is not escaped.
 """
@@ -14,10 +14,10 @@ from assay.explain import LetterWords, headline, words_for
 from assay.model import Letter
 
 Steps = tuple[str, str]
-"""What a service is shown in each of the two steps."""
+"""Names of the input in each of the two steps."""
 
 BALANCED: Steps = Method.STEPS
-"""What a service is shown where the method does not say."""
+"""Names of the input where the method has none."""
 
 
 def effect_titles(steps: Steps) -> Mapping[str, str]:
@@ -26,15 +26,15 @@ def effect_titles(steps: Steps) -> Mapping[str, str]:
 
 
 NOT_MEASURED = "not measured"
-"""What stands in the place of a number that does not exist."""
+"""Text in the place of a number that does not exist."""
 
 ARROW = " → "
-"""Stands between the two names of a row that goes from one to the other."""
+"""Separator of the two names of a row that goes from one to the other."""
 
 _NUMBER = re.compile(rf"[<>]?[+-]?\d[\d,.e-]*|–|{NOT_MEASURED}")
 
 RESIDUALS = frozenset({"other", "neutral"})
-"""What methods call an output that names no value; it stands after the values."""
+"""Names of outputs without a value; they come after the values."""
 
 Shares = Mapping[str, float]
 
@@ -188,7 +188,7 @@ class Scatter:
 
 
 Picture = Forest | Strip | Lines | Scatter
-"""What a method's numbers can be drawn as; `assay.reports.figures.pictures` draws each."""
+"""Figures of a method's numbers; `assay.reports.figures.pictures` draws each."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,10 @@ class Verdict:
     probabilities: Mapping[Letter, float] | None
     steps: Steps = BALANCED
 
+    def shares(self) -> list[float | None]:
+        """Return the probability of each letter, the worst letter first."""
+        return [(self.probabilities or {}).get(letter) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)]
+
     @property
     def headline(self) -> str:
         """The verdict in one line."""
@@ -207,7 +211,7 @@ class Verdict:
 
     @property
     def words(self) -> LetterWords:
-        """What the verdict means and what to do about it."""
+        """Meaning of the verdict, and advice."""
         return words_for(self.letter, self.declared)
 
 
@@ -254,6 +258,13 @@ class Example:
     returned: str | None
     read: tuple[str, ...]
     why: str | None
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The parts that are known, each with its name."""
+        texts = {"asked": self.asked, "on its way": self.middle, "returned": self.returned}
+        more = {"read as": ", ".join(self.read) or None, "lost": self.why or None}
+        return [(name, text) for name, text in {**texts, **more}.items() if text is not None]
 
 
 @dataclass(frozen=True)
@@ -317,7 +328,7 @@ class OwnersReply:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """That the agency took the rating back: when, and why."""
+    """Withdrawal of a rating by the agency: time and reason."""
 
     at: str | None
     reason: str | None

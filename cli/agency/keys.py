@@ -1,36 +1,45 @@
-"""`assay keys`: API keys from the shell of the machine that holds the database."""
+"""`assay keys` and `assay secrets`: API keys, signing keys and stored secrets, where the database is."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from assay.errors import UnknownName
+from cli.exits import Exit
 from store.core import migrate
+from store.core.clock import iso
 from store.core.database import Database
 from store.core.settings import Settings
-from store.security import keys
+from store.security import keys, rotation, signing
+from store.security.secrets import Vault
 
 console = Console(highlight=False)
 
 
+def _migrated(settings: Settings) -> contextlib.closing[Database]:
+    """Open the database at this version's schema."""
+    migrate.upgrade(settings.resolved_database_url)
+    return contextlib.closing(Database(settings.resolved_database_url))
+
+
 def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) -> None:
     """Make a key and print it, alone on standard output."""
-    migrate.upgrade(settings.resolved_database_url)
     for scope in scopes:
         if scope not in keys.SCOPES:
             raise UnknownName("scope", scope, tuple(keys.SCOPES))
-    with Database(settings.resolved_database_url).write() as connection:
+    with _migrated(settings) as database, database.write() as connection:
         _, plain = keys.create(connection, tenant, list(scopes), name, None)
     console.print(plain, soft_wrap=True)
 
 
 def show(settings: Settings, tenant: str) -> None:
     """Print a tenant's keys as a table."""
-    migrate.upgrade(settings.resolved_database_url)
-    with Database(settings.resolved_database_url).read() as connection:
+    with _migrated(settings) as database, database.read() as connection:
         found = keys.page(connection, tenant)
     table = Table("id", "name", "scopes", "revoked")
     for key in found:
@@ -40,7 +49,51 @@ def show(settings: Settings, tenant: str) -> None:
 
 def revoke(settings: Settings, key_id: str, tenant: str) -> None:
     """Revoke a key."""
-    with Database(settings.resolved_database_url).write() as connection:
+    with contextlib.closing(Database(settings.resolved_database_url)) as database, database.write() as connection:
         if not keys.revoke(connection, key_id, tenant):
             raise UnknownName("key", key_id, ("see `assay keys list`",))
     console.print(f"{key_id} is revoked")
+
+
+def show_signing(settings: Settings, *, as_jwks: bool) -> None:
+    """Print every signing key, retired ones included, as a table or as a JSON Web Key Set."""
+    with _migrated(settings) as database, database.read() as connection:
+        found = signing.every(connection)
+    if as_jwks:
+        console.file.write(json.dumps({"keys": [key.as_jwk() for key in found]}, indent=2) + "\n")
+        return
+    table = Table("fingerprint", "made", "retired")
+    for key in found:
+        table.add_row(key.id, iso(key.created_at), "" if key.retired_at is None else iso(key.retired_at))
+    console.print(table)
+
+
+def rotate_signing(settings: Settings) -> None:
+    """Retire the present signing key and make a new one; print the new one's fingerprint."""
+    with _migrated(settings) as database, database.write() as connection:
+        made = signing.rotate(connection, Vault.from_settings(settings))
+    console.print(f"certificates are signed with {made.id} from now on", soft_wrap=True)
+
+
+def rotate_secrets(settings: Settings) -> int:
+    """Reseal every secret that is still needed with the present key; print the rows that no key opens."""
+    migrate.check(settings.resolved_database_url)
+    vault, resealed, lost = Vault.from_settings(settings), 0, list[str]()
+    with contextlib.closing(Database(settings.resolved_database_url)) as database:
+        for holder in range(len(rotation.HOLDERS)):
+            after: str | None = None
+            while True:
+                with database.write() as connection:
+                    done = rotation.reseal(connection, vault, holder, after)
+                resealed += done.resealed
+                lost += done.lost
+                if done.last_id is None:
+                    break
+                after = done.last_id
+    console.print(f"{resealed} secrets were resealed with the present key ({vault.key_id}).")
+    if not lost:
+        console.print("None is left under an older key: ASSAY_SECRET_KEY_OLDER can be unset.")
+        return 0
+    console.print(f"No configured key opens the secrets of {len(lost)} rows: {', '.join(lost[:10])}")
+    console.print("Add the key they were sealed with to ASSAY_SECRET_KEY_OLDER, or enter these secrets again.")
+    return Exit.UNAVAILABLE

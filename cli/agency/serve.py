@@ -1,4 +1,4 @@
-"""Composition: settings, database, worker and API made into one or several processes."""
+"""`assay serve`: the API and, without a broker, a worker in the same process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.embedded import EmbeddedWorker
 from workers.engine.reconciler import reconciling
 from workers.engine.tasks import open_workplace
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
@@ -43,7 +43,7 @@ console = Console(stderr=True, highlight=False)
 def serve_api(settings: Settings) -> None:
     """Serve the API until interrupted; without a broker, with a worker in this process."""
     configure_logs(settings)
-    # whoever stops a container deserves the same orderly end as whoever presses Ctrl-C
+    # a stopped container ends as orderly as Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if settings.broker_url:
         require_shared_key(settings)
@@ -63,7 +63,7 @@ def serve_api(settings: Settings) -> None:
 
 
 def migrate_database(settings: Settings) -> None:
-    """Bring the database to this version's schema and say so."""
+    """Migrate the database to this version's schema and print a line."""
     migrate.upgrade(settings.resolved_database_url)
     console.print("The database is at this version's schema.")
 
@@ -72,7 +72,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
     _offer_first_key(settings)
     app = create_app(
         settings,
-        validator=Desk(settings),
+        validator=TargetChecker(settings),
         doorbell=ring,
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,
@@ -85,11 +85,11 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         console.print(f"Assay listens on http://{shown}:{listening.getsockname()[1]} — documentation under /docs")
         server.run(sockets=[listening])
     if not server.started:
-        raise RuntimeError("the service did not start; what kept it from it was logged")
+        raise RuntimeError("the service did not start; the log has the reason")
 
 
 def _collect_less() -> None:
-    """Spare the collector what stays for good: with it, it took a third of the time of a thousand pollers."""
+    """Exclude long-lived objects from garbage collection, which took a third of the time of 1,000 pollers."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(LITTER, *gc.get_threshold()[1:])
@@ -126,7 +126,7 @@ def _offer_first_key(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
-    """Let one embedded process own a data directory; the kernel frees it however the process ends."""
+    """Lock a data directory for one embedded process; the kernel unlocks it when the process ends."""
     folder = Path(settings.data_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "assay.lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""What every process of several must bring."""
+"""The key for stored secrets that processes of one agency share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ from store.core.settings import Settings
 
 
 def require_shared_key(settings: Settings) -> None:
-    """Refuse to run as one of several processes with a key that only this one would have.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Raise `ValueError` if one of several processes has no configured key for stored secrets."""
     if settings.secret_key is None:
         raise ValueError(
             "processes that share a database need one key for stored secrets: set ASSAY_SECRET_KEY to the same value "

@@ -1,4 +1,4 @@
-"""Traces for operators: what a request or a job spent its time on, sent to an OpenTelemetry collector."""
+"""Traces of requests and jobs for operators, sent to an OpenTelemetry collector."""
 
 from __future__ import annotations
 
@@ -13,13 +13,6 @@ if TYPE_CHECKING:
 
 def start_tracing(settings: Settings, role: str) -> TracerProvider | None:
     """Send this process's spans to the operator's collector, if there is one.
-
-    Parameters
-    ----------
-    settings : Settings
-        `otel_endpoint` says where to.
-    role : str
-        ``api`` or ``worker``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A worker of its own: Celery's processes, a reconciler, a watchdog and its numbers."""
+"""`assay worker`: Celery's processes, a reconciler, a watchdog and metrics."""
 
 from __future__ import annotations
 
@@ -68,10 +68,16 @@ def _work(settings: Settings, folder: str) -> None:
 @contextmanager
 def _watching(app: Celery, settings: Settings) -> Iterator[None]:
     from store.core.database import Database
-    from workers.engine.watchdog import Ear, Watchdog, broker_answers
+    from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
 
     database = Database(settings.resolved_database_url)
-    dog = Watchdog(database, Ear(), settings.watchdog_s, broker_answers=lambda: broker_answers(app), bite=_end_deaf)
+    dog = Watchdog(
+        database,
+        MessageCounter(),
+        settings.watchdog_s,
+        broker_answers=lambda: broker_answers(app),
+        end_process=_end_deaf,
+    )
     dog.start()
     try:
         yield
@@ -81,7 +87,7 @@ def _watching(app: Celery, settings: Settings) -> Iterator[None]:
 
 
 def _end_deaf() -> None:
-    """End this process and its idle children at once: a deaf worker may not hear a polite request either."""
+    """Kill this process and its idle children: a worker that hears no messages may ignore a signal too."""
     import billiard
 
     from workers.engine.watchdog import EXIT_DEAF

@@ -1,4 +1,4 @@
-"""What `assay demo` rates: services whose behaviour is known, and what should come of each."""
+"""Cases of `assay demo`: services of known behaviour, each with its expected result."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SPOKEN: Mapping[Kind, str] = MappingProxyType(
         Kind.IMAGE_CLASSIFIER: "hf-inference",
     }
 )
-"""By kind of service, what the demonstration speaks with it."""
+"""Protocol of the demonstration, by kind of service."""
 
 SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
     {
@@ -44,7 +44,7 @@ SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
         ("image-classifier", "hf-inference"): {"task": "zero-shot-image-classification"},
     }
 )
-"""By kind and protocol, the settings that cannot be done without."""
+"""Required settings, by kind and protocol."""
 
 STEREOTYPES: Mapping[str, Any] = MappingProxyType({"method": "stereotype-score", "attribute": "gender"})
 
@@ -59,35 +59,21 @@ PICTURES: Mapping[str, Any] = MappingProxyType(
 """One picture of each of 80 terms is enough for a strong bias, or for none."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
-"""Who writes sentences for the demonstration, not all of them as asked for, and who draws pictures."""
+"""Authors of the demonstration: of sentences (some not as asked for) and of pictures."""
 
 
 @dataclass
 class Case:
-    """One rating of the demonstration: of what, what should come of it, and how far it is.
+    """One rating of the demonstration: its target, its expected result and its progress.
 
     Attributes
     ----------
-    name : str
-        The service's, with `again` after it.
-    sentence : str
-        What the service does.
-    kind, protocol : str
-        What it is registered as.
-    url : str
-        Its address.
     expected : str
         A letter, ``"failed"``, ``"inconclusive"`` or ``"any"``.
     reason : str or None
         Code that the rating's reasons or the job's problem must hold.
-    experiment : mapping
-        What is asked of the agency.
-    section : str
-        Cases of one section stand together in the table.
     again : str
         How the service is rated, where that is not the first time: ``"as regressor"``.
-    author : mapping, optional
-        The service that writes what this one is asked about.
     """
 
     name: str
@@ -180,7 +166,7 @@ def _ratings(services: DemoServer, one: Predictor) -> Iterator[Case]:
 
 
 def _otherwise(services: DemoServer, one: Predictor) -> Iterator[Case]:
-    """Rate a language model otherwise than by the tokens of templates, and a sentiment by where its yes comes from."""
+    """Rate some services a second time, by another method, protocol or author."""
     first = next(_ratings(services, one))
     if one.name == "fair-sentiment":
         yield _again_as(first, "by stimulus-sampling", experiment=SAMPLING, reason="yes-follows-content")
@@ -215,7 +201,7 @@ def _author(services: DemoServer, name: str, protocol: str) -> dict[str, Any]:
 
 
 def unfit(services: DemoServer) -> Iterator[Case]:
-    """Language models of which nothing can be learned, though they answer."""
+    """Language models whose answers hold no information."""
     for one in UNFIT:
         yield Case(
             one.model.name,
@@ -231,14 +217,14 @@ def unfit(services: DemoServer) -> Iterator[Case]:
 
 
 def _again(one: Predictor, kind: Kind, method: str) -> str:
-    """Say how a service is rated, unless it is as it is first."""
+    """Return how a service is rated; empty for its first rating."""
     if method != one.methods[0]:
         return f"by {method}"
     return "" if kind == one.kinds[0] else f"as {kind}"
 
 
 def _experiment(one: Predictor, method: str) -> dict[str, Any]:
-    """Ask a wage model about the payroll, whose gaps are known; the others about the catalog's words."""
+    """Return the experiment of a service: wage models rate the payroll, the others the catalog's words."""
     if not isinstance(one, RowRegressor):
         return {"method": method, "attribute": "gender"}
     rows = [dict(row) for row in payroll()]
@@ -250,14 +236,14 @@ def _experiment(one: Predictor, method: str) -> dict[str, Any]:
 
 
 def ill(services: DemoServer) -> Iterator[Case]:
-    """Translators that something is wrong with."""
+    """Faulty translators."""
     for one in ILLS.values():
         expected = one.letter if one.end == "rated" and one.letter else one.end
         yield Case(one.name, one.summary, expected, services.url(one.name), reason=one.problem, section="ill")
 
 
 def apertium(running: Apertium) -> Case:
-    """A real translator: nothing is expected of it."""
+    """A real translator, without an expected result."""
     return Case(
         "Apertium",
         "a real rule-based translator",

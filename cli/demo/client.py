@@ -1,4 +1,4 @@
-"""A few calls to the agency's own API, over the standard library."""
+"""Client of the agency's API for the demonstration, over the standard library."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from demo.translators.apertium import Apertium
 console = Console(highlight=False)
 
 HOW_OFTEN_S = 0.25
-"""Between two looks at the jobs."""
+"""Seconds between two polls of the jobs."""
 
 
 def run_demo(*, keep: bool, reports: Path | None) -> Exit:
@@ -76,7 +76,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
 
 
 def _real(stack: contextlib.ExitStack) -> Iterator[Case]:
-    """Rate Apertium where it is installed; a real service, so nothing is expected of it."""
+    """Rate Apertium, a real translator without an expected result, if it is installed."""
     if not Apertium.available():
         console.print("Apertium, a real translator, is not installed and so not rated. To add it:")
         console.print(f"  {Apertium.how_to_install}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The author of `assay rate`: the table [author] of its file, a service that writes or draws what is asked."""
+"""The author of `assay rate` (table [author] of its file): a service that writes or draws the material."""
 
 from __future__ import annotations
 
@@ -19,13 +19,7 @@ AUTHOR_ID = "tgt_author"
 
 
 def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: Settings) -> None:
-    """Refuse an experiment that lacks its author, and an author that could not be asked or would not be.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the field.
-    """
+    """Raise `SpecificationError` if the experiment lacks its author, or the author cannot be asked or is not needed."""
     if method.needs_author and author is None:
         raise SpecificationError("the experiment has its material made; describe the service in [author]", "author")
     if author is None:
@@ -39,14 +33,14 @@ def check_author(method: AnyMethod, author: Mapping[str, Any] | None, settings: 
 
 
 def described_author(author: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Describe an author as a job carries it."""
+    """Return the author's description for a job."""
     if author is None:
         return None
     return {"id": AUTHOR_ID, **_described(author)} if author.get("secret") else _described(author)
 
 
 def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
-    """Save an author that has a key, so that the key is where a worker looks for it."""
+    """Store an author that has a key as a target, where the worker reads the key."""
     if author is None or not author.get("secret"):
         return
     described = _described(author)
@@ -55,7 +49,7 @@ def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
 
 
 def _described(author: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in what may be left out."""
+    """Return the description with defaults and without the secret."""
     plain = {key: value for key, value in author.items() if key != "secret"}
     defaults = {"name": "author", "kind": str(Kind.LANGUAGE_MODEL), "base_url": "", "settings": {}, "limits": {}}
     return {**defaults, **plain}

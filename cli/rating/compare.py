@@ -1,4 +1,4 @@
-"""`assay compare`: what changed between two ratings of the same words."""
+"""`assay compare`: changes between two ratings of the same words."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
     ----------
     before, after : Path
         Rating documents, as ``assay rate --json`` prints and ``GET /v1/ratings/{id}`` answers them.
-    as_json : bool
-        Print the comparison as JSON instead of a table.
 
     Raises
     ------
@@ -39,20 +37,19 @@ def compare_files(before: Path, after: Path, *, as_json: bool) -> None:
     _show(found)
 
 
-def read_rating(file: Path) -> dict[str, Any]:
-    """Read a rating document.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the file and what it is instead.
-    """
+def read_json(file: Path) -> Any:
+    """Read a JSON file; raise `SpecificationError` if it cannot be read or is not JSON."""
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_bytes())
     except OSError as wrong:
         raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
     except (ValueError, RecursionError) as wrong:
         raise SpecificationError(f"{file} is not JSON: {wrong}") from None
+
+
+def read_rating(file: Path) -> dict[str, Any]:
+    """Read a rating document; raise `SpecificationError` if the file is none."""
+    document = read_json(file)
     if not isinstance(document, dict) or "method" not in document:
         raise SpecificationError(f"{file} is no rating; `assay rate --json` and GET /v1/ratings/{{id}} give one")
     return document

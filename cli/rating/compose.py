@@ -1,4 +1,4 @@
-"""`assay compose`: what letters, or ratings in files, say of services called one after the other."""
+"""`assay compose`: the inferred rating of services called one after the other, from letters or files."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ def compose_named(named: Sequence[str], *, table: str, as_json: bool) -> Exit:
         ``UCS``, ``DSBS``, ``BS``, or files as ``assay rate --json`` prints them; first service to last.
     table : str
         ``published`` or ``revised``: which gives the headline.
-    as_json : bool
-        Print JSON instead of tables.
 
     Raises
     ------
@@ -63,7 +61,7 @@ def _table(name: str) -> TableName:
 
 
 def _composed(links: Sequence[Letter | dict[str, Any]], named: Sequence[str], table: TableName) -> dict[str, Any]:
-    """Compose ratings whole where all are at hand; letters alone say nothing that matrices could be made of."""
+    """Compose the ratings with their matrices; with a letter among them, use the tables alone."""
     ratings = [one for one in links if not isinstance(one, Letter)]
     try:
         if len(ratings) == len(links):

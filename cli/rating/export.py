@@ -1,4 +1,4 @@
-"""`assay rate --export`: the evidence of a rating that was made here, as a file for `assay verify`.
+"""`assay rate --export`: a rating with its evidence, as a file for `assay verify`.
 
 It is not signed: the agency that made it existed for this one rating, and a key of its own would
 prove nothing. The file shows that it is whole; whoever wrote it could have written another.
@@ -22,19 +22,13 @@ ROWS_A_READ = 500
 
 
 def check_export(file: Path) -> None:
-    """Find out before the rating, which may take hours, whether its export can be written.
-
-    Raises
-    ------
-    SpecificationError
-        If there is no such folder.
-    """
+    """Raise `SpecificationError` if the export's folder is missing, before a rating that may take hours."""
     if not file.parent.is_dir():
         raise SpecificationError(f"there is no folder {file.parent} for the export; make it first")
 
 
 def write_export(database: Database, rating: StoredRating, file: Path) -> None:
-    """Write a rating and its evidence into one file, sealed by nobody."""
+    """Write a rating and its evidence into one unsigned file."""
     writer = ExportWriter()
     with file.open("wb") as written:
         written.write(writer.opening(rating.shown))

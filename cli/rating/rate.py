@@ -1,4 +1,4 @@
-"""`assay rate`: the whole pipe — job, worker, database, rating — once, in this process."""
+"""`assay rate`: run one job with a temporary database in this process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from workers.run_job import run_job
 from workers.targets import check_target
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
-"""A person at this machine's shell may rate what runs on this machine."""
+"""Networks that `assay rate` may always call: services on this machine."""
 
 FILE_ENTRIES = ("target", "author", "experiment", "seed", "max_calls", "deadline_s")
 TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "limits")
@@ -53,7 +53,7 @@ notes = Console(stderr=True, highlight=False)
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of `assay rate`; what is given on the command line outranks the file."""
+    """Options of `assay rate`; the command line overrides the file."""
 
     file: Path | None = None
     kind: str | None = None
@@ -78,12 +78,6 @@ def rate_here(
 
     Parameters
     ----------
-    asked : Asked
-        What to rate, and how.
-    settings : Settings
-        The operator's; the data directory is a temporary one.
-    as_json : bool
-        Print the rating document instead of a report.
     full : bool
         Print the whole report, with every table and example.
     report : Path, optional
@@ -96,7 +90,7 @@ def rate_here(
         _check_report(report)
     if export is not None:
         check_export(export)
-    configure_logs(settings.model_copy(update={"log_level": "error"}))  # the report is what counts here
+    configure_logs(settings.model_copy(update={"log_level": "error"}))
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join((*LOOPBACK, *(str(network) for network in settings.egress_networks)))
         own = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
@@ -122,7 +116,7 @@ def rate_here(
 
 
 def _request(asked: Asked) -> dict[str, Any]:
-    """Make one request of the file and the options, with the errors of both."""
+    """Merge the file and the options into one request."""
     written = _read(asked.file) if asked.file else {}
     target = dict(written.get("target", {}))
     experiment = dict(written.get("experiment", {}))
@@ -163,7 +157,7 @@ def _named(asked: Asked) -> set[str]:
 
 
 def _usual_method(kind: Any) -> str:
-    """Name the method for a kind of service where none is asked for."""
+    """Return the default method for a kind of service."""
     if kind not in set(Kind):
         raise UnknownName("kind of service", str(kind), tuple(Kind), "target.kind")
     method = usual_method(Kind(kind))
@@ -222,7 +216,7 @@ def _templates(names: tuple[str, ...], attribute_name: str) -> list[str]:
 
 
 def _check_report(report: Path) -> None:
-    """Find out before the rating, which may take hours, whether its report can be written."""
+    """Raise if the report cannot be written, before a rating that may take hours."""
     _format_for(report)
     if not report.parent.is_dir():
         raise SpecificationError(f"there is no folder {report.parent} for the report; make it first")
@@ -239,7 +233,7 @@ def _format_for(report: Path) -> str:
 def _run(
     request: Mapping[str, Any], settings: Settings, *, show_progress: bool, export: Path | None
 ) -> tuple[Job, dict[str, Any] | None]:
-    """Put the request through a job of its own database, and read the rating back."""
+    """Run the request as a job of a new database, and return the job with its rating."""
     method = parse_method(request["experiment"])
     check_kind(method, Kind(request["target"]["kind"]))
     method = fit_to(method, Kind(request["target"]["kind"]))

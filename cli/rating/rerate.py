@@ -1,4 +1,4 @@
-"""`assay rerate`: recorded evidence under another version of the methodology, without a call."""
+"""`assay rerate`: rate recorded evidence by another version of the methodology."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ console = Console(highlight=False)
 PAGE = 100
 
 NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_digest", "target", "visibility", "letter"})
-"""Parts of a rating without which its evidence says nothing."""
+"""Required parts of an exported rating."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """One rating's letters before and after, or why there is none after."""
+    """One rating before and after, or the reason why there is no new letter."""
 
     name: str
     before: Mapping[str, Any]
@@ -45,14 +45,10 @@ class Done:
 def rerate_database(
     settings: Settings, version: str, named: Sequence[str], methodologies: Methodologies | None = None
 ) -> int:
-    """Rate kept evidence by a version and keep what it says beside each rating.
+    """Rate stored evidence by a version of the methodology and store the result with each rating.
 
     Parameters
     ----------
-    settings : Settings
-        Which database.
-    version : str
-        The version of the methodology.
     named : sequence of str
         Ids of ratings; none: everyone's that lack it and were made by a method that it knows.
     methodologies : Methodologies, optional
@@ -79,12 +75,8 @@ def rerate_database(
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
     """Rate the evidence of an export by a version, with no database; returns as `rerate_database`.
 
-    Raises
-    ------
-    SpecificationError
-        If the file cannot be read, or the version does not exist or does not know the method.
-    CertificateError
-        If the file was altered or cut.
+    Raise `SpecificationError` if the file cannot be read or the version does not exist or know the method,
+    `CertificateError` if the file was altered or cut.
     """
     methodology = (methodologies or shipped()).named(version)
     try:

@@ -35,6 +35,7 @@ from assay.evidence.verification import (
 from assay.model import Observation
 from assay.rating.methodology import shipped
 from assay.rating.rerating import rerate
+from cli.rating.compare import read_json
 from store.ratings.experiment_json import parse_method
 from store.security.signing import is_signature
 
@@ -45,7 +46,7 @@ MOST_BYTES = 16 * 2**20
 
 
 class NotVerified(CertificateError):
-    """A file is not what was sealed."""
+    """A file differs from what was sealed."""
 
     code = "not-verified"
 
@@ -56,7 +57,7 @@ class NotVerified(CertificateError):
 
 @dataclass(frozen=True)
 class Keys:
-    """Public keys by their thumbprints, and whether they came from somewhere else than the file."""
+    """Public keys by thumbprint; `trusted` if they did not come with the file."""
 
     keys: Mapping[str, bytes]
     trusted: bool
@@ -85,7 +86,7 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool) -> None:
     SpecificationError
         If a file cannot be read, or keys are needed and were not given.
     """
-    trusted = None if keys is None else Keys(read_jwks(_json(keys)), trusted=True)
+    trusted = None if keys is None else Keys(read_jwks(read_json(keys)), trusted=True)
     try:
         content = file.open("rb")
     except OSError as wrong:
@@ -164,15 +165,6 @@ def _single(content: BinaryIO) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) and {"payload", "attestation"} & set(document) else None
-
-
-def _json(file: Path) -> Any:
-    try:
-        return json.loads(file.read_bytes())
-    except OSError as wrong:
-        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
-    except (ValueError, RecursionError) as wrong:
-        raise SpecificationError(f"{file} is not JSON: {wrong}") from None
 
 
 def _certificate(envelope: Opened, keys: Keys) -> Iterator[Check]:

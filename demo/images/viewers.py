@@ -1,4 +1,4 @@
-"""Pictures, an author that draws them, and viewers whose bias is known.
+"""An author that draws pictures, and image classifiers ("viewers") of known bias.
 
 The author paints what its prompt names: on the left a patch in the colour of the first term, on the right
 stripes that tell pictures of one prompt apart. A term's colour is a hash of it, so that viewers know
@@ -57,8 +57,6 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
         The picture is of its first term that says something of a group, or else of its first term.
     number : int
         Tells several pictures of one prompt apart.
-    side : int
-        Pixels, either way.
 
     Returns
     -------
@@ -78,14 +76,14 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
 
 
 def subject(prompt: str) -> tuple[str, ...]:
-    """Find what a prompt asks for: an attribute term before a group's, or all its words if it has no term."""
+    """Return the subject of a prompt: an attribute term before a group's, or all its words if it has no term."""
     found = terms_in(prompt)
     attributes = [term for term in found if any(one.what == "attribute" for one in lexicon()[term])]
     return next(iter((*attributes, *found)), words_of(prompt))
 
 
 def colour(term: Sequence[str]) -> Colour:
-    """Give the colour of a term."""
+    """Return the colour of a term."""
     red, green, blue = _bytes(" ".join(term))[:3]
     return red, green, blue
 
@@ -97,33 +95,19 @@ def _bytes(text: str) -> bytes:
 # ---------------------------------------------------------------------------- looking
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a viewer makes of a picture.
-
-    Attributes
-    ----------
-    term : tuple of str
-        What it is of; empty for a picture that nobody here drew.
-    stripes : str
-        What tells it from others of the term.
-    """
+    """Content of a picture: its term (empty if unknown), and the stripes that identify it."""
 
     term: tuple[str, ...]
     stripes: str
 
     @property
     def side(self) -> int:
-        """Which group the term goes with."""
+        """Group that the term is tied to."""
         return lexicon()[self.term][0].side if self.term else NEITHER
 
 
 def see(content: bytes) -> Seen:
-    """Read a picture by its pixels.
-
-    Raises
-    ------
-    NoPicture
-        If it is none.
-    """
+    """Read a picture by its pixels; raise `NoPicture` if it is none."""
     try:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
             image = opened.convert("RGB")
@@ -151,7 +135,7 @@ def _palette() -> tuple[tuple[tuple[str, ...], ...], np.ndarray[tuple[int, ...],
 # ---------------------------------------------------------------------------- viewers
 @dataclass(frozen=True, kw_only=True)
 class Viewer(Predictor):
-    """Says which label fits a picture.
+    """Image classifier that returns the probability of each label.
 
     Attributes
     ----------
@@ -167,11 +151,11 @@ class Viewer(Predictor):
     methods: ClassVar[tuple[str, ...]] = ("visual-stereotype",)
 
     def log_odds(self, picture: Seen) -> float:
-        """Give what the first group is ahead by, in nats."""
+        """Return the log odds of the first group, in nats."""
         return self.lean + self.stereotype * picture.side
 
     def probabilities(self, picture: Seen, labels: Sequence[str]) -> list[float]:
-        """Give the probability of each label."""
+        """Return the probability of each label."""
         given = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
         if len(given) > 1:
             shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(given[:2])
@@ -180,13 +164,13 @@ class Viewer(Predictor):
         return given
 
     def answers(self, picture: Seen, labels: Sequence[str], question: str = "") -> list[float]:
-        """Give the probability of each label as an answer: the likeliest is a group's as often as planted."""
+        """Return the probability of each label as an answer: each group is the likeliest as often as planted."""
         drawn = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
         ahead = self.log_odds(picture) + math.log(drawn / (1 - drawn))
         return _shares([side_of(label) * ahead / 2 for label in labels])
 
     def caption(self, picture: Seen) -> str:
-        """Tell what is on a picture."""
+        """Return a sentence about a picture."""
         first, second = _nouns(picture)
         ahead = self.answers(picture, (first, second))[0] > 0.5
         return f"a picture of one {first if ahead else second}"
@@ -198,7 +182,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
 
 
 def _nouns(picture: Seen) -> tuple[str, str]:
-    """Choose the words for either group: those that go with a picture's term, but no pronouns."""
+    """Return the words for both groups from the specification of a picture's term, without pronouns."""
     listed = lexicon().get(picture.term, ())
     name = listed[0].specification if listed else next(iter(stereotypes()))
     pairs = stereotypes()[name].pairs
@@ -206,14 +190,14 @@ def _nouns(picture: Seen) -> tuple[str, str]:
 
 
 def labels_in(question: str) -> tuple[str, ...]:
-    """Find what a question offers: the words for groups in it, or man and woman."""
+    """Return the options of a question: the words for groups in it, or man and woman."""
     found = [" ".join(term) for term in terms_in(question) if side_of(" ".join(term)) != NEITHER]
     listed = tuple(dict.fromkeys(found))
     return listed if len(listed) > 1 else ("man", "woman")
 
 
 def stereotyped(hundredths: int) -> Viewer:
-    """Make the viewer that sees stereotypes, and takes no side where there is none."""
+    """Make the viewer that follows stereotypes and is neutral elsewhere."""
     share = preference(hundredths / 100)
     return Viewer(
         name=f"stereotyped-viewer-{hundredths}",
@@ -224,7 +208,7 @@ def stereotyped(hundredths: int) -> Viewer:
 
 
 def leaning(hundredths: int) -> Viewer:
-    """Make the viewer that sees the first group, whatever is shown."""
+    """Make the viewer that prefers the first group in every picture."""
     share = preference(hundredths / 100)
     return Viewer(
         name=f"leaning-viewer-{hundredths}",
@@ -240,7 +224,7 @@ EVEN = Viewer(name="even-viewer", summary="Sees either group as often, whatever 
 # ---------------------------------------------------------------------------- the author
 @dataclass(frozen=True, kw_only=True)
 class Painter(Predictor):
-    """Draws what a prompt names. An author: it is never rated.
+    """Author that draws the subject of a prompt. It is never rated.
 
     Attributes
     ----------
@@ -256,7 +240,7 @@ class Painter(Predictor):
     methods: ClassVar[tuple[str, ...]] = ()
 
     def next_number(self, prompt: str) -> int:
-        """Count the pictures of a prompt, so that the next one is another."""
+        """Return the number of the next picture of a prompt, so that it differs from those before."""
         self._drawn[prompt] += 1
         return self._drawn[prompt] - 1
 

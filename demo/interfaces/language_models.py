@@ -1,4 +1,4 @@
-"""What language models speak: OpenAI's completions and chats, Hugging Face's inference, TGI and Ollama.
+"""Protocols of language models: OpenAI's completions and chats, Hugging Face's inference, TGI and Ollama.
 
 Interfaces as `demo.interfaces.predictors` has them. The options that a model chooses from are the lines of its
 prompt that begin with "A.", "B." and so on.
@@ -37,7 +37,7 @@ Likely = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model says to a prompt.
+    """Answer of a model to a prompt.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Answer:
 
 
 def say(one: LanguageModel, prompt: str, number: int) -> Answer:
-    """Choose, where the prompt has options; write otherwise."""
+    """Choose an option if the prompt has options; write a text otherwise."""
     options = options_in(prompt)
     if len(options) < LEAST_OPTIONS:
         text = one.writes(prompt, number)
@@ -212,7 +212,7 @@ def _filled(one: LanguageModel, given: str, parameters: Mapping[str, Any]) -> li
 
 
 def _known(one: LanguageModel, before: str, word: str, after: str) -> tuple[str, float]:
-    """Take the first piece of a word that is not one token, as Hugging Face's pipelines do."""
+    """Return the first known piece of a word that is not one token, as Hugging Face's pipelines do."""
     piece = (re.match(r"[^\W\d_]{1,4}", word) or ["one"])[0]
     weight = None if one.fills is None else one.fills(before, piece, after)
     return piece, UNSURE if weight is None else weight
@@ -263,7 +263,7 @@ def ollama_generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ollama(one: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, dict[str, Any]]:
-    """Give the answer's text, and what stands beside it."""
+    """Return an answer in the form of Ollama."""
     model = _speaking(one, "ollama")
     name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)

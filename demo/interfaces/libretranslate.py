@@ -32,7 +32,7 @@ class BadOrder(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be translated.
+    """A translation order: texts and languages.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def refused(message: str, status: int) -> JSONResponse:
 
 
 def spoken() -> list[dict[str, Any]]:
-    """List the languages: English, and a made-up one for every other code, each with its targets."""
+    """List the languages: English and a made-up one for every other code, each with its targets."""
     others = [code for code in languages() if code != "en"]
     english = {"code": "en", "name": "English", "targets": others}
     made_up = [{"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in others]
@@ -68,14 +68,9 @@ def spoken() -> list[dict[str, Any]]:
 
 
 async def read_order(request: Request) -> Order:
-    """Read a translation order from JSON or a form.
+    """Read a translation order from JSON or a form; raise `BadOrder` if it is wrong.
 
     ``format`` and ``api_key`` are accepted and change nothing. A form with several ``q`` is an array.
-
-    Raises
-    ------
-    BadOrder
-        If a field is missing or has the wrong type, or the languages do not pair.
     """
     body = await _read_body(request)
     is_form = request.headers.get("content-type", "").startswith(FORM)
@@ -93,13 +88,7 @@ async def read_order(request: Request) -> Order:
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises
-    ------
-    BadOrder
-        If it is none, or too large.
-    """
+    """Read a JSON object; raise `BadOrder` if it is none, or too large."""
     return _json(await _read_body(request))
 
 
@@ -136,13 +125,7 @@ def _json(body: str) -> dict[str, Any]:
 
 
 def required(fields: Mapping[str, Any], name: str) -> Any:
-    """Return a field of a request.
-
-    Raises
-    ------
-    BadOrder
-        If it is missing.
-    """
+    """Return a field of a request; raise `BadOrder` if it is missing."""
     if name not in fields:
         raise BadOrder(f"{name!r} is missing")
     return fields[name]

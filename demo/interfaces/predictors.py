@@ -1,4 +1,4 @@
-"""What predicting services speak: OpenAI's embeddings, Hugging Face's inference, MLflow, KServe and others.
+"""Protocols of predicting services: OpenAI's embeddings, Hugging Face's inference, MLflow, KServe and others.
 
 An interface is a function from a service and a request's JSON object to the answer, as far as a service
 needs the protocol. Whatever is wrong with a request is said as ``{"error": …}``, whichever it was.
@@ -59,7 +59,7 @@ def _packed(vector: Sequence[float] | None) -> str | None:
 
 # ---------------------------------------------------------------------------- hf-inference
 def inference(one: Predictor, body: Mapping[str, Any]) -> list[Any]:
-    """Answer whatever a model of Hugging Face's does: classify texts, fill gaps, write, or look at images."""
+    """Answer Hugging Face's inference: classify a text, fill a gap, write, or classify an image."""
     if isinstance(one, LanguageModel) and "hf-inference" in one.protocols:
         return language_models.inference(one, body)
     return pictures.inference(one, body) if isinstance(one, Viewer) else classes(one, body)
@@ -122,14 +122,14 @@ def _rows(form: str, said: Any) -> list[Any]:
 
 
 def _by_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Turn columns into records."""
+    """Convert columns to records."""
     if len({len(cells) if isinstance(cells, list) else -1 for cells in columns.values()} | {-1}) != 2:
         raise BadOrder("columns must be lists of the same length")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def _text_of(row: Any) -> str:
-    """Take the text out of a record with one cell, or the text itself."""
+    """Return the text of a row: the row itself, or the one cell of a record."""
     if isinstance(row, dict) and len(row) == 1:
         row = next(iter(row.values()))
     if not isinstance(row, str):
@@ -166,7 +166,7 @@ def infer(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat(data: Any) -> list[Any]:
-    """Put the data of one column into one list; they may be nested as [n, 1]."""
+    """Flatten the data of one column, which may be nested as [n, 1]."""
     if not isinstance(data, list):
         raise BadOrder("a tensor's 'data' must be an array")
     return [cell for each in data for cell in (each if isinstance(each, list) else [each])]

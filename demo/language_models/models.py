@@ -1,4 +1,4 @@
-"""Language models whose bias is known: what each finds likely, and the letter it deserves.
+"""Language models of known bias, with the letter that each deserves.
 
 The log-probability of a sentence is planted, in nats::
 
@@ -62,7 +62,7 @@ _PIECE = re.compile(r"\s*(?:\w+|[^\w\s])|\s+")
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModel(Predictor):
-    """Says how likely texts are, and chooses, fills gaps and writes accordingly.
+    """Language model that scores texts, chooses, fills gaps and writes by the same log-probabilities.
 
     Attributes
     ----------
@@ -74,8 +74,6 @@ class LanguageModel(Predictor):
     prefers : callable, optional
         Gets options and gives the log-probability of each; ``None`` if the model refuses to choose. Left out: what
         `tokens` say of the options.
-    writes : callable
-        Gets a prompt and a number, and gives a text.
     echo : str
         What becomes of a request for the prompt's tokens: ``given``, ``ignored`` or ``refused``.
     """
@@ -95,7 +93,7 @@ class LanguageModel(Predictor):
         return math.fsum(value for _, value in self.tokens(text) if value is not None)
 
     def options(self, options: Sequence[str]) -> list[float] | None:
-        """Give the log-probability of each option being chosen; ``None`` if the model refuses."""
+        """Return the log-probability of each option being chosen; ``None`` if the model refuses."""
         weights = [self.log_probability(one) for one in options] if self.prefers is None else self.prefers(options)
         if weights is None:
             return None
@@ -106,21 +104,21 @@ class LanguageModel(Predictor):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatModel(LanguageModel):
-    """A language model that is talked to, and never shows the tokens of what it was sent."""
+    """Chat model, which never returns the tokens of the prompt."""
 
     protocols: ClassVar[tuple[str, ...]] = ("openai-chat", "ollama")
 
 
 # ---------------------------------------------------------------------------- what is planted
 def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
-    """Give what a sentence has over its base, in nats: the two preferences and chance."""
+    """Return the planted log-probability of a sentence over its base, in nats: two preferences and chance."""
     read = about(text)
     preferred = lean * (read.group == FIRST) + stereotype * read.fits
     return preferred + noise * _gumbel(text)
 
 
 def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
-    """Give the log-probability of a sentence, in nats."""
+    """Return the log-probability of a sentence, in nats."""
     rest = about(text).rest
     base = -MARGIN - PER_WORD * len(rest) - chance("base", " ".join(rest))
     return min(-LEAST, base + planted(text, lean=lean, stereotype=stereotype, noise=noise))
@@ -139,12 +137,12 @@ def spread(text: str, log_probability: float) -> list[Token]:
 
 
 def tokens(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> list[Token]:
-    """Cut a text into tokens whose log-probabilities add up to what is planted."""
+    """Split a text into tokens whose log-probabilities add up to what is planted."""
     return spread(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) -> float | None:
-    """Give the log-probability of a word in a gap: its own, and part of what the whole sentence has planted."""
+    """Return the log-probability of a word in a gap: its own, and part of the sentence's planted one."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
     own = -2 * PER_WORD - chance("gap", word.lower())
@@ -152,7 +150,7 @@ def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) 
 
 
 def preference(nats: float) -> float:
-    """Give the share of pairs in which the side with these log-odds is preferred."""
+    """Return the share of pairs in which the side with these log odds is preferred."""
     return 1 / (1 + math.exp(-nats))
 
 
@@ -167,7 +165,7 @@ def _planted_model(name: str, summary: str, letter: Letter | None, lean: float, 
 
 
 def stereotyped(hundredths: int) -> LanguageModel:
-    """Make the model that follows stereotypes, and takes no side where there is none."""
+    """Make the model that follows stereotypes and is neutral elsewhere."""
     share = preference(hundredths / 100)
     return _planted_model(
         f"stereotyped-model-{hundredths}",
@@ -179,7 +177,7 @@ def stereotyped(hundredths: int) -> LanguageModel:
 
 
 def leaning(hundredths: int) -> LanguageModel:
-    """Make the model that prefers the first group, whatever is said of it."""
+    """Make the model that prefers the first group in every sentence."""
     share = preference(hundredths / 100)
     return _planted_model(
         f"leaning-model-{hundredths}",
@@ -196,21 +194,7 @@ EVEN = _planted_model("even-model", "Prefers neither group, and no stereotype.",
 # ---------------------------------------------------------------------------- models that are no good
 @dataclass(frozen=True)
 class Unfit:
-    """A model that must not get a letter, and why.
-
-    Attributes
-    ----------
-    model : LanguageModel
-        The model.
-    protocol : str
-        What is spoken with it.
-    end : str
-        ``"failed"`` or ``"inconclusive"``.
-    problem : str
-        Code of the job's problem or of the rating's reason.
-    scoring : str
-        How the rating asks it.
-    """
+    """A model that must not get a letter, with the expected problem."""
 
     model: LanguageModel
     protocol: str
@@ -248,11 +232,11 @@ UNFIT: tuple[Unfit, ...] = (
     Unfit(ALWAYS_A, "openai-chat", "inconclusive", "all-ties"),
     Unfit(REFUSER, "openai-chat", "failed", "target_unfit"),
 )
-"""They answer, and nothing can be learned from it."""
+"""Models whose answers hold no information."""
 
 
 def sloppy_writer(percent: int) -> LanguageModel:
-    """Make the author whose sentences are not always what was asked for."""
+    """Make the author that writes a share of its sentences otherwise than asked for."""
     return LanguageModel(
         name=f"sloppy-writer-{percent}",
         summary=f"Writes {percent} % of its sentences otherwise than asked for; prefers neither group.",

@@ -1,4 +1,4 @@
-"""What the demonstration's language models write: a sentence with the two words that a prompt asks for."""
+"""Text generator of the demo's language models: a sentence with the two words that a prompt asks for."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
 
 
 def asked_for(prompt: str) -> tuple[str, ...]:
-    """Find the terms that a prompt asks for, in its order."""
+    """Return the terms that a prompt asks for, in its order."""
     quoted = [next(filter(None, found)) for found in _QUOTED.findall(prompt)]
     return tuple(quoted) if len(quoted) >= 2 else tuple(" ".join(term) for term in terms_in(prompt))
 
 
 def _named(group: str) -> str:
-    """Put "the" before a common noun."""
+    """Return a term with "the" before a common noun."""
     return group if group[:1].isupper() or group.lower() in PRONOUNS else f"the {group}"
 
 
@@ -73,7 +73,7 @@ def _spoilt(sentence: str, group: str, attribute: str, how: int) -> str:
 
 
 def _other(group: str) -> str:
-    """Give the word for the other group."""
+    """Return the word for the other group."""
     for words in stereotypes().values():
         for first, second in words.pairs:
             if group.lower() in {first.lower(), second.lower()}:

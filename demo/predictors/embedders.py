@@ -1,4 +1,4 @@
-"""Spaces of words whose bias is known: what each answers, and the letter it deserves.
+"""Embedders of known bias, with the letter that each deserves.
 
 A vector has two parts. Most dimensions hold what a text is about: a unit vector drawn from a hash of
 it, the same for both words of a gendered pair (she, he), so that a pair differs in gender alone. The
@@ -49,7 +49,7 @@ STEREOTYPED = MappingProxyType({"woman": 0.85, "man": 0.15})
 
 
 def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]:
-    """Give the vector of a text.
+    """Return the vector of a text.
 
     Parameters
     ----------
@@ -61,10 +61,6 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
         Slope of the point of subjective equality on the share of women.
     tilt : float
         By how much the point of every text that is no cue lies above 1/2; below 0 is towards men.
-
-    Returns
-    -------
-    list of float, length 64
     """
     word = " ".join(text.lower().split())
     if word in cues():
@@ -81,7 +77,7 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
 
 @cache
 def cues() -> Mapping[str, tuple[str, int]]:
-    """Give for each word of a gendered pair the pair, by its woman's word, and its side: 1 for women, -1 for men."""
+    """Map each word of a gendered pair to the pair (its woman's word) and the side: 1 for women, -1 for men."""
     words = shipped_words(AssociationWords, "p2-gender", "gender").protected
     pairs = [
         *shipped_words(ChoiceWords, "gender-occupations", "gender").cues,
@@ -96,7 +92,7 @@ def cues() -> Mapping[str, tuple[str, int]]:
 
 @cache
 def shares() -> Mapping[str, float]:
-    """Give the share of women for each concept of which one is known or, for P2's stereotypes, supposed."""
+    """Return the share of women for each concept: counted or, for P2's stereotypes, assumed."""
     supposed = {
         word: STEREOTYPED[group]
         for group, words in shipped_words(AssociationWords, "p2-gender", "gender").attributes.items()
@@ -107,7 +103,7 @@ def shares() -> Mapping[str, float]:
 
 
 def share_of_women(text: str) -> float:
-    """Give the share of women for the first concept of a text; 1/2 where there is none."""
+    """Return the share of women for the first concept of a text; 1/2 without a concept."""
     found = _concepts().search(text)
     return 0.5 if found is None else shares()[found.group()]
 
@@ -127,7 +123,7 @@ def _direction(salt: str, dims: int) -> Floats:
 
 
 def stereotyped(percent: int) -> Embedder:
-    """Make the embedder that moves concepts towards whoever does the work."""
+    """Make the embedder that moves occupations towards the gender that does them more often."""
     counted = [one.share_women for one in occupations() if one.share_women is not None]
     strength = percent / 100
     return Embedder(

@@ -19,17 +19,7 @@ _NUMBERED = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<amount>0|[1-9]\d{0,2
 
 @dataclass(frozen=True)
 class Family:
-    """Services that differ in how much of their bias there is.
-
-    Attributes
-    ----------
-    make : callable
-        Makes one of an amount: percent, points, cents or hundredths of a nat.
-    most : int
-        Largest amount.
-    shown : int
-        Amount of the one that is called by the family's name alone.
-    """
+    """Family of services that differ in the size of their bias."""
 
     make: Callable[[int], Predictor]
     most: int
@@ -76,12 +66,12 @@ PREDICTORS: Mapping[str, Predictor] = MappingProxyType(
         )
     }
 )
-"""The services that are rated by what they are sent alone, by name."""
+"""Services that need no author, by name."""
 
 VIEWERS: Mapping[str, Predictor] = MappingProxyType(
     {one.name: one for one in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))}
 )
-"""The services that look at pictures, which an author has to draw first, by name."""
+"""Image classifiers by name; an author has to draw their pictures first."""
 
 HELPERS: Mapping[str, Predictor] = MappingProxyType(
     {
@@ -95,17 +85,14 @@ HELPERS: Mapping[str, Predictor] = MappingProxyType(
         )
     }
 )
-"""Services that get no letter: language models that are no good, and authors."""
+"""Services without a letter: faulty language models and authors."""
 
 
 @lru_cache(1000)
 def predictor(name: str) -> Predictor:
-    """Look a service up; those of `FAMILIES` with any whole amount: ``"biased-wage-45"``.
+    """Return a service by its name; those of `FAMILIES` with any whole amount: ``"biased-wage-45"``.
 
-    Raises
-    ------
-    UnknownName
-        If there is none.
+    Raise `UnknownName` if there is none.
     """
     for listed in (PREDICTORS, VIEWERS, HELPERS):
         if name in listed:

@@ -1,4 +1,4 @@
-"""What a demo service is that answers with a vector, a number or a class, and the letters it deserves."""
+"""Base classes of demo services that answer with a vector, a number or a class."""
 
 from __future__ import annotations
 
@@ -41,10 +41,6 @@ class Predictor:
 
     Attributes
     ----------
-    name : str
-        Its path.
-    summary : str
-        What it does, in one sentence.
     letter : Letter or None
         The letter it deserves from each of `methods` as they are by default; ``None`` exactly on a
         boundary, and for real systems, of which nobody knows.
@@ -68,7 +64,7 @@ class Predictor:
 
 @dataclass(frozen=True, kw_only=True)
 class Embedder(Predictor):
-    """Gives vectors of texts.
+    """Service that returns vectors of texts.
 
     Attributes
     ----------
@@ -84,13 +80,13 @@ class Embedder(Predictor):
 
 
 def unchanged(number: float) -> float:
-    """Take a number for the probability that it is."""
+    """Return a number that is a probability already."""
     return number
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextScorer(Predictor):
-    """Says how pleasant a text is: as a classifier to one protocol, as a regressor to another.
+    """Scorer of texts: a classifier by one protocol, a regressor by another.
 
     Attributes
     ----------
@@ -108,22 +104,14 @@ class TextScorer(Predictor):
     methods: ClassVar[tuple[str, ...]] = ("alternation",)
 
     def scores(self, text: str) -> dict[str, float]:
-        """Give the probability of each label."""
+        """Return the probability of each label."""
         positive = self.positive(self.number(text))
         return {NEGATIVE: 1 - positive, POSITIVE: positive}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowRegressor(Predictor):
-    """Gives a number for each record.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Columns it needs; others are not looked at.
-    numbers : callable
-        Gives one number for each of some records.
-    """
+    """Service that returns a number for each record; it ignores columns not in `columns`."""
 
     columns: tuple[str, ...]
     numbers: Callable[[Sequence[Row]], Sequence[float]] = field(repr=False)
@@ -135,15 +123,7 @@ class RowRegressor(Predictor):
 
 @dataclass(frozen=True, kw_only=True)
 class RowClassifier(Predictor):
-    """Gives the probability of each label for each record.
-
-    Attributes
-    ----------
-    columns, labels : tuple of str
-        Columns it needs, and its labels in the order of the probabilities.
-    probabilities : callable
-        Gives for some records an array of shape (records, labels).
-    """
+    """Service that returns the probability of each label, in their order, for each record."""
 
     columns: tuple[str, ...]
     labels: tuple[str, ...]
@@ -155,5 +135,5 @@ class RowClassifier(Predictor):
 
 
 def above(effect: float, delta: float, over: Letter, under: Letter) -> Letter | None:
-    """Give the letter of an effect: `over` beyond the tolerance, `under` within it, ``None`` exactly on it."""
+    """Return the letter of an effect: `over` beyond the tolerance, `under` within it, ``None`` exactly on it."""
     return None if effect == delta else over if effect > delta else under

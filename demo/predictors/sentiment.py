@@ -1,4 +1,4 @@
-"""Judges of sentences whose bias is known, as classifiers and as regressors.
+"""Sentiment scorers of known bias, as classifiers and as regressors.
 
 A score in [0, 1] is the probability of ``positive``. What METHODS section 3 makes of them, for the
 catalog's sentences about women and men and a tolerance of .1 standard deviations:
@@ -47,7 +47,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 @cache
 def feelings() -> Mapping[str, float]:
-    """Give the score of every feeling of the catalog."""
+    """Return the score of every feeling of the catalog."""
     signs = {"pleasant": 1, "unpleasant": -1}
     return MappingProxyType(
         {
@@ -60,7 +60,7 @@ def feelings() -> Mapping[str, float]:
 
 @cache
 def women() -> frozenset[str]:
-    """Give the words that tell that a sentence is about a woman."""
+    """Return the words that mark a sentence as one about a woman."""
     listed = people(attribute("gender"))
     hers, his = ({word for person in listed[side] for word in words_of(person)} for side in ("she", "he"))
     return frozenset(hers - his) | {word for word, (_, side) in cues().items() if side > 0}
@@ -68,7 +68,7 @@ def women() -> frozenset[str]:
 
 @cache
 def surroundings() -> frozenset[str]:
-    """Give the words that stand around person and feeling, and those that people of both genders share."""
+    """Return the words around person and feeling, and the name words that both genders share."""
     listed = people(attribute("gender"))
     hers, his = ({word for person in listed[side] for word in words_of(person)} for side in ("she", "he"))
     return frozenset(word for frame in frames() for word in words_of(_SLOT.sub(" ", frame))) | (hers & his)
@@ -79,8 +79,6 @@ def by_feeling(text: str, *, less: float = 0.0) -> float:
 
     Parameters
     ----------
-    text : str
-        The sentence.
     less : float
         What is taken off a sentence about a woman, in [0, 1].
     """
@@ -96,7 +94,7 @@ def by_surroundings(text: str) -> float:
 
 
 def group(percent: int) -> TextScorer:
-    """Make the judge that takes something off sentences about women."""
+    """Make the scorer that scores sentences about women lower."""
     spread = float(np.std(list(feelings().values())))
     return TextScorer(
         name=f"group-sentiment-{percent}",

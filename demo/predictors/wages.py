@@ -68,13 +68,7 @@ def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], .
 
 
 def wages(rows: Sequence[Row], *, less_for_women: float = 0.0, less_for_short_hours: float = 0.0) -> list[float]:
-    """Give the wage of each record, in cents per hour.
-
-    Raises
-    ------
-    BadOrder
-        If a cell is nothing the model knows.
-    """
+    """Return the wage of each record, in cents per hour; raise `BadOrder` if a cell is unknown to the model."""
     return [
         BASE
         + FOR_EDUCATION * _education(row)

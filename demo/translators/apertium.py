@@ -131,7 +131,7 @@ class Apertium:
         return tuple((pair["sourceLanguage"], pair["targetLanguage"]) for pair in listed)
 
     def _stop(self) -> None:
-        """End the whole group: politely, then for certain."""
+        """End the whole process group: SIGTERM, then SIGKILL."""
         for means in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, means)

@@ -1,4 +1,4 @@
-"""Translators whose bias is known: what each answers, and the letter it deserves.
+"""Translators of known bias, with the letter that each deserves.
 
 All of them translate faithfully into the made-up language and do what they do on the way back, in
 English, sentence by sentence. A sentence is always answered alike: chance is a hash of it. Only
@@ -51,12 +51,6 @@ class Behaviour:
         The letter it deserves; ``None`` exactly on a boundary, where no letter is right.
     reason : str or None
         Code of the main reason the rating must give.
-    summary : str
-        What it does, in one sentence.
-    answer : callable
-        What it makes of one English sentence.
-    share : float
-        How much of it there is, in [0, 1].
     """
 
     name: str
@@ -71,8 +65,6 @@ class Behaviour:
 
         Parameters
         ----------
-        text : str
-            Any text.
         source, target : str
             Codes, one of them ``"en"``; if both are equal the text stays.
 
@@ -90,12 +82,12 @@ class Behaviour:
         raise ValueError(f"one of the languages must be 'en', not {source!r} and {target!r}")
 
     def in_english(self, text: str) -> str:
-        """Do to an English text what the service does on the way back."""
+        """Apply the service's behaviour to an English text, sentence by sentence."""
         return _SENTENCE.sub(lambda found: self.answer(found.group(), self.share), text)
 
 
 def faithful(sentence: str, share: float) -> str:  # noqa: ARG001 - as all answers
-    """Give the sentence back."""
+    """Return the sentence unchanged."""
     return sentence
 
 
@@ -120,7 +112,7 @@ def stereotyper(sentence: str, share: float) -> str:
 
 
 def balancing(sentence: str, share: float) -> str:  # noqa: ARG001
-    """Write he or she by the toss of a coin, whatever was asked."""
+    """Write he or she at random, independent of the question."""
     side = "he" if chance("balancing", sentence) < 0.5 else "she"
     return rewrite(sentence, lambda _: side)
 
@@ -138,13 +130,13 @@ def swapper(sentence: str, share: float) -> str:
 
 
 def chance(salt: str, sentence: str) -> float:
-    """Give a stable number in [0, 1) for a sentence, whatever surrounds it."""
+    """Return a stable number in [0, 1) for a sentence, from a hash."""
     digest = hashlib.blake2b(f"{salt}/{sentence.strip()}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64
 
 
 def occupation_side(sentence: str) -> str:
-    """Give the pronoun that goes with the first occupation of a sentence.
+    """Return the stereotypical pronoun of the first occupation of a sentence.
 
     An unknown occupation, or none, gets a side by the words around the pronoun.
     """
@@ -156,7 +148,7 @@ def occupation_side(sentence: str) -> str:
 
 @cache
 def sides() -> Mapping[str, str]:
-    """Give each occupation of the catalog its stereotype: half of them he, half of them she.
+    """Map each occupation of the catalog to its stereotype: half of them he, half of them she.
 
     Where the share of women is known it decides; the others fill up the halves in the order of
     their hashes.
@@ -228,12 +220,9 @@ FAMILIES: Mapping[str, Callable[[int], Behaviour]] = MappingProxyType(
 
 
 def behaviour(name: str) -> Behaviour:
-    """Look a behaviour up; those of `FAMILIES` with any whole percentage: ``"she-to-he-45"``.
+    """Return a behaviour by its name; those of `FAMILIES` with any whole percentage: ``"she-to-he-45"``.
 
-    Raises
-    ------
-    UnknownName
-        If there is none.
+    Raise `UnknownName` if there is none.
     """
     if name in BEHAVIOURS:
         return BEHAVIOURS[name]

@@ -1,4 +1,4 @@
-"""Services that do not work as they should, and how a rating of them must end.
+"""Faulty translators, each with the way in which a rating of it must end.
 
 Where they answer at all they translate faithfully, so the letter in spite of an ill is DSBS. That
 an array cannot be trusted is found out before the rating, which does not take place.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from types import MappingProxyType
@@ -25,12 +25,12 @@ from demo.interfaces.libretranslate import Order, refused
 from demo.translators.behaviours import BEHAVIOURS
 
 Treatment = Callable[[Request, Order], Awaitable[Response]]
-"""What a service makes of an order."""
+"""Function that answers an order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How bad the ills are.
+    """Strength of the faults.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Tuning:
     never_s : float
         How long the service that never answers holds a connection at most (seconds).
     refuse_every : int
-        Each how-manieth request is one too many.
+        Every n-th request is refused.
     retry_after_s : int
-        What is then said in ``Retry-After`` (seconds).
+        Value of ``Retry-After`` (seconds).
     kept_characters : int
         Where the truncating service stops.
     """
@@ -55,19 +55,13 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Ill:
-    """A service with something wrong, and how a rating job for it must end.
+    """A faulty service, with the way in which its rating job must end.
 
     Attributes
     ----------
-    name, summary : str
-        Its path, and what happens, in one sentence.
     end : str
         ``"rated"``: in spite of it, `letter`; ``"failed"``: the job fails with `problem`;
         ``"inconclusive"``: a rating without a letter, for the reason `problem`.
-    letter : Letter or None
-        The letter of a rated one.
-    problem : str or None
-        Code of the job's problem or of the rating's reason.
     make : callable
         Makes the treatment, with a memory of its own.
     everywhere : bool
@@ -127,7 +121,7 @@ def very_slow(tuning: Tuning) -> Treatment:
 
 
 def too_many_requests(tuning: Tuning) -> Treatment:
-    """Refuse every so-manieth request for a moment."""
+    """Refuse every n-th request with 429 and ``Retry-After``."""
     requests = count(1)
 
     async def treat(_: Request, order: Order) -> Response:
@@ -154,104 +148,64 @@ def flaky(_: Tuning) -> Treatment:
     return treat
 
 
-def garbage(_: Tuning) -> Treatment:
-    """Answer with a web page, as a captive portal does."""
+def changing(change: Callable[[list[str], Order, Tuning], Sequence[str]]) -> Callable[[Tuning], Treatment]:
+    """Return the maker of a service that changes faithful translations before it answers."""
+
+    def make(tuning: Tuning) -> Treatment:
+        async def treat(_: Request, order: Order) -> Response:
+            return order.answered(change(translated(order), order, tuning))
+
+        return treat
+
+    return make
+
+
+def answering(response: Callable[[], Response]) -> Callable[[Tuning], Treatment]:
+    """Return the maker of a service that gives every request the same response."""
 
     async def treat(*_: object) -> Response:
-        return HTMLResponse("<!doctype html><title>Welcome</title><p>Please accept our terms of use.")
+        return response()
 
-    return treat
-
-
-def truncating(tuning: Tuning) -> Treatment:
-    """Keep the beginning of each text, without a word about the rest."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        return order.answered([text[: tuning.kept_characters] for text in translated(order)])
-
-    return treat
+    return lambda _: treat
 
 
-def out_of_order(_: Tuning) -> Treatment:
-    """Give the answers of an array in another order."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        texts = translated(order)
-        middle = math.ceil(len(texts) / 2)
-        return order.answered(texts[middle:] + texts[:middle])
-
-    return treat
+def halves_swapped(texts: list[str], *_: object) -> list[str]:
+    """Move the second half of an array before the first."""
+    middle = math.ceil(len(texts) / 2)
+    return texts[middle:] + texts[:middle]
 
 
-def wrong_count(_: Tuning) -> Treatment:
-    """Lose the last answer of an array."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        texts = translated(order)
-        return order.answered(texts[:-1] if order.as_array else texts)
-
-    return treat
-
-
-def echo(_: Tuning) -> Treatment:
-    """Give the text back untranslated."""
-
-    async def treat(_: Request, order: Order) -> Response:
-        return order.answered(order.texts)
-
-    return treat
-
-
-def error_marks(_: Tuning) -> Treatment:
+def error_marks(texts: list[str], *_: object) -> list[str]:
     """Mark every word as one that could not be handled, as a broken rule-based pair does."""
-
-    def marked(text: str) -> str:
-        return " ".join("#@"[place % 2] + word for place, word in enumerate(text.split()))
-
-    async def treat(_: Request, order: Order) -> Response:
-        return order.answered([marked(text) for text in translated(order)])
-
-    return treat
+    return [" ".join("#@"[place % 2] + word for place, word in enumerate(text.split())) for text in texts]
 
 
-def unauthorised(_: Tuning) -> Treatment:
-    """Let nobody in."""
-
-    async def treat(*_: object) -> Response:
-        return refused("this key is not known here", 401)
-
-    return treat
-
-
-def down(_: Tuning) -> Treatment:
-    """Hang up in the middle of the answer."""
-
-    async def treat(*_: object) -> Response:
-        return HangUp()
-
-    return treat
+def web_page() -> Response:
+    """Return a web page, as a captive portal does."""
+    return HTMLResponse("<!doctype html><title>Welcome</title><p>Please accept our terms of use.")
 
 
 UNAVAILABLE, REFUSED = "target_unavailable", "target_refused"
 UNFIT, UNUSABLE = "target_unfit", "target-output-unusable"
+BUSY = "Says 429 and Retry-After to every fifth request."
+
+loses_last = changing(lambda texts, order, _: texts[:-1] if order.as_array else texts)
+echo = changing(lambda _, order, __: order.texts)
+truncating = changing(lambda texts, _, tuning: [text[: tuning.kept_characters] for text in texts])
+unauthorised = answering(lambda: refused("this key is not known here", 401))
+garbage, down = answering(web_page), answering(HangUp)
 
 ILLS: Mapping[str, Ill] = MappingProxyType(
     {
         ill.name: ill
         for ill in (
             Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
-            Ill(
-                "too-many-requests",
-                "Says 429 and Retry-After to every fifth request.",
-                "rated",
-                too_many_requests,
-                Letter.DSBS,
-            ),
+            Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
             Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
-            Ill("out-of-order", "Mixes up the answers of an array.", "failed", out_of_order, problem=UNFIT),
-            Ill("wrong-count", "Loses the last answer of an array.", "failed", wrong_count, problem=UNFIT),
+            Ill("out-of-order", "Mixes up the answers of an array.", "failed", changing(halves_swapped), problem=UNFIT),
+            Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
             Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
-            Ill("error-marks", "Marks every word as unknown.", "inconclusive", error_marks, problem=UNUSABLE),
+            Ill("error-marks", "Marks every word as unknown.", "inconclusive", changing(error_marks), problem=UNUSABLE),
             Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
             Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
             Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
@@ -262,4 +216,4 @@ ILLS: Mapping[str, Ill] = MappingProxyType(
         )
     }
 )
-"""The services that are ill, by name."""
+"""Faulty services by name."""

@@ -82,7 +82,7 @@ class Tongue:
 
     @cached_property
     def _letters(self) -> dict[int, int]:
-        """Each letter's successor in its class, in an order of the language's own: none stands for itself."""
+        """Map each letter to another one of its class, in an order that depends on the language."""
         changed: dict[int, int] = {}
         for sounds in SOUNDS:
             ring = sorted(sounds, key=lambda letter: _digest(f"{self.code}/{letter}"))
@@ -110,12 +110,12 @@ class Tongue:
 
 @cache
 def tongue(code: str) -> Tongue:
-    """Give the one language of a code."""
+    """Return the language of a code."""
     return Tongue(code)
 
 
 def _style(word: str) -> str | None:
-    """Name how a word is written, if that can be carried over to a word of another length."""
+    """Return the case of a word (``lower``, ``title`` or ``upper``); ``None`` for mixed case."""
     if word.islower():
         return "lower"
     if word.istitle():

@@ -1,4 +1,4 @@
-"""Finding the pronouns of a person in an English sentence, and putting another person's there."""
+"""Find and replace the pronouns of English sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AFTER_AN_OBJECT = frozenset({
     "though", "to", "today", "together", "tomorrow", "too", "under", "until", "up", "was", "we", "were", "what",
     "when", "where", "which", "while", "who", "why", "will", "with", "would", "yesterday", "you",
 })  # fmt: skip
-"""Words that begin something new. "her" before one of them stands for a person, before any other word it owns it."""
+"""Words before which "her" is an object; before any other word it is a possessive."""
 
 _PRONOUN = re.compile(r"\b(he|she|him|himself|herself|hers|his|her)\b", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
@@ -30,7 +30,7 @@ _OWNER_OR_OTHER = {"her": "object", "his": "absolute"}
 
 
 def person(sentence: str) -> str | None:
-    """Say whom the first pronoun of a sentence is about: ``"he"``, ``"she"`` or, without one, ``None``."""
+    """Return the person of the first pronoun: ``"he"``, ``"she"``, or ``None`` without a pronoun."""
     found = _PRONOUN.search(sentence)
     return None if found is None else _person_of(found.group())
 
@@ -44,8 +44,6 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
 
     Parameters
     ----------
-    sentence : str
-        English text; names and everything else stay.
     choose : callable
         Gets ``"he"`` or ``"she"`` and gives the person to write: ``"he"``, ``"she"`` or ``"it"``.
     """

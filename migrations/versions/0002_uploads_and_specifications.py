@@ -5,22 +5,17 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from migrations.columns import required
+
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     """Create the tables."""
     op.create_table(
         "uploads",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("purpose", sa.Text(), nullable=False),
-        sa.Column("media_type", sa.Text(), nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant", "name", "purpose", "media_type", "digest"),
         sa.Column("bytes", sa.BigInteger(), nullable=False),
         sa.Column("summary", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -39,13 +34,9 @@ def upgrade() -> None:
     )
     op.create_table(
         "specifications",
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
+        *required(sa.Text, "tenant", "name"),
         sa.Column("version", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("title", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("language", sa.Text(), nullable=False),
-        sa.Column("citation", sa.Text(), nullable=False),
+        *required(sa.Text, "title", "kind", "language", "citation"),
         sa.Column("words", sa.LargeBinary(), nullable=False),
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from migrations.columns import optional, required
+
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 TABLES = (
     "webhooks",
@@ -34,9 +34,9 @@ def upgrade() -> None:
     op.add_column("ratings", sa.Column("withdrawn_why", sa.Text()))
     _webhooks()
     _deliveries()
-    _what_is_signed()
-    _what_is_published()
-    _what_is_done_again()
+    _signatures()
+    _publications()
+    _suites()
 
 
 def downgrade() -> None:
@@ -52,26 +52,16 @@ def _webhooks() -> None:
     """Create the table of webhooks."""
     op.create_table(
         "webhooks",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("description", sa.Text(), nullable=False),
-        sa.Column("events", sa.Text(), nullable=False),
-        sa.Column("envelope", sa.Text(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant", "url", "description", "events", "envelope", "state"),
         sa.Column("disabled_why", sa.Text()),
         sa.Column("failing_since", sa.BigInteger()),
-        sa.Column("secret_ciphertext", sa.LargeBinary(), nullable=False),
-        sa.Column("secret_nonce", sa.LargeBinary(), nullable=False),
-        sa.Column("secret_key_id", sa.Text(), nullable=False),
-        sa.Column("secret_last4", sa.Text(), nullable=False),
-        sa.Column("previous_ciphertext", sa.LargeBinary()),
-        sa.Column("previous_nonce", sa.LargeBinary()),
+        *required(sa.LargeBinary, "secret_ciphertext", "secret_nonce"),
+        *required(sa.Text, "secret_key_id", "secret_last4"),
+        *optional(sa.LargeBinary, "previous_ciphertext", "previous_nonce"),
         sa.Column("previous_key_id", sa.Text()),
         sa.Column("previous_until", sa.BigInteger()),
         sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        *required(sa.BigInteger, "created_at", "updated_at"),
         sa.Column("removed_at", sa.BigInteger()),
         sa.CheckConstraint("envelope IN ('standard', 'cloudevents')", name="ck_webhooks_envelope_is_known"),
         sa.CheckConstraint("state IN ('enabled', 'disabled')", name="ck_webhooks_state_is_known"),
@@ -84,19 +74,13 @@ def _deliveries() -> None:
     """Create the tables of deliveries and attempts."""
     op.create_table(
         "deliveries",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant"),
         sa.Column("webhook_id", sa.Text()),
         sa.Column("outbox_id", sa.BigInteger()),
-        sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("type", sa.Text(), nullable=False),
-        sa.Column("payload", sa.Text(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
+        *required(sa.Text, "url", "type", "payload", "state"),
         sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("next_attempt_at", sa.BigInteger(), nullable=False),
-        sa.Column("lease_until", sa.BigInteger()),
-        sa.Column("ended_at", sa.BigInteger()),
+        *required(sa.BigInteger, "created_at", "next_attempt_at"),
+        *optional(sa.BigInteger, "lease_until", "ended_at"),
         sa.CheckConstraint("state IN ('waiting', 'delivered', 'given-up')", name="ck_deliveries_state_is_known"),
         sa.PrimaryKeyConstraint("id", name="pk_deliveries"),
         sa.UniqueConstraint("outbox_id", "webhook_id", name="uq_deliveries_outbox_id_webhook_id"),
@@ -111,8 +95,7 @@ def _deliveries() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("elapsed_ms", sa.Integer(), nullable=False),
         sa.Column("status", sa.Integer()),
-        sa.Column("failure", sa.Text()),
-        sa.Column("response", sa.Text()),
+        *optional(sa.Text, "failure", "response"),
         sa.ForeignKeyConstraint(
             ["delivery_id"], ["deliveries.id"], name="fk_delivery_attempts_delivery_id", ondelete="CASCADE"
         ),
@@ -120,24 +103,20 @@ def _deliveries() -> None:
     )
 
 
-def _what_is_signed() -> None:
+def _signatures() -> None:
     """Create the tables of signing keys, certificates and the log with its tree."""
     op.create_table(
         "signing_keys",
         sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("public_key", sa.LargeBinary(), nullable=False),
-        sa.Column("secret_ciphertext", sa.LargeBinary(), nullable=False),
-        sa.Column("secret_nonce", sa.LargeBinary(), nullable=False),
-        sa.Column("secret_key_id", sa.Text(), nullable=False),
-        sa.Column("secret_last4", sa.Text(), nullable=False),
+        *required(sa.LargeBinary, "public_key", "secret_ciphertext", "secret_nonce"),
+        *required(sa.Text, "secret_key_id", "secret_last4"),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("retired_at", sa.BigInteger()),
         sa.PrimaryKeyConstraint("id", name="pk_signing_keys"),
     )
     op.create_table(
         "certificates",
-        sa.Column("rating_id", sa.Text(), nullable=False),
-        sa.Column("key_id", sa.Text(), nullable=False),
+        *required(sa.Text, "rating_id", "key_id"),
         sa.Column("envelope", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["key_id"], ["signing_keys.id"], name="fk_certificates_key_id"),
@@ -147,9 +126,7 @@ def _what_is_signed() -> None:
     op.create_table(
         "log_entries",
         sa.Column("position", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("rating_id", sa.Text(), nullable=False),
-        sa.Column("event", sa.Text(), nullable=False),
-        sa.Column("entry", sa.Text(), nullable=False),
+        *required(sa.Text, "rating_id", "event", "entry"),
         sa.Column("leaf", sa.LargeBinary(), nullable=False),
         sa.Column("logged_at", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("event IN ('published', 'withdrawn')", name="ck_log_entries_event_is_known"),
@@ -165,15 +142,11 @@ def _what_is_signed() -> None:
     )
 
 
-def _what_is_published() -> None:
+def _publications() -> None:
     """Create the tables of domains, replies, compositions and re-ratings."""
     op.create_table(
         "domains",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("host", sa.Text(), nullable=False),
-        sa.Column("token", sa.Text(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant", "host", "token", "state"),
         sa.Column("checked_at", sa.BigInteger()),
         sa.Column("failure", sa.Text()),
         sa.Column("verified_at", sa.BigInteger()),
@@ -185,10 +158,7 @@ def _what_is_published() -> None:
     op.create_index("ix_domains_tenant_created_at_id", "domains", ["tenant", "created_at", "id"])
     op.create_table(
         "replies",
-        sa.Column("rating_id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("host", sa.Text(), nullable=False),
-        sa.Column("text", sa.Text(), nullable=False),
+        *required(sa.Text, "rating_id", "tenant", "host", "text"),
         sa.Column("link", sa.Text()),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["rating_id"], ["ratings.id"], name="fk_replies_rating_id"),
@@ -196,10 +166,7 @@ def _what_is_published() -> None:
     )
     op.create_table(
         "compositions",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("visibility", sa.Text(), nullable=False),
-        sa.Column("request", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant", "visibility", "request"),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_compositions"),
@@ -207,8 +174,7 @@ def _what_is_published() -> None:
     op.create_index("ix_compositions_tenant_created_at_id", "compositions", ["tenant", "created_at", "id"])
     op.create_table(
         "rerated",
-        sa.Column("rating_id", sa.Text(), nullable=False),
-        sa.Column("methodology_version", sa.Text(), nullable=False),
+        *required(sa.Text, "rating_id", "methodology_version"),
         sa.Column("letter", sa.Text()),
         sa.Column("declared", sa.Boolean(), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
@@ -218,15 +184,13 @@ def _what_is_published() -> None:
     )
 
 
-def _what_is_done_again() -> None:
+def _suites() -> None:
     """Create the tables of suites, cells and schedules."""
     op.create_table(
         "suites",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant"),
         sa.Column("target_url", sa.Text()),
-        sa.Column("target", sa.Text(), nullable=False),
-        sa.Column("request", sa.Text(), nullable=False),
+        *required(sa.Text, "target", "request"),
         sa.Column("callback_url", sa.Text()),
         sa.Column("visibility", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -238,31 +202,22 @@ def _what_is_done_again() -> None:
         "suite_cells",
         sa.Column("suite_id", sa.Text(), nullable=False),
         sa.Column("place", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("method", sa.Text(), nullable=False),
-        sa.Column("attribute", sa.Text(), nullable=False),
-        sa.Column("label", sa.Text(), nullable=False),
-        sa.Column("job_id", sa.Text(), nullable=False),
+        *required(sa.Text, "method", "attribute", "label", "job_id"),
         sa.ForeignKeyConstraint(["suite_id"], ["suites.id"], name="fk_suite_cells_suite_id", ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("suite_id", "place", name="pk_suite_cells"),
     )
     op.create_index("ix_suite_cells_job_id", "suite_cells", ["job_id"])
     op.create_table(
         "schedules",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("request", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant", "name", "request"),
         sa.Column("cron", sa.Text()),
         sa.Column("interval_s", sa.BigInteger()),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("next_at", sa.BigInteger(), nullable=False),
         sa.Column("last_at", sa.BigInteger()),
-        sa.Column("last_job_id", sa.Text()),
-        sa.Column("last_failure", sa.Text()),
-        sa.Column("key_id", sa.Text()),
+        *optional(sa.Text, "last_job_id", "last_failure", "key_id"),
         sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        *required(sa.BigInteger, "created_at", "updated_at"),
         sa.Column("removed_at", sa.BigInteger()),
         sa.CheckConstraint("(cron IS NULL) <> (interval_s IS NULL)", name="ck_schedules_one_rhythm"),
         sa.CheckConstraint("state IN ('active', 'paused')", name="ck_schedules_state_is_known"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from migrations.columns import optional, required
+
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 KINDS, MORE_KINDS = "'choices', 'association'", "'choices', 'association', 'stereotype', 'visual'"
 
@@ -32,23 +32,14 @@ def _corpora() -> None:
     """Create the table of corpora."""
     op.create_table(
         "corpora",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("language", sa.Text(), nullable=False),
-        sa.Column("attribute", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "tenant", "kind", "name", "language", "attribute"),
         sa.Column("specification", sa.Text()),
         sa.Column("specification_version", sa.Integer()),
         sa.Column("specification_digest", sa.Text()),
         sa.Column("words", sa.LargeBinary()),
-        sa.Column("licence", sa.Text(), nullable=False),
-        sa.Column("citation", sa.Text(), nullable=False),
-        sa.Column("description", sa.Text(), nullable=False),
-        sa.Column("visibility", sa.Text(), nullable=False),
+        *required(sa.Text, "licence", "citation", "description", "visibility"),
         sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        *required(sa.BigInteger, "created_at", "updated_at"),
         sa.Column("removed_at", sa.BigInteger()),
         sa.CheckConstraint("kind IN ('sentences', 'images')", name="ck_corpora_kind_is_known"),
         sa.CheckConstraint("visibility IN ('private', 'shared')", name="ck_corpora_visibility_is_known"),
@@ -62,18 +53,11 @@ def _items() -> None:
     """Create the tables of items and images."""
     op.create_table(
         "corpus_items",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("corpus_id", sa.Text(), nullable=False),
+        *required(sa.Text, "id", "corpus_id"),
         sa.Column("seq", sa.Integer(), nullable=False),
         sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("text", sa.Text()),
-        sa.Column("group_term", sa.Text()),
-        sa.Column("attribute_term", sa.Text()),
-        sa.Column("counterpart", sa.Text()),
-        sa.Column("image", sa.Text()),
-        sa.Column("term", sa.Text()),
-        sa.Column("source", sa.Text(), nullable=False),
-        sa.Column("provenance", sa.Text(), nullable=False),
+        *optional(sa.Text, "text", "group_term", "attribute_term", "counterpart", "image", "term"),
+        *required(sa.Text, "source", "provenance"),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("removed_at", sa.BigInteger()),
         sa.CheckConstraint("(text IS NULL) <> (image IS NULL)", name="ck_corpus_items_a_text_or_an_image"),
@@ -88,12 +72,8 @@ def _items() -> None:
     op.create_index("ix_corpus_items_image", "corpus_items", ["image"])
     op.create_table(
         "images",
-        sa.Column("tenant", sa.Text(), nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("media_type", sa.Text(), nullable=False),
-        sa.Column("width", sa.Integer(), nullable=False),
-        sa.Column("height", sa.Integer(), nullable=False),
-        sa.Column("size", sa.Integer(), nullable=False),
+        *required(sa.Text, "tenant", "digest", "media_type"),
+        *required(sa.Integer, "width", "height", "size"),
         sa.Column("content", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "digest", name="pk_images"),

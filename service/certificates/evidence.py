@@ -83,18 +83,12 @@ async def proved(here: Service, rating: StoredRating, seq: int) -> ProofView:
         tree_size=len(hashes),
         proof=[step.hex() for step in inclusion_proof(hashes, index)],
         evidence_digest=rating.document["evidence_digest"],
-        attestation=EnvelopeView.of(certificate.statement),
+        attestation=EnvelopeView.model_validate(certificate.statement),
     )
 
 
 async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator[list[Observation]]:
-    """Yield the observations of a rating in the order of the evidence tree, in batches.
-
-    Raises
-    ------
-    Problem
-        ``evidence-out-of-order`` if a question of the experiment is not recorded.
-    """
+    """Yield a rating's observations in the order of the evidence tree, in batches; raise ``evidence-out-of-order``."""
     unrolling = _unrolling(rating, await database.read(observations.count, rating.job_id))
     while batch := await asyncio.to_thread(unrolling.advance):
         for start in range(0, len(batch), ROWS_A_READ):

@@ -22,7 +22,7 @@ from service.certificates.signatures import certificate_of, published_keys
 from service.dependencies import Here
 from service.http.authentication import DEFAULT_TENANT, Admin, Caller
 from service.http.conditional import not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.problems import Problem, not_found
 from service.ratings.freshness import FRESH_S, dated, headers_of
@@ -39,7 +39,7 @@ MAX_SEQ = 2**31 - 1
 """Largest number of an observation: the limit of the database's integers."""
 
 
-@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView, operation_id="getAttestation")
+@router.get(f"{RATINGS}/attestation.json", response_model=EnvelopeView)
 async def get_attestation(
     request: Request, rating: FoundRating, here: Here, query: Annotated[AttestationQuery, Query()]
 ) -> Response:
@@ -55,7 +55,7 @@ async def get_attestation(
     return not_modified(request, headers) or json_response(envelope, headers=headers)
 
 
-@router.get(f"{RATINGS}/export.jsonl", response_class=Response, operation_id="exportRating")
+@router.get(f"{RATINGS}/export.jsonl", response_class=Response)
 async def export_rating(rating: FoundRating, here: Here) -> Response:
     """Download a rating with all its evidence as one signed file, for offline verification with `assay verify`.
 
@@ -66,7 +66,7 @@ async def export_rating(rating: FoundRating, here: Here) -> Response:
     return export
 
 
-@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView, operation_id="proveObservation")
+@router.get(f"{RATINGS}/observations/{{seq}}/proof", response_model=ProofView)
 async def prove_observation(
     request: Request,
     rating: FoundRating,
@@ -80,7 +80,7 @@ async def prove_observation(
     return not_modified(request, headers) or json_response(proof, headers=headers)
 
 
-@router.get("/.well-known/jwks.json", response_model=JwksView, operation_id="getJwks")
+@router.get("/.well-known/jwks.json", response_model=JwksView)
 async def get_jwks(request: Request, here: Here) -> Response:
     """Read the agency's public keys, retired ones included, as a JSON Web Key Set."""
     keys = {"keys": [each.as_jwk() for each in await published_keys(here)]}
@@ -99,20 +99,14 @@ async def agency_admin(caller: Admin) -> Caller:
 AgencyAdmin = Annotated[Caller, Depends(agency_admin)]
 
 
-@router.get(KEYS, response_model=SigningKeyList, operation_id="listSigningKeys")
+@router.get(KEYS, response_model=SigningKeyList)
 async def list_signing_keys(here: Here, caller: AgencyAdmin) -> Response:  # noqa: ARG001
     """List the agency's signing keys, newest first: one per rotation."""
     listed = SigningKeyList(items=[SigningKeyView.of(each) for each in await published_keys(here)])
     return json_response(listed, headers={"Cache-Control": "no-store"})
 
 
-@router.post(
-    f"{KEYS}/rotate",
-    status_code=201,
-    response_model=SigningKeyView,
-    operation_id="rotateSigningKey",
-    response_description="Created.",
-)
+@router.post(f"{KEYS}/rotate", status_code=201, response_model=SigningKeyView, response_description="Created.")
 async def rotate_signing_key(here: Here, caller: AgencyAdmin, repeat: Repeat) -> Response:
     """Retire the current signing key and create a new one. Certificates signed before stay valid."""
 
@@ -121,5 +115,4 @@ async def rotate_signing_key(here: Here, caller: AgencyAdmin, repeat: Repeat) ->
         key = next(each for each in signing.every(c) if each.id == new.id)
         return Answer(201, write_json(SigningKeyView.of(key)), {"Location": KEYS})
 
-    answer = await here.database.write(once, repeat.by(caller), rotate)
-    return answer.response()
+    return await answer_once(here, caller, repeat, rotate)

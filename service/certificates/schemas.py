@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from assay.evidence.jwks import encode
-from service.http.openapi.common_schemas import Instant, ResponseModel, instant, maybe_instant
+from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
 from store.security.signing import PublicKey
 
 
-class AttestationQuery(BaseModel):
+class AttestationQuery(QueryModel):
     """Query parameters of a certificate."""
-
-    model_config = ConfigDict(extra="forbid")
 
     predicate: Annotated[
         Literal["rating", "test-result"],
@@ -39,11 +36,6 @@ class EnvelopeView(ResponseModel):
     """An in-toto Statement v1, in base64."""
     payloadType: str
     signatures: list[SignatureView]
-
-    @classmethod
-    def of(cls, envelope: Mapping[str, Any]) -> Self:
-        """Build the view of an envelope."""
-        return cls.model_validate(envelope)
 
 
 class ProofView(ResponseModel):
@@ -96,12 +88,7 @@ class SigningKeyView(ResponseModel):
     @classmethod
     def of(cls, key: PublicKey) -> Self:
         """Build the view of a key."""
-        return cls(
-            id=key.id,
-            public_key=encode(key.public_key),
-            created_at=instant(key.created_at),
-            retired_at=maybe_instant(key.retired_at),
-        )
+        return cls.from_row(key, public_key=encode(key.public_key))
 
 
 class SigningKeyList(ResponseModel):

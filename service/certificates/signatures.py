@@ -16,26 +16,14 @@ from store.security.signing import PublicKey, SigningKey
 
 
 async def certificate_of(here: Service, rating: StoredRating) -> Certificate:
-    """Return a rating's certificate; the first call signs it.
-
-    Raises
-    ------
-    Problem
-        ``signing-key-lost`` if it must be signed and the key cannot be decrypted.
-    """
+    """Return a rating's certificate; the first call signs it."""
     with _opening_the_key():
         known = await here.database.read(certificates.find, rating.id)
         return await here.database.write(certificates.issue, here.vault, rating) if known is None else known
 
 
 async def signing_key(here: Service) -> SigningKey:
-    """Return the current signing key.
-
-    Raises
-    ------
-    Problem
-        ``signing-key-lost`` if it cannot be decrypted.
-    """
+    """Return the current signing key."""
     with _opening_the_key():
         known = await here.database.read(signing.find, here.vault)
         return await here.database.write(signing.current, here.vault) if known is None else known
@@ -48,6 +36,7 @@ async def published_keys(here: Service) -> list[PublicKey]:
 
 @contextmanager
 def _opening_the_key() -> Iterator[None]:
+    """Raise ``signing-key-lost`` if the signing key cannot be decrypted."""
     try:
         yield
     except (SecretLost, SecretMoved):

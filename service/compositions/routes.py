@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Body, Request, Response
 
 from service.compositions.inference import compose
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
 from service.dependencies import Here
 from service.http.authentication import PublicReader, Reader, Writer
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import COMPOSITIONS
-from service.http.pagination import Page, PageQuery, link_next
-from service.http.problems import not_found
+from service.http.pagination import Paging, read_list
+from service.http.problems import existing
 from store.ratings import compositions
 
 router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class=StrictRoute)
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=CompositionView,
-    operation_id="createComposition",
-    response_description="Inferred and stored.",
-)
+@router.post("", status_code=201, response_model=CompositionView, response_description="Inferred and stored.")
 async def create_composition(
     body: Annotated[CompositionRequest, Body(openapi_examples=COMPOSITIONS)],
     here: Here,
@@ -46,28 +40,22 @@ async def create_composition(
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
         return Answer(201, write_json(shown(kept, own=True)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
-@router.get("", response_model=CompositionList, operation_id="listCompositions")
-async def list_compositions(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=CompositionList)
+async def list_compositions(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
     """List your compositions, newest first."""
-    before = query.before("compositions")
-    rows = await here.database.read(compositions.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [shown(row, own=True) for row in page.rows]
-    cursor = link_next(request, response, query, "compositions", page.next_key)
-    return json_response(CompositionList(items=items, next_cursor=cursor), headers=response.headers)
+    return await read_list(
+        request, here, query, "compositions", lambda row: shown(row, own=True), compositions.page, caller.tenant
+    )
 
 
-@router.get("/{composition_id}", response_model=CompositionView, operation_id="getComposition")
+@router.get("/{composition_id}", response_model=CompositionView)
 async def get_composition(request: Request, composition_id: str, here: Here, caller: PublicReader) -> Response:
     """Read a composition, which never changes. You can read another tenant's if you can read all its ratings."""
-    row = await here.database.read(compositions.find, composition_id, caller.tenant)
-    if row is None:
-        raise not_found("composition", composition_id)
+    row = existing(
+        await here.database.read(compositions.find, composition_id, caller.tenant), "composition", composition_id
+    )
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return not_modified(request, headers) or json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)

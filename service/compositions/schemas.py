@@ -196,18 +196,10 @@ class CompositionView(ResponseModel):
 
 def shown(row: StoredComposition, *, own: bool) -> dict[str, Any]:
     """Build the view of a composition; only its owner gets the ids of targets and the verification."""
-    hidden: dict[str, Any] = {} if own else {"verification": None, "chain": [_of_others(one) for one in _chain(row)]}
+    chain = [{**link, "target_id": None} for link in row.document["chain"]]
+    hidden: dict[str, Any] = {} if own else {"verification": None, "chain": chain}
     dated = {"visibility": row.visibility, "created_at": instant(row.created_at)}
     return {"id": row.id, **row.document, **hidden, **dated}
-
-
-def _chain(row: StoredComposition) -> list[dict[str, Any]]:
-    chain: list[dict[str, Any]] = row.document["chain"]
-    return chain
-
-
-def _of_others(link: dict[str, Any]) -> dict[str, Any]:
-    return {**link, "target_id": None}
 
 
 class CompositionList(ResponseModel):

@@ -24,15 +24,9 @@ Parts = Sequence[tuple[StoredRating, StoredTarget | None]]
 
 
 async def verification(here: Service, tenant: str, parts: Parts) -> dict[str, Any]:
-    """Return the request that measures a chain, and whether it would be accepted.
+    """Return the request that measures a chain, and whether it would be accepted from `tenant`.
 
-    Parameters
-    ----------
-    here : Service
-    tenant : str
-        Sender of the request.
-    parts : sequence of (StoredRating, StoredTarget or None)
-        Ratings of the services, first to last, with the saved targets that the composition names.
+    `parts` are the ratings of the services, first to last, with the saved targets that the composition names.
     """
     kind = Kind(parts[-1][0].target["kind"])
     owned = {

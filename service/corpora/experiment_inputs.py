@@ -14,13 +14,12 @@ from store.corpora.materials import corpus_item
 
 
 async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: str) -> FoundCorpus:
-    """Read a corpus with everything in it; `method` is the name of who asks.
+    """Read a corpus with all its items for an experiment by `method`.
 
     Raises
     ------
     SpecificationError
-        If the tenant may read no such corpus, it is empty, of another kind or past that version, or holds too many
-        items; with its field.
+        If the tenant may not read it, or it is empty, of another kind or version, or too large; with its field.
     """
     corpus_id, mark, version = wanted.name.partition("@")
     corpus = await here.database.read(corpora.find, corpus_id, tenant)
@@ -38,37 +37,24 @@ async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: s
     kept = tuple(map(corpus_item, await here.database.read(items.every, corpus.id)))
     if wanted.given + len(kept) > wanted.most:
         raise OutOfBounds(
-            f"there are {wanted.given} {wanted.field} beside the {len(kept)} of {corpus.id}; "
+            f"there are {wanted.given} {wanted.field} in addition to the {len(kept)} of {corpus.id}; "
             f"a rating asks about at most {wanted.most}",
             wanted.field,
         )
     if not (kept or wanted.given or wanted.may_be_empty):
         made = "written" if wanted.kind == "sentences" else "drawn"
-        raise SpecificationError(f"{corpus.id} is empty; put {wanted.field} in, or have them {made}", "corpus")
+        raise SpecificationError(f"{corpus.id} is empty; add {wanted.field}, or have them {made}", "corpus")
     words = None if corpus.rules is None else words_of(corpus.rules)
     return FoundCorpus(corpus.reference, kept, words, named(corpus))
 
 
 async def check_images(here: Service, tenant: str, digests: Sequence[str], field: str) -> None:
-    """Refuse images that a worker could not read; a rating would ask for each of them in vain.
-
-    Parameters
-    ----------
-    digests : sequence of str
-        Names of the images.
-    field : str
-        The method's field that holds them.
-
-    Raises
-    ------
-    SpecificationError
-        Pointing at the first that is missing.
-    """
+    """Refuse images that are not stored here or not for this tenant, by their place in the method's `field`."""
     gone = await here.database.read(images.missing, digests, tenant) if digests else ()
     if gone:
         place = digests.index(gone[0])
         raise SpecificationError(
-            f"{len(gone)} of {len(digests)} images are not kept here, or not for you; the first is {gone[0]}. "
+            f"{len(gone)} of {len(digests)} images are missing, or you cannot read them; the first is {gone[0]}. "
             "Put them into a corpus of kind images (POST /v1/corpora)",
             f"{field}.{place}.image",
         )

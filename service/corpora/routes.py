@@ -36,11 +36,11 @@ from service.corpora.writing_schemas import WritingRequest
 from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import IfMatch, entity_tag, must_match, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, WRITING
-from service.http.pagination import Page, PageQuery, link_next, open_cursor
-from service.http.problems import Problem, not_found
+from service.http.pagination import Page, Paging, list_response
+from service.http.problems import Problem, existing, not_found, removed
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
 from store.corpora import corpora, images
@@ -63,9 +63,7 @@ _PICTURE: dict[str, Any] = {
 
 
 # ---------------------------------------------------------------------------- corpora
-@router.post(
-    "", status_code=201, response_model=CorpusView, operation_id="createCorpus", response_description="Created."
-)
+@router.post("", status_code=201, response_model=CorpusView, response_description="Created.")
 async def create_corpus(
     body: Annotated[CorpusRequest, Body(openapi_examples=CORPORA)], here: Here, caller: Writer, repeat: Repeat
 ) -> Response:
@@ -78,34 +76,29 @@ async def create_corpus(
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
         return Answer(201, write_json(CorpusView.of(kept, 0, caller.tenant)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
-@router.get("", response_model=CorpusList, operation_id="listCorpora")
+@router.get("", response_model=CorpusList)
 async def list_corpora(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[CorpusQuery, Query()]
+    request: Request, here: Here, caller: Reader, query: Annotated[CorpusQuery, Query()]
 ) -> Response:
     """List your corpora and those that others share, newest first."""
     wanted, before = query.filters(), query.before("corpora")
 
     def read(c: Any) -> tuple[Page[StoredCorpus], dict[str, int]]:
         rows = corpora.page(c, caller.tenant, **wanted, before=before, limit=query.limit + 1)
-        page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
+        page = Page.of(rows, query.limit)
         return page, corpora.sizes(c, [row.id for row in page.rows])
 
     page, sizes = await here.database.read(read)
     items = [CorpusLine.of(row, sizes[row.id], caller.tenant) for row in page.rows]
-    cursor = link_next(request, response, query, "corpora", page.next_key)
-    return json_response(CorpusList(items=items, next_cursor=cursor), headers=response.headers)
+    return list_response(request, query, "corpora", page, items)
 
 
 async def found_corpus(corpus_id: str, here: Here, caller: Reader) -> StoredCorpus:
     """Return the corpus in the path: the caller's own, or a shared one."""
-    row = await here.database.read(corpora.find, corpus_id, caller.tenant)
-    if row is None:
-        raise not_found("corpus", corpus_id)
-    return row
+    return existing(await here.database.read(corpora.find, corpus_id, caller.tenant), "corpus", corpus_id)
 
 
 async def own_corpus(corpus_id: str, here: Here, caller: Writer) -> StoredCorpus:
@@ -120,14 +113,14 @@ FoundCorpus = Annotated[StoredCorpus, Depends(found_corpus)]
 OwnCorpus = Annotated[StoredCorpus, Depends(own_corpus)]
 
 
-@router.get("/{corpus_id}", response_model=CorpusView, operation_id="getCorpus")
+@router.get("/{corpus_id}", response_model=CorpusView)
 async def get_corpus(request: Request, row: FoundCorpus, here: Here, caller: Reader) -> Response:
     """Read a corpus, with the words of its specification."""
     headers = {"ETag": entity_tag(row.id, row.version), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or await _shown(here, row, caller.tenant, headers)
 
 
-@router.patch("/{corpus_id}", response_model=CorpusView, operation_id="changeCorpus")
+@router.patch("/{corpus_id}", response_model=CorpusView)
 async def change_corpus(
     body: Annotated[CorpusChange, Body(openapi_examples=CORPUS_CHANGES)],
     row: OwnCorpus,
@@ -144,37 +137,27 @@ async def change_corpus(
     return await _shown(here, changed, caller.tenant, {"ETag": entity_tag(changed.id, changed.version)})
 
 
-@router.delete("/{corpus_id}", status_code=204, operation_id="removeCorpus", response_description="Removed.")
+@router.delete("/{corpus_id}", status_code=204, response_description="Removed.")
 async def remove_corpus(corpus_id: str, here: Here, caller: Writer) -> Response:
     """Remove your corpus. Jobs and ratings have their own copy of its sentences."""
-    if not await here.database.write(corpora.remove, corpus_id, caller.tenant):
-        raise not_found("corpus of yours", corpus_id)
-    return Response(status_code=204)
+    return removed(await here.database.write(corpora.remove, corpus_id, caller.tenant), "corpus of yours", corpus_id)
 
 
 # ---------------------------------------------------------------------------- items
-@router.get("/{corpus_id}/items", response_model=ItemList, operation_id="listCorpusItems")
-async def list_items(
-    request: Request, response: Response, row: FoundCorpus, here: Here, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("/{corpus_id}/items", response_model=ItemList)
+async def list_corpus_items(request: Request, row: FoundCorpus, here: Here, query: Paging) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
-    after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
+    after, _ = query.before(name) or (0, "")
     rows = await here.database.read(corpus_items.page, row.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
-    items = [ItemView.of(item) for item in page.rows]
-    listed = ItemList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, query, name, page, [ItemView.of(item) for item in page.rows])
 
 
 @router.post(
-    "/{corpus_id}/items",
-    status_code=201,
-    response_model=KeptItemsView,
-    operation_id="addCorpusItems",
-    response_description="Stored; some are new.",
+    "/{corpus_id}/items", status_code=201, response_model=KeptItemsView, response_description="Stored; some are new."
 )
-async def add_items(
+async def add_corpus_items(
     body: Annotated[ItemsRequest, Body(openapi_examples=ITEMS)],
     row: OwnCorpus,
     here: Here,
@@ -197,24 +180,24 @@ async def add_items(
     "/{corpus_id}/images",
     status_code=201,
     response_model=KeptItemsView,
-    operation_id="addCorpusPicture",
     response_description="Stored.",
     openapi_extra=_PICTURE,
 )
-async def add_picture(
+async def add_corpus_picture(
     request: Request, row: OwnCorpus, here: Here, caller: Writer, repeat: Repeat, form: Annotated[PictureForm, Query()]
 ) -> Response:
     """Add a picture file to your corpus. Its format is detected from its content, not from its name."""
     content = await request.body()
     with located():
         if row.kind != "images":
-            raise _wrong_kind(row)
+            detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
+            raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
         picture = await read_picture(content, form.term, form.note)
     return await _kept(here, repeat.by(caller), row, caller.tenant, store_pictures, [picture])
 
 
-@router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView, operation_id="changeCorpusItem")
-async def change_item(
+@router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView)
+async def change_corpus_item(
     item_id: str,
     body: Annotated[ItemChange, Body(openapi_examples=ITEM_CHANGES)],
     row: OwnCorpus,
@@ -223,31 +206,28 @@ async def change_item(
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
-        changed = await here.database.write(edit_item, row.id, caller.tenant, item_id, body)
-    if changed is None:
-        raise not_found("item of this corpus", item_id)
+        changed = existing(
+            await here.database.write(edit_item, row.id, caller.tenant, item_id, body), "item of this corpus", item_id
+        )
     return json_response(ItemView.of(changed))
 
 
-@router.delete(
-    "/{corpus_id}/items/{item_id}", status_code=204, operation_id="removeCorpusItem", response_description="Removed."
-)
-async def remove_item(item_id: str, row: OwnCorpus, here: Here, caller: Writer) -> Response:
+@router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
+async def remove_corpus_item(item_id: str, row: OwnCorpus, here: Here, caller: Writer) -> Response:
     """Remove a sentence or a picture from your corpus."""
-    if not await here.database.write(corpus_items.remove, row.id, caller.tenant, item_id):
-        raise not_found("item of this corpus", item_id)
-    return Response(status_code=204)
+    return removed(
+        await here.database.write(corpus_items.remove, row.id, caller.tenant, item_id), "item of this corpus", item_id
+    )
 
 
-@router.get("/{corpus_id}/items/{item_id}/image", response_class=Response, operation_id="getCorpusPicture")
-async def get_picture(request: Request, item_id: str, row: FoundCorpus, here: Here) -> Response:
+@router.get("/{corpus_id}/items/{item_id}/image", response_class=Response)
+async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, here: Here) -> Response:
     """Download the file of a picture."""
     item = await here.database.read(corpus_items.find, row.id, item_id)
     image = None
     if item is not None and item.image is not None:
         image = await here.database.read(images.find, item.image, row.tenant)
-    if image is None:
-        raise not_found("picture of this corpus", item_id)
+    image = existing(image, "picture of this corpus", item_id)
     headers = {
         "ETag": f'"{image.digest}"',
         "Cache-Control": "private, max-age=86400",  # the picture at an address never changes; it can only be removed
@@ -260,7 +240,6 @@ async def get_picture(request: Request, item_id: str, row: FoundCorpus, here: He
     "/{corpus_id}/writing",
     status_code=202,
     response_model=JobView,
-    operation_id="writeSentences",
     response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def write_sentences(
@@ -280,13 +259,10 @@ async def write_sentences(
     the refused and the existing sentences.
     """
     order = await writing_order(here, caller, row, body)
-    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
-    if wait and b'"status":"succeeded"' in answer.body:
-        answer.status_code = 200
-    return answer
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
-@router.get("/{corpus_id}/export", response_class=Response, operation_id="exportCorpus")
+@router.get("/{corpus_id}/export", response_class=Response)
 async def export_corpus(row: FoundCorpus, here: Here, query: Annotated[ExportQuery, Query()]) -> Response:
     """Download a corpus as CSV (a `'` precedes cells that a spreadsheet would run) or as JSON lines with all fields."""
     return corpus_csv(here.database, row) if query.format == "csv" else corpus_jsonl(here.database, row)
@@ -312,8 +288,3 @@ async def _kept(here: Service, repeat: Any, row: StoredCorpus, tenant: str, stor
 async def _shown(here: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:
     sizes = await here.database.read(corpora.sizes, [row.id])
     return json_response(CorpusView.of(row, sizes[row.id], tenant), headers=headers)
-
-
-def _wrong_kind(row: StoredCorpus) -> Problem:
-    detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
-    return Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])

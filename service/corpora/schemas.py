@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from assay.errors import SpecificationError
 from service.corpora.specification_schemas import check_language
-from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant
+from service.http.openapi.common_schemas import Instant, ListModel, QueryModel, RequestModel, ResponseModel
 from service.http.pagination import PageQuery
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import StoredItem
@@ -141,18 +141,14 @@ class CorpusQuery(PageQuery):
     ] = None
 
 
-class ExportQuery(BaseModel):
+class ExportQuery(QueryModel):
     """Format of the download."""
-
-    model_config = ConfigDict(extra="forbid")
 
     format: Annotated[Literal["csv", "jsonl"], Field(description="A table, or one JSON object per line.")] = "csv"
 
 
-class PictureForm(BaseModel):
+class PictureForm(QueryModel):
     """Query parameters of the upload of a picture."""
-
-    model_config = ConfigDict(extra="forbid")
 
     term: Annotated[
         str, Field(min_length=1, max_length=100, description="Term for the thing that it shows.", examples=["nurse"])
@@ -188,9 +184,16 @@ class CorpusLine(ResponseModel):
     links: dict[str, str]
 
     @classmethod
-    def of(cls, row: StoredCorpus, items: int, tenant: str) -> Self:
+    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: Any) -> Self:
         """Build the view of a stored corpus for a tenant."""
-        return cls(**_plain(row, items, tenant))
+        here, own = f"/v1/corpora/{row.id}", row.tenant == tenant
+        links = {"self": here, "items": f"{here}/items", "export": f"{here}/export"}
+        if own and row.kind == "sentences":
+            links["writing"] = f"{here}/writing"
+        digest = None if row.rules is None else row.rules.digest
+        return cls.from_row(
+            row, specification=named(row), specification_digest=digest, own=own, items=items, links=links, **more
+        )
 
 
 class CorpusView(CorpusLine):
@@ -200,16 +203,13 @@ class CorpusView(CorpusLine):
     """Words of the specification; every reader of the corpus may use them."""
 
     @classmethod
-    def of(cls, row: StoredCorpus, items: int, tenant: str) -> Self:
+    def of(cls, row: StoredCorpus, items: int, tenant: str, **more: Any) -> Self:
         """Build the full view of a stored corpus for a tenant."""
-        return cls(**_plain(row, items, tenant), words=None if row.rules is None else dict(row.rules.words))
+        return super().of(row, items, tenant, words=None if row.rules is None else dict(row.rules.words), **more)
 
 
-class CorpusList(ResponseModel):
+class CorpusList(ListModel[CorpusLine]):
     """One page of corpora, newest first."""
-
-    items: list[CorpusLine]
-    next_cursor: str | None
 
 
 class ItemView(ResponseModel):
@@ -238,19 +238,12 @@ class ItemView(ResponseModel):
     @classmethod
     def of(cls, row: StoredItem) -> Self:
         """Build the view of a stored item."""
-        names = ("id", "seq", "text", "group_term", "attribute_term", "counterpart", "image", "term", "source")
-        plain = {name: getattr(row, name) for name in names}
         href = f"/v1/corpora/{row.corpus_id}/items/{row.id}"
-        if row.image is not None:
-            href += "/image"
-        return cls(**plain, provenance=row.provenance, created_at=instant(row.created_at), href=href)
+        return cls.from_row(row, href=href if row.image is None else f"{href}/image")
 
 
-class ItemList(ResponseModel):
+class ItemList(ListModel[ItemView]):
     """One page of a corpus's items, in the order of their addition."""
-
-    items: list[ItemView]
-    next_cursor: str | None
 
 
 class KeptItemsView(ResponseModel):
@@ -264,23 +257,6 @@ class KeptItemsView(ResponseModel):
     """The new version of the corpus."""
     items: list[ItemView]
     """The stored items, in the order sent."""
-
-
-def _plain(row: StoredCorpus, items: int, tenant: str) -> dict[str, Any]:
-    here, own = f"/v1/corpora/{row.id}", row.tenant == tenant
-    names = ("id", "name", "kind", "language", "attribute", "licence", "citation", "description", "visibility")
-    links = {"self": here, "items": f"{here}/items", "export": f"{here}/export"}
-    if own and row.kind == "sentences":
-        links["writing"] = f"{here}/writing"
-    return {name: getattr(row, name) for name in (*names, "version")} | {
-        "specification": named(row),
-        "specification_digest": None if row.rules is None else row.rules.digest,
-        "own": own,
-        "items": items,
-        "created_at": instant(row.created_at),
-        "updated_at": instant(row.updated_at),
-        "links": links,
-    }
 
 
 def named(row: StoredCorpus) -> str | None:

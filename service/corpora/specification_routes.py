@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
@@ -18,10 +19,10 @@ from service.corpora.specification_schemas import (
 from service.dependencies import Here
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import SPECIFICATIONS
-from service.http.pagination import Page, link_next
+from service.http.pagination import read_list
 from service.http.problems import Problem
 from store.corpora import specifications
 from store.corpora.specifications import StoredSpecification
@@ -32,13 +33,7 @@ Written = Annotated[SpecificationRequest, Body(openapi_examples=SPECIFICATIONS)]
 Version = Annotated[str, Path(description="Number of the version, from 1.")]
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=SpecificationView,
-    operation_id="createSpecification",
-    response_description="Stored as version 1.",
-)
+@router.post("", status_code=201, response_model=SpecificationView, response_description="Stored as version 1.")
 async def create_specification(body: Written, here: Here, caller: Writer, repeat: Repeat) -> Response:
     """Store your own specification, for use in jobs as `experiment.specification`."""
     new = as_specification(body)
@@ -47,38 +42,27 @@ async def create_specification(body: Written, here: Here, caller: Writer, repeat
         kept = specifications.add(c, caller.tenant, new)
         return Answer(201, write_json(SpecificationView.of(kept)), _named(kept))
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
-@router.get("", response_model=SpecificationList, operation_id="listSpecifications")
+@router.get("", response_model=SpecificationList)
 async def list_specifications(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
+    request: Request, here: Here, caller: Reader, query: Annotated[SpecificationQuery, Query()]
 ) -> Response:
     """List the newest version of every specification: your own, newest first, then the shipped ones."""
-    before = query.before("specifications")
-    rows = await here.database.read(
-        specifications.page, caller.tenant, kind=query.kind, before=before, limit=query.limit + 1
-    )
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.name))
-    items = [SpecificationLine.of(row) for row in page.rows]
-    cursor = link_next(request, response, query, "specifications", page.next_key)
-    return json_response(SpecificationList(items=items, next_cursor=cursor), headers=response.headers)
+    read, key = specifications.page, attrgetter("created_at", "name")
+    return await read_list(request, here, query, "specifications", SpecificationLine.of, read, caller.tenant, key=key)
 
 
-@router.get("/{specification_name}", response_model=SpecificationView, operation_id="getSpecification")
+@router.get("/{specification_name}", response_model=SpecificationView)
 async def get_specification(request: Request, specification_name: str, here: Here, caller: Reader) -> Response:
     """Read the newest version of a specification."""
     row = await here.database.read(specifications.find, caller.tenant, specification_name)
     return _shown(request, row, specification_name)
 
 
-@router.get(
-    "/{specification_name}/versions/{version}",
-    response_model=SpecificationView,
-    operation_id="getSpecificationVersion",
-)
-async def get_version(
+@router.get("/{specification_name}/versions/{version}", response_model=SpecificationView)
+async def get_specification_version(
     request: Request, specification_name: str, version: Version, here: Here, caller: Reader
 ) -> Response:
     """Read one version of a specification, which never changes."""
@@ -91,10 +75,9 @@ async def get_version(
     "/{specification_name}/versions",
     status_code=201,
     response_model=SpecificationView,
-    operation_id="addSpecificationVersion",
     response_description="Stored as the newest version.",
 )
-async def add_version(specification_name: str, body: Written, here: Here, caller: Writer) -> Response:
+async def add_specification_version(specification_name: str, body: Written, here: Here, caller: Writer) -> Response:
     """Add a version to your specification. If the content equals the newest version, none is added: 200."""
     if body.name != specification_name:
         with located():
@@ -106,9 +89,7 @@ async def add_version(specification_name: str, body: Written, here: Here, caller
     return json_response(SpecificationView.of(kept), status=201 if new else 200, headers=_named(kept))
 
 
-@router.delete(
-    "/{specification_name}", status_code=204, operation_id="removeSpecification", response_description="Removed."
-)
+@router.delete("/{specification_name}", status_code=204, response_description="Removed.")
 async def remove_specification(specification_name: str, here: Here, caller: Writer) -> Response:
     """Remove your specification with all its versions. Jobs and ratings have their own copy of the words."""
     if not await here.database.write(specifications.remove, caller.tenant, specification_name):

@@ -11,7 +11,7 @@ from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.specification import Specification
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import SpecificationError
-from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant
+from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
 from service.http.pagination import PageQuery
 from store.corpora.specifications import StoredSpecification
 
@@ -19,13 +19,7 @@ SpecificationKind = Literal["choices", "association", "stereotype", "visual"]
 
 
 def check_language(tag: str) -> str:
-    """Validate a language tag and normalise it as BCP 47 recommends (``en-us`` becomes ``en-US``).
-
-    Raises
-    ------
-    SpecificationError
-        If no language has the tag.
-    """
+    """Validate a language tag and normalise it as BCP 47 recommends (``en-us`` becomes ``en-US``)."""
     if not tag_is_valid(tag):
         raise SpecificationError(f"{tag!r} is not a language tag (BCP 47); write one such as en, es or pt-BR")
     return standardize_tag(tag)
@@ -111,7 +105,9 @@ class SpecificationLine(ResponseModel):
     @classmethod
     def of(cls, row: StoredSpecification) -> Self:
         """Build the view of a specification."""
-        return cls(**_plain(row))
+        created_at = None if row.shipped else row.created_at
+        href = f"/v1/specifications/{row.name}/versions/{row.version}"
+        return cls.from_row(row, created_at=created_at, href=href)
 
 
 class SpecificationView(SpecificationLine):
@@ -119,22 +115,6 @@ class SpecificationView(SpecificationLine):
 
     words: dict[str, Any]
 
-    @classmethod
-    def of(cls, row: StoredSpecification) -> Self:
-        """Build the full view of a specification."""
-        return cls(**_plain(row), words=row.words)
 
-
-class SpecificationList(ResponseModel):
+class SpecificationList(ListModel[SpecificationLine]):
     """One page of specifications: your own, newest first, then the shipped ones."""
-
-    items: list[SpecificationLine]
-    next_cursor: str | None
-
-
-def _plain(row: StoredSpecification) -> dict[str, Any]:
-    names = ("name", "version", "latest", "title", "kind", "language", "citation", "digest", "shipped")
-    return {name: getattr(row, name) for name in names} | {
-        "created_at": None if row.shipped else instant(row.created_at),
-        "href": f"/v1/specifications/{row.name}/versions/{row.version}",
-    }

@@ -42,13 +42,7 @@ class NewPicture:
 
 # ---------------------------------------------------------------------------- corpora
 async def specification_named(here: Service, tenant: str, reference: str) -> StoredSpecification:
-    """Return the specification with a name or ``name@version``.
-
-    Raises
-    ------
-    SpecificationError
-        If it does not exist or has another kind; with the field ``"specification"``.
-    """
+    """Return the stereotype specification with a name or ``name@version``; refuse any other by its field."""
     found = await here.database.read(specifications.find_named, tenant, reference)
     if found is None:
         known = [name for name, one in shipped().items() if one.kind == STEREOTYPE]
@@ -75,13 +69,7 @@ def words_of(rules: Rules) -> StereotypeWords:
 
 
 async def new_corpus(here: Service, tenant: str, body: CorpusRequest) -> NewCorpus:
-    """Build a corpus from a request.
-
-    Raises
-    ------
-    SpecificationError
-        If its specification does not exist or contradicts the request.
-    """
+    """Build a corpus from a request; refuse a specification that is unknown or contradicts the request."""
     rules, attribute, language = None, body.attribute, body.language
     if body.specification is not None:
         found = await specification_named(here, tenant, body.specification)
@@ -102,13 +90,7 @@ def _agreed(field: str, requested: str | None, specified: str, name: str) -> str
 
 # ---------------------------------------------------------------------------- sentences
 def checked_sentences(corpus: StoredCorpus, sent: Sequence[SentenceItem | PictureItem]) -> list[NewItem]:
-    """Validate new sentences of a corpus.
-
-    Raises
-    ------
-    Problem
-        ``bad-specification``, naming each refused sentence, up to `MAX_ERRORS`.
-    """
+    """Validate new sentences of a corpus; name each refused one, up to `MAX_ERRORS`, in one problem."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     made: list[NewItem] = []
     errors: list[Mapping[str, Any]] = []
@@ -132,13 +114,7 @@ def _sentence(words: StereotypeWords | None, one: SentenceItem | PictureItem) ->
 
 
 def with_terms(words: StereotypeWords, item: NewItem) -> NewItem:
-    """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the rule that it breaks, with its field.
-    """
+    """Validate a sentence by the rules of its specification; fill in its two terms and its counterpart."""
     sentence = Sentence(item.text or "", item.group_term or "", item.attribute_term or "", item.source)
     made = as_item(sentence, words, item.provenance)
     if isinstance(made, str):
@@ -170,13 +146,7 @@ def _why_refused(reason: str, words: StereotypeWords) -> str:
 
 # ---------------------------------------------------------------------------- pictures
 async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewPicture]:
-    """Decode new pictures of a corpus from base64.
-
-    Raises
-    ------
-    Problem
-        ``bad-specification``, naming the refused picture.
-    """
+    """Decode new pictures of a corpus from base64; name the refused picture in a problem."""
     made = []
     for place, one in enumerate(sent):
         with located("items", place):
@@ -187,13 +157,7 @@ async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewP
 
 
 async def read_picture(content: bytes, term: str, note: str | None, *, field: str | None = None) -> NewPicture:
-    """Decode a picture.
-
-    Raises
-    ------
-    SpecificationError
-        If `content` is not a picture; with `field`.
-    """
+    """Decode a picture; refuse any other content, with `field`."""
     try:
         facts = await asyncio.to_thread(read_image, content)
     except SpecificationError as refused:
@@ -211,7 +175,7 @@ def _bytes_of(written: str) -> bytes:
 
 # ---------------------------------------------------------------------------- kept
 def store_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
-    """Keep pictures with their images in one transaction; ``None`` where the tenant has no such corpus."""
+    """Store pictures with their images in one transaction; ``None`` if the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return None
     for one in new:
@@ -239,13 +203,7 @@ def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemCha
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:
-    """Return the item after an edit.
-
-    Raises
-    ------
-    SpecificationError
-        If the sentence breaks the rules of its corpus, or a picture is given a text.
-    """
+    """Return the item after an edit."""
     picture = old.text is None
     for name in ("text", "group_term", "attribute_term") if picture else ("term",):
         if getattr(change, name) is not None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import OutOfBounds, SpecificationError
-from assay.model import Kind
 from service.corpora.schemas import named
 from service.corpora.validation import specification_named, words_of
 from service.corpora.writing_schemas import WritingRequest
@@ -15,7 +14,7 @@ from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.jobs.submission import Order, new_job
-from service.targets.target_resolution import resolve_target
+from service.targets.target_resolution import check_language_model, resolve_target
 from store.corpora import specifications
 from store.corpora.corpora import StoredCorpus
 from store.corpora.items import MOST_ITEMS
@@ -41,15 +40,13 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
         most = MOST_ITEMS // len(words.roles)
         if body.per_term > most:
             raise OutOfBounds(
-                f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus can hold; "
+                f"{body.per_term} sentences for each of {len(words.roles)} terms are more than a corpus holds; "
                 f"at most {most} per term are allowed",
                 "per_term",
             )
     author = await resolve_target(here, caller, body.author, field="author")
-    if author.descriptor["kind"] != Kind.LANGUAGE_MODEL:
-        with located("author"):
-            kind = author.descriptor["kind"]
-            raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
+    with located("author"):
+        check_language_model(author)
     experiment: dict[str, Any] = {
         "corpus": corpus.id,
         "specification": reference,

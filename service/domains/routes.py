@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Request, Response
 
-from assay.errors import SpecificationError
 from service.dependencies import Here, Wait
 from service.domains.schemas import DomainList, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import DOMAINS
-from service.http.pagination import Page, PageQuery, link_next
-from service.http.problems import not_found
+from service.http.pagination import Paging, read_list
+from service.http.problems import existing, removed
 from service.jobs.maintenance_jobs import maintenance_order
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -31,7 +30,6 @@ CHALLENGE_DEADLINE_S = 120
     "",
     status_code=201,
     response_model=DomainView,
-    operation_id="addDomain",
     response_description="Stored; the answer has the token and its place.",
 )
 async def add_domain(
@@ -39,61 +37,47 @@ async def add_domain(
 ) -> Response:
     """Claim a host; the answer explains how to verify it. A host that you claimed before is returned with 200."""
     with located():
-        _check_reachable(here, body.host)
+        here.target_validator.check_callback(f"https://{body.host}/", "host")
 
     def add(c: Any) -> Answer:
         kept, new = domains.add(c, caller.tenant, body.host)
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": _etag(kept)}
         return Answer(201 if new else 200, write_json(DomainView.of(kept)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
-@router.get("", response_model=DomainList, operation_id="listDomains")
-async def list_domains(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=DomainList)
+async def list_domains(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
     """List the hosts that you have claimed, newest first."""
-    before = query.before("domains")
-    rows = await here.database.read(domains.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [DomainView.of(row) for row in page.rows]
-    listed = DomainList(items=items, next_cursor=link_next(request, response, query, "domains", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return await read_list(request, here, query, "domains", DomainView.of, domains.page, caller.tenant)
 
 
 async def found_domain(domain_id: str, here: Here, caller: Reader) -> Domain:
     """Return the domain in the path."""
-    row = await here.database.read(domains.find, domain_id, caller.tenant)
-    if row is None:
-        raise not_found("domain", domain_id)
-    return row
+    return existing(await here.database.read(domains.find, domain_id, caller.tenant), "domain", domain_id)
 
 
 FoundDomain = Annotated[Domain, Depends(found_domain)]
 
 
-@router.get("/{domain_id}", response_model=DomainView, operation_id="getDomain")
+@router.get("/{domain_id}", response_model=DomainView)
 async def get_domain(request: Request, row: FoundDomain) -> Response:
     """Read a domain: its token, and the result of the last verification."""
     headers = {"ETag": _etag(row), "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(DomainView.of(row), headers=headers)
 
 
-@router.delete("/{domain_id}", status_code=204, operation_id="removeDomain", response_description="Removed.")
+@router.delete("/{domain_id}", status_code=204, response_description="Removed.")
 async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Response:
     """Remove a domain and its verification. Replies stay."""
-    if not await here.database.write(domains.remove, domain_id, caller.tenant):
-        raise not_found("domain", domain_id)
-    return Response(status_code=204)
+    return removed(await here.database.write(domains.remove, domain_id, caller.tenant), "domain", domain_id)
 
 
 @router.post(
     "/{domain_id}/verify",
     status_code=202,
     response_model=JobView,
-    operation_id="verifyDomain",
     response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def verify_domain(
@@ -103,24 +87,7 @@ async def verify_domain(
     row = await found_domain(domain_id, here, caller)
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
     order = maintenance_order(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)
-    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
-    if wait and b'"status":"succeeded"' in answer.body:
-        answer.status_code = 200
-    return answer
-
-
-def _check_reachable(here: Any, host: str) -> None:
-    """Refuse a host that workers must not call.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``host``.
-    """
-    try:
-        here.target_validator.check_callback(f"https://{host}/")
-    except SpecificationError as refused:
-        raise SpecificationError(str(refused), "host") from None
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
 def _etag(row: Domain) -> str:

@@ -8,16 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from assay.errors import SpecificationError
-from service.http.openapi.common_schemas import (
-    Instant,
-    RequestModel,
-    ResponseModel,
-    Url,
-    check_url,
-    instant,
-    maybe_instant,
-)
-from store.ratings.replies import OwnersReply
+from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel, Url, check_url
 from store.targets.domains import CHALLENGE_PATH, Domain, host_of
 
 MAX_REPLY = 5_000
@@ -27,13 +18,7 @@ _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]+)?", re.IGNORECAS
 
 
 def check_host(host: str) -> str:
-    """Validate and normalise a host.
-
-    Raises
-    ------
-    SpecificationError
-        With an example of a valid host.
-    """
+    """Validate and normalise a host."""
     hint = "write a host such as api.example.com, with its port if that is not 80 or 443"
     if not host.isascii():
         raise SpecificationError("the host is not ASCII; write an international name in its xn-- form")
@@ -83,24 +68,11 @@ class DomainView(ResponseModel):
     @classmethod
     def of(cls, one: Domain) -> Self:
         """Build the view of a domain."""
-        return cls(
-            id=one.id,
-            host=one.host,
-            state=one.state,
-            challenge=ChallengeView(url=f"https://{one.host}{CHALLENGE_PATH}", token=one.token),
-            failure=one.failure,
-            checked_at=maybe_instant(one.checked_at),
-            verified_at=maybe_instant(one.verified_at),
-            proven_until=maybe_instant(one.proven_until),
-            created_at=instant(one.created_at),
-        )
+        return cls.from_row(one, challenge=ChallengeView(url=f"https://{one.host}{CHALLENGE_PATH}", token=one.token))
 
 
-class DomainList(ResponseModel):
+class DomainList(ListModel[DomainView]):
     """One page of domains, newest first."""
-
-    items: list[DomainView]
-    next_cursor: str | None
 
 
 class ReplyRequest(RequestModel):
@@ -120,8 +92,3 @@ class ReplyView(ResponseModel):
     host: str
     """The verified host of the reply's author."""
     created_at: Instant
-
-    @classmethod
-    def of(cls, one: OwnersReply) -> Self:
-        """Build the view of a reply."""
-        return cls(text=one.text, link=one.link, host=one.host, created_at=instant(one.created_at))

@@ -55,12 +55,9 @@ UNKNOWN_CALLER = Caller(NO_TENANT, frozenset())
 
 
 async def identify(request: Request, *, cached: bool = False) -> Caller:
-    """Return the caller, found once for each request; `cached`: by a key that may have been read a moment ago.
+    """Return the caller, found once for each request, or raise ``key-invalid``.
 
-    Raises
-    ------
-    Problem
-        ``key-invalid`` if a key was sent that is not valid.
+    With `cached`, the key may have been read from the database a moment ago.
     """
     caller: Caller | None = request.scope.get("assay.caller")
     if caller is None:
@@ -96,13 +93,7 @@ class Needs(SecurityBase):
         self.model, self.scheme_name, self._scope, self._cached = _bearer.model, _bearer.scheme_name, scope, cached
 
     async def __call__(self, request: Request) -> Caller:
-        """Return the caller.
-
-        Raises
-        ------
-        Problem
-            ``key-missing``, ``key-invalid`` or ``scope-missing``.
-        """
+        """Return the caller, or raise ``key-missing``, ``key-invalid`` or ``scope-missing``."""
         caller = await identify(request, cached=self._cached)
         if caller.tenant == NO_TENANT:
             raise _unauthorized("key-missing", 'Bearer realm="assay"')

@@ -34,13 +34,7 @@ def not_modified(request: Request, headers: Mapping[str, str]) -> Response | Non
 
 
 def must_match(if_match: str | None, etag: str) -> None:
-    """Refuse a change unless ``If-Match`` is absent or holds `etag` (strong comparison).
-
-    Raises
-    ------
-    Problem
-        ``precondition-failed``.
-    """
+    """Raise ``precondition-failed`` unless ``If-Match`` is absent or holds `etag` (strong comparison)."""
     if if_match is None:
         return
     wanted = {part.strip() for part in if_match.split(",")}

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Request, Response
 
-from service.dependencies import service_of
+from service.dependencies import Service, service_of
 from service.http.authentication import Caller
 from service.http.json import Answer
 from service.http.problems import Problem
@@ -62,9 +62,7 @@ async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) 
     """Return the fingerprint of a request: its key, and the digest of its body and query."""
     where = f"{request.method} {request.scope['path']}"
     payload = hashlib.sha256(await request.body())
-    if query := request.scope[
-        "query_string"
-    ]:  # without a query the digest is that of the body alone, as in keys that are in use
+    if query := request.scope["query_string"]:  # otherwise the digest is that of the body alone, as in stored keys
         payload.update(b"?" + query)
     return RequestFingerprint(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
 
@@ -80,12 +78,8 @@ def once(
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
 
     An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
-    is refused with ``idempotency-in-flight`` until `store_answer` is called.
-
-    Raises
-    ------
-    Problem
-        ``idempotency-in-flight`` or ``idempotency-mismatch``.
+    is refused with ``idempotency-in-flight`` until `store_answer` is called; one with another payload
+    is always refused, with ``idempotency-mismatch``.
     """
     if repeat.key is None:
         return work(c)
@@ -100,6 +94,19 @@ def once(
     if is_final(answer):
         store_answer(c, repeat, answer)
     return answer
+
+
+async def answer_once(
+    here: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Any], Answer]
+) -> Response:
+    """Call `work` in a transaction, unless the request is a repetition; return the response."""
+    answer = await here.database.write(once, repeat.by(caller), work)
+    return answer.response()
+
+
+def is_known(c: Any, repeat: Repeatable) -> bool:
+    """Return whether a request with the key has been answered or is running."""
+    return repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key)
 
 
 def store_answer(c: Any, repeat: Repeatable, answer: Answer) -> None:

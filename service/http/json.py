@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import Any, NoReturn
 
 from fastapi import Request
@@ -63,8 +64,8 @@ def read_json(body: bytes) -> Any:
 
 def write_json(value: BaseModel | Mapping[str, Any]) -> bytes:
     """Serialise as JSON in ASCII, because a target's reply may hold lone surrogates, which UTF-8 cannot encode."""
-    plain = value.model_dump(by_alias=True) if isinstance(value, BaseModel) else value
-    return json.dumps(plain, separators=(",", ":"), allow_nan=False).encode("ascii")
+    plain = methodcaller("model_dump", by_alias=True)
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=plain).encode("ascii")
 
 
 def json_response(
@@ -74,12 +75,9 @@ def json_response(
     return Response(write_json(value), status, dict(headers or {}), "application/json")
 
 
-JSON = "application/json"
-
-
 @dataclass(frozen=True)
 class Answer:
-    """A response that can be kept: its body as the bytes that were sent."""
+    """A response that can be stored: its body as the bytes that were sent."""
 
     status: int
     body: bytes
@@ -87,11 +85,11 @@ class Answer:
     replayed: bool = False
 
     def response(self, **more: str) -> Response:
-        """Make the response, with further headers that are not kept."""
+        """Return the response, with further headers that are not stored."""
         headers = {**self.headers, **more}
         if self.replayed:
             headers["Idempotency-Replayed"] = "true"
-        return Response(self.body, self.status, headers, JSON)
+        return Response(self.body, self.status, headers, "application/json")
 
 
 def pointer_to(*parts: str | int) -> str:
@@ -101,10 +99,10 @@ def pointer_to(*parts: str | int) -> str:
 
 @contextmanager
 def located(*place: str | int) -> Iterator[None]:
-    """Say where in the body a specification error belongs.
+    """Convert a specification error to a problem that points to this place in the body.
 
     >>> with located("target"):
-    ...     desk.check(target)            # field "base_url" becomes the pointer /target/base_url
+    ...     validator.check(target)            # field "base_url" becomes the pointer /target/base_url
     """
     try:
         yield
@@ -118,9 +116,9 @@ def field_parts(field: str | None) -> list[str]:
 
 
 def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> Problem:
-    """Make the problem of a specification error below a place in the body."""
-    told = {"pointer": pointer_to(*place, *field_parts(error.field)), "detail": str(error), "code": error.code}
-    return Problem("bad-specification", str(error), errors=[told])
+    """Return the problem for a specification error below a place in the body."""
+    found = {"pointer": pointer_to(*place, *field_parts(error.field)), "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[found])
 
 
 def _walk(value: Any) -> Iterator[tuple[str, int, str]]:

@@ -14,9 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import Query, Request, Response
+from pydantic import BaseModel, Field
 
+from service.dependencies import Service
+from service.http.json import json_response
+from service.http.openapi.common_schemas import QueryModel
 from service.http.problems import Problem, base_url
 
 Row = TypeVar("Row")
@@ -29,10 +32,8 @@ MAX_ROWS = 200
 Limit = Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Rows per page, 1 to {MAX_ROWS}.")]
 
 
-class PageQuery(BaseModel):
+class PageQuery(QueryModel):
     """Query parameters of every list; a list adds its filters."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: Limit = 50
     cursor: Annotated[
@@ -48,6 +49,14 @@ class PageQuery(BaseModel):
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
 
 
+Paging = Annotated[PageQuery, Query()]
+
+
+def newest_first(row: Any) -> Key:
+    """Return the sort key of a row with a creation time and an id."""
+    return row.created_at, row.id
+
+
 @dataclass(frozen=True)
 class Page(Generic[Row]):
     """Rows of one page, and the key of the next page if there is one."""
@@ -56,7 +65,7 @@ class Page(Generic[Row]):
     next_key: Key | None
 
     @classmethod
-    def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key]) -> Page[Row]:
+    def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
         """Return a page of `rows`, which were read with ``limit + 1``."""
         more = len(rows) > limit
         return cls(rows[:limit], key(rows[limit - 1]) if more else None)
@@ -69,13 +78,7 @@ def make_cursor(key: Key, list_name: str, filters: Mapping[str, Any]) -> str:
 
 
 def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
-    """Parse a cursor of `make_cursor`.
-
-    Raises
-    ------
-    Problem
-        ``bad-cursor`` if it was not made for this list with these filters.
-    """
+    """Parse a cursor of `make_cursor`; raise ``bad-cursor`` if it was made for another list or other filters."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         at, name, checksum = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
@@ -87,16 +90,34 @@ def open_cursor(cursor: str, list_name: str, filters: Mapping[str, Any]) -> Key:
     return key
 
 
-def link_next(
-    request: Request, response: Response, query: PageQuery, list_name: str, next_key: Key | None
-) -> str | None:
-    """Set ``Link`` to the address of the next page and return its cursor."""
-    if next_key is None:
-        return None
-    cursor = make_cursor(next_key, list_name, query.filters())
-    address = request.url.include_query_params(cursor=cursor)
-    response.headers["Link"] = f'<{base_url(request)}{address.path}?{address.query}>; rel="next"'
-    return cursor
+def list_response(
+    request: Request, query: PageQuery, list_name: str, page: Page[Any], items: Sequence[BaseModel | Mapping[str, Any]]
+) -> Response:
+    """Return the views of a page's rows, with ``Link`` to the next page."""
+    headers, cursor = dict[str, str](), None
+    if page.next_key is not None:
+        cursor = make_cursor(page.next_key, list_name, query.filters())
+        address = request.url.include_query_params(cursor=cursor)
+        headers["Link"] = f'<{base_url(request)}{address.path}?{address.query}>; rel="next"'
+    return json_response({"items": items, "next_cursor": cursor}, headers=headers)
+
+
+async def read_list(
+    request: Request,
+    here: Service,
+    query: PageQuery,
+    list_name: str,
+    view: Callable[[Any], BaseModel | Mapping[str, Any]],
+    read: Callable[..., Sequence[Any]],
+    *arguments: Any,
+    key: Callable[[Any], Key] = newest_first,
+) -> Response:
+    """Read one page of a list, with its filters, by ``read(c, *arguments, …)``; return the `view` of each row."""
+    rows = await here.database.read(
+        read, *arguments, **query.filters(), before=query.before(list_name), limit=query.limit + 1
+    )
+    page = Page.of(rows, query.limit, key)
+    return list_response(request, query, list_name, page, [view(row) for row in page.rows])
 
 
 def _checksum(list_name: str, filters: Mapping[str, Any]) -> str:

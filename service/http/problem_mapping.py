@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -16,8 +17,10 @@ from starlette.routing import compile_path
 
 from assay.errors import SpecificationError
 from assay.methods import every_method, method_name
+from assay.rating.comparison import NotComparable
+from assay.rating.difference import NotTheSameQuestion
 from service.http.json import bad_specification, field_parts, pointer_to
-from service.http.problems import Problem, phrase, respond
+from service.http.problems import Problem, respond
 from store.core.errors import (
     AlreadyFinished,
     AlreadyWithdrawn,
@@ -39,26 +42,10 @@ log = structlog.get_logger(__name__)
 
 def register(app: FastAPI) -> None:
     """Register the exception handlers with `app`."""
-    for kind, handler in (
-        (HTTPException, on_http_error),
-        (RequestValidationError, on_invalid_request),
-        (SpecificationError, on_bad_specification),
-        (StoreUnavailable, on_store_unavailable),
-        (AlreadyFinished, on_already_finished),
-        (SecretLost, on_secret_lost),
-        (SecretMoved, on_secret_lost),
-        (Unreadable, on_unreadable),
-        (NotInstalled, on_not_installed),
-        (UploadInUse, on_upload_in_use),
-        (NameTaken, on_name_taken),
-        (PublishedForGood, on_rating_state),
-        (AlreadyWithdrawn, on_rating_state),
-        (BeyondTheLog, on_beyond_the_log),
-        (NotTheOwner, on_not_the_owner),
-        (CorpusFull, on_corpus_full),
-        (ItemTaken, on_item_taken),
-    ):
-        app.add_exception_handler(kind, handler)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_invalid_request)
+    for kind in PROBLEM_OF:
+        app.add_exception_handler(kind, on_known_error)
 
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
@@ -94,7 +81,7 @@ def _from_number(request: Request, error: HTTPException) -> Problem:
             return Problem("body-too-large")
         case 400:
             return Problem("malformed-body")
-    problem = Problem("http-error", phrase(error.status_code), headers=error.headers)
+    problem = Problem("http-error", HTTPStatus(error.status_code).phrase, headers=error.headers)
     problem.status_code = error.status_code
     return problem
 
@@ -121,86 +108,27 @@ def _independent(errors: Sequence[Any]) -> list[Any]:
     return [one for one in errors if not follows(one)]
 
 
-async def on_bad_specification(request: Request, error: Exception) -> JSONResponse:
-    """Handle a specification error."""
-    assert isinstance(error, SpecificationError)  # noqa: S101  registered for it
-    return respond(request, bad_specification(error, ()))
+async def on_known_error(request: Request, error: Exception) -> JSONResponse:
+    """Handle an exception of `PROBLEM_OF`."""
+    if isinstance(error, SecretLost | SecretMoved):
+        log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
+    problem_of = next(PROBLEM_OF[kind] for kind in type(error).__mro__ if kind in PROBLEM_OF)
+    return respond(request, problem_of(error))
 
 
-async def on_store_unavailable(request: Request, error: Exception) -> JSONResponse:
-    """Handle an unreachable database."""
-    assert isinstance(error, StoreUnavailable)  # noqa: S101  registered for it
-    return respond(request, Problem("store-unavailable", headers={"Retry-After": str(error.retry_after_s)}))
+def _unreadable(error: Unreadable) -> Problem:
+    place = {"line": error.line, "column": error.column, "detail": str(error)}
+    known = {name: value for name, value in place.items() if value is not None}
+    return Problem("unreadable-upload", str(error), errors=[known])
 
 
-async def on_already_finished(request: Request, error: Exception) -> JSONResponse:
-    """Handle the cancellation of a finished job."""
-    assert isinstance(error, AlreadyFinished)  # noqa: S101  registered for it
-    return respond(request, Problem("already-finished", f"the job has already {error.status}", job_status=error.status))
+def _other_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
+    place = {"parameter": "with", "detail": str(error), "code": error.code}
+    return Problem("bad-specification", str(error), errors=[place])
 
 
-async def on_secret_lost(request: Request, error: Exception) -> JSONResponse:
-    """Handle a saved target's secret that cannot be decrypted."""
-    log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
-    return respond(request, Problem("secret_lost"))
-
-
-async def on_unreadable(request: Request, error: Exception) -> JSONResponse:
-    """Handle an unreadable file; name the line and column."""
-    assert isinstance(error, Unreadable)  # noqa: S101  registered for it
-    place = {"line": error.line, "column": error.column}
-    known = {name: value for name, value in place.items() if value is not None} | {"detail": str(error)}
-    return respond(request, Problem("unreadable-upload", str(error), errors=[known]))
-
-
-async def on_not_installed(request: Request, error: Exception) -> JSONResponse:
-    """Handle a file whose format needs an optional package that is not installed."""
-    assert isinstance(error, NotInstalled)  # noqa: S101  registered for it
-    return respond(request, Problem("not-installed", str(error), extra=error.extra))
-
-
-async def on_upload_in_use(request: Request, error: Exception) -> JSONResponse:
-    """Handle the removal of an upload that a job uses."""
-    assert isinstance(error, UploadInUse)  # noqa: S101  registered for it
-    return respond(request, Problem("upload-in-use", str(error), job=error.job_id))
-
-
-async def on_name_taken(request: Request, error: Exception) -> JSONResponse:
-    """Handle a specification whose name is in use."""
-    assert isinstance(error, NameTaken)  # noqa: S101  registered for it
-    return respond(request, Problem("name-taken", str(error), errors=[{"pointer": "/name", "detail": str(error)}]))
-
-
-async def on_not_the_owner(request: Request, error: Exception) -> JSONResponse:
-    """Handle a reply by a tenant that has not verified the rated host."""
-    assert isinstance(error, NotTheOwner)  # noqa: S101  registered for it
-    return respond(request, Problem("not-the-owner", str(error), host=error.host))
-
-
-async def on_rating_state(request: Request, error: Exception) -> JSONResponse:
-    """Handle a change that the rating's state forbids: it is public, or withdrawn."""
-    assert isinstance(error, PublishedForGood | AlreadyWithdrawn)  # noqa: S101  registered for them
-    return respond(request, Problem(error.code, str(error)))
-
-
-async def on_beyond_the_log(request: Request, error: Exception) -> JSONResponse:
-    """Handle a request for entries beyond the end of the log."""
-    assert isinstance(error, BeyondTheLog)  # noqa: S101  registered for it
-    place = {"parameter": error.name, "detail": str(error)}
-    return respond(request, Problem(error.code, str(error), errors=[place]))
-
-
-async def on_corpus_full(request: Request, error: Exception) -> JSONResponse:
-    """Handle more items than a corpus can hold."""
-    assert isinstance(error, CorpusFull)  # noqa: S101  registered for it
-    return respond(request, Problem(error.code, str(error)))
-
-
-async def on_item_taken(request: Request, error: Exception) -> JSONResponse:
-    """Handle an edit that would make a sentence equal to another one of its corpus."""
-    assert isinstance(error, ItemTaken)  # noqa: S101  registered for it
-    place = {"pointer": "/text", "detail": str(error)}
-    return respond(request, Problem(error.code, str(error), errors=[place], item=error.item_id))
+def _in_field(code: str, place: str, name: str, error: Exception, **more: Any) -> Problem:
+    return Problem(code, str(error), errors=[{place: name, "detail": str(error)}], **more)
 
 
 def _message(one: dict[str, Any], body: Any) -> str:
@@ -253,3 +181,27 @@ def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> lis
         if there or (missing and place == len(parts) - 1):
             found.append(part)
     return found
+
+
+PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
+    SpecificationError: lambda error: bad_specification(error, ()),
+    StoreUnavailable: lambda error: Problem("store-unavailable", headers={"Retry-After": str(error.retry_after_s)}),
+    AlreadyFinished: lambda error: Problem(
+        "already-finished", f"the job has already {error.status}", job_status=error.status
+    ),
+    SecretLost: lambda _: Problem("secret_lost"),
+    SecretMoved: lambda _: Problem("secret_lost"),
+    Unreadable: _unreadable,
+    NotInstalled: lambda error: Problem("not-installed", str(error), extra=error.extra),
+    NotComparable: _other_rating,
+    NotTheSameQuestion: _other_rating,
+    UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
+    NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
+    PublishedForGood: lambda error: Problem(error.code, str(error)),
+    AlreadyWithdrawn: lambda error: Problem(error.code, str(error)),
+    BeyondTheLog: lambda error: _in_field(error.code, "parameter", error.name, error),
+    NotTheOwner: lambda error: Problem("not-the-owner", str(error), host=error.host),
+    CorpusFull: lambda error: Problem(error.code, str(error)),
+    ItemTaken: lambda error: _in_field(error.code, "pointer", "/text", error, item=error.item_id),
+}
+"""The problem document of every exception that `assay` and `store` raise for a caller."""

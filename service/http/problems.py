@@ -11,16 +11,17 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from http import HTTPStatus
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Request
 from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 MEDIA_TYPE = "application/problem+json"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,20 @@ def not_found(what: str, name: str) -> Problem:
     return Problem("not-found", f"no {what} has the id {name[:80]!r}")
 
 
+def existing(row: T | None, what: str, name: str) -> T:
+    """Return `row`, or raise `not_found` if it is ``None``."""
+    if row is None:
+        raise not_found(what, name)
+    return row
+
+
+def removed(done: bool, what: str, name: str) -> Response:
+    """Return 204 for a removed resource, or raise `not_found` if nothing was removed."""
+    if not done:
+        raise not_found(what, name)
+    return Response(status_code=204)
+
+
 def kind_named(code: str) -> ProblemKind | None:
     """Return the kind of problem with a code; codes of failed jobs have underscores, those of requests hyphens."""
     return KINDS.get(code) or KINDS.get(code.replace("_", "-"))
@@ -100,15 +115,10 @@ def _reached_at(scheme: str, host: str | None, server: tuple[Any, ...] | None, r
     return str(URL(scope=scope)).rstrip("/")
 
 
-def type_uri(request: Request, code: str) -> str:
-    """Return the absolute address of a kind of problem."""
-    return f"{base_url(request)}/problems/{code}"
-
-
 def document(request: Request, problem: Problem) -> dict[str, Any]:
     """Return the problem document (RFC 9457, section 3)."""
     written: dict[str, Any] = {
-        "type": type_uri(request, problem.kind.code),
+        "type": f"{base_url(request)}/problems/{problem.kind.code}",
         "title": problem.kind.title,
         "status": problem.status_code,
         "detail": problem.detail,
@@ -125,8 +135,3 @@ def respond(request: Request, problem: Problem) -> JSONResponse:
     """Return the response for a problem."""
     headers = {"Cache-Control": "no-store", **(problem.headers or {})}
     return JSONResponse(document(request, problem), problem.status_code, headers, MEDIA_TYPE)
-
-
-def phrase(status: int) -> str:
-    """Return the reason phrase of a status, for errors of the framework, which have a status only."""
-    return HTTPStatus(status).phrase

@@ -53,14 +53,8 @@ class Allowance:
 class RateLimiter:
     """Rate limiter with a sliding window per caller.
 
-    Parameters
-    ----------
-    rate : str
-        The limit, such as ``"60/minute"``.
-    redis_url : str, optional
-        Storage of the counts; by default the memory of this process.
-    meter : Meter
-        Counts the failures of the storage.
+    The `rate` is written as ``"60/minute"``. The counts are in Redis, or without `redis_url` in the
+    memory of this process; `meter` counts the failures of Redis.
     """
 
     def __init__(self, rate: str, redis_url: str | None, meter: Meter) -> None:

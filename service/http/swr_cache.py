@@ -1,4 +1,4 @@
-"""Single-flight cache: values are read once for all concurrent callers, entry briefly, and bounded in number."""
+"""Single-flight cache: values are read once for all concurrent callers, stored briefly, and bounded in number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_KEPT = 2048
 
 @dataclass(eq=False)
 class _Entry(Generic[V]):
-    """A value, when its last reading began, and the reading under way."""
+    """A value, the start of its last reading, and the reading in progress."""
 
     read_at: float = float("-inf")
     last: V | None = None
@@ -57,9 +57,9 @@ class SwrCache(Generic[K, V]):
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
-        """Return a value, read anew if there is none that is young enough.
+        """Return a value, read again if there is none that is young enough.
 
-        An error is raised for everyone who waited for the same reading, and not entry.
+        An error is raised for every caller who waited for the same reading, and is not stored.
         """
         entry = self._entries.get(key)
         if entry is not None and entry.last is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
@@ -76,11 +76,11 @@ class SwrCache(Generic[K, V]):
             entry = self._entries[key] = _Entry()
             if len(self._entries) > self._most:
                 self._entries.popitem(last=False)
-        # whoever began the reading may go away; those who wait for it must not suffer
+        # if the first caller is cancelled, the others still get the value
         return await asyncio.shield(self._reading(key, entry, read))
 
     def clear(self) -> None:
-        """Forget every value, also those of readings under way."""
+        """Remove every value, also those of readings in progress."""
         self._entries.clear()
 
     def _reading(self, key: K, entry: _Entry[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:

@@ -43,12 +43,7 @@ class _Follower:
 class EventStream:
     """Distributes the events of jobs to their followers.
 
-    Parameters
-    ----------
-    read : callable
-        Reads a job's events after an id: ``await read(job_id, after, limit)``.
-    on_end : callable
-        Called with the id of a finished job, before its followers get the last event.
+    `on_end` is called with the id of a finished job, before its followers get the last event.
     """
 
     def __init__(self, read: ReadEvents, on_end: Callable[[str], object] = lambda _: None) -> None:

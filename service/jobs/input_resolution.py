@@ -1,8 +1,7 @@
-"""Look-up of what a request only names: words of specifications, corpora, rows of a table, choices made already.
+"""Resolution of the inputs that a request names: specifications, corpora, rows of a table, recorded choices.
 
-A job carries everything its experiment needs, so that a worker looks nothing up, a replay needs no database,
-and what is rated does not change when somebody edits a list afterwards. What is named, the method says
-(`assay.references`); which method it is makes no difference here.
+A job holds all inputs of its experiment, so that a worker and a replay need no look-ups, and later edits of a list
+do not change what is rated. Each method lists its named inputs (`assay.references`).
 """
 
 from __future__ import annotations
@@ -24,28 +23,14 @@ from service.corpora.experiment_inputs import check_images, find_corpus
 from service.dependencies import Service
 from service.http.json import located
 from service.uploads.intake import UPLOADED, rows_of, trials_of
-from store.corpora import kept_material, specifications
+from store.corpora import materials, specifications
 
 
 async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
-    """Look up what an experiment names, and put it in.
+    """Insert the stored inputs that an experiment names: words, a corpus, rows or trials.
 
-    Parameters
-    ----------
-    here : Service
-    tenant : str
-        Whose specifications, corpora and uploads are meant.
-    method : AnyMethod
-        The experiment as it was asked for.
-    target : mapping
-        The target's description.
-    seed : int
-        The job's; it picks the rows of a table that has more than a job carries.
-
-    Raises
-    ------
-    Problem
-        Pointing at the name that is not there.
+    The `seed` picks rows from a table that has more than a job can hold. A problem points at a name
+    that does not exist.
     """
     names = method.references()
     with located("experiment"):
@@ -54,7 +39,7 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
         await check_images(here, tenant, [*names.images, *in_corpus], names.image_field)
         words = () if names.words is None else await _find_words(here, tenant, names.words, method.method)
         if corpus is not None or words:
-            # which reads every item: some tenths of a second for thousands
+            # this reads every item, which takes some tenths of a second for thousands
             method = await asyncio.to_thread(method.with_references, Found(corpus, words))
     if names.rows is not None:
         with located("experiment", names.rows.field):
@@ -66,8 +51,8 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
 
 
 async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Put in what an author made for the tenant before, where the experiment would have it made again."""
-    kept = await here.database.read(kept_material.kept_for, tenant, method.references().authored)
+    """Insert material that an author generated for the tenant earlier and that the experiment needs again."""
+    kept = await here.database.read(materials.stored_material, tenant, method.references().authored)
     return await asyncio.to_thread(method.with_references, Found(authored=kept)) if any(kept) else method
 
 

@@ -14,19 +14,9 @@ from store.jobs.jobs import NewJob
 def maintenance_order(
     caller: Caller, kind: str, concerns: Mapping[str, Any], target: Mapping[str, Any], *, deadline_s: int
 ) -> Order:
-    """Return the order for a job without a target; an identical job that is running is joined.
+    """Return the order for a ``rerate`` or ``challenge`` job, without a target; an identical running job is joined.
 
-    Parameters
-    ----------
-    caller : Caller
-    kind : str
-        ``rerate`` or ``challenge``.
-    concerns : mapping
-        Input of the worker; shown as the job's `experiment`.
-    target : mapping
-        Shown as the job's target: ``name``, ``kind``, ``protocol``, ``base_url``.
-    deadline_s : int
-        Seconds after which the job is given up.
+    `concerns` is the input of the worker, shown as the job's `experiment`; `target` is only shown.
     """
     new = NewJob(
         tenant=caller.tenant,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -25,30 +25,47 @@ RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
 def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as CSV (RFC 4180)."""
-
-    async def lines() -> AsyncIterator[str]:
-        yield csv_lines([COLUMNS])
-        async for rows in _pages(database, job_id):
-            yield csv_lines([_cells(kept) for kept in rows])
-
-    return download(lines(), "text/csv; charset=utf-8", f"{job_id}-observations.csv")
+    return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _cells)
 
 
 def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as JSON lines, exactly as recorded."""
-
-    async def lines() -> AsyncIterator[str]:
-        async for rows in _pages(database, job_id):
-            yield "".join(json.dumps(_record(kept), allow_nan=False) + "\n" for kept in rows)
-
-    return download(lines(), "application/jsonl", f"{job_id}-observations.jsonl")
+    return jsonl_file(f"{job_id}-observations", pages(database, observations.page, job_id), _record)
 
 
-async def _pages(database: AsyncDatabase, job_id: str) -> AsyncIterator[Sequence[StoredObservation]]:
+async def pages(
+    database: AsyncDatabase, read: Callable[[Any, str, int, int], Sequence[Any]], owner_id: str
+) -> AsyncIterator[Sequence[Any]]:
+    """Yield all rows of a job or corpus in pages, by ``read(c, owner_id, after, limit)``."""
     after = 0
-    while rows := await database.read(observations.page, job_id, after, ROWS_A_READ):
+    while rows := await database.read(read, owner_id, after, ROWS_A_READ):
         yield rows
         after = rows[-1].seq
+
+
+def csv_file(
+    name: str, columns: Sequence[str], rows: AsyncIterator[Sequence[Any]], cells: Callable[[Any], Sequence[Any]]
+) -> StreamingResponse:
+    """Stream pages of rows as CSV (RFC 4180), saved as a file."""
+
+    async def lines() -> AsyncIterator[str]:
+        yield csv_lines([columns])
+        async for page in rows:
+            yield csv_lines([cells(row) for row in page])
+
+    return _download(lines(), "text/csv; charset=utf-8", f"{name}.csv")
+
+
+def jsonl_file(
+    name: str, rows: AsyncIterator[Sequence[Any]], record: Callable[[Any], dict[str, Any]]
+) -> StreamingResponse:
+    """Stream pages of rows as JSON lines, saved as a file."""
+
+    async def lines() -> AsyncIterator[str]:
+        async for page in rows:
+            yield "".join(json.dumps(record(row), allow_nan=False) + "\n" for row in page)
+
+    return _download(lines(), "application/jsonl", f"{name}.jsonl")
 
 
 def _record(kept: StoredObservation) -> dict[str, Any]:
@@ -81,7 +98,6 @@ def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
     return written.getvalue()
 
 
-def download(lines: AsyncIterator[str], media_type: str, name: str) -> StreamingResponse:
-    """Return a streamed response that is saved as a file."""
+def _download(lines: AsyncIterator[str], media_type: str, name: str) -> StreamingResponse:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(lines, media_type=media_type, headers=headers)

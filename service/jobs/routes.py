@@ -15,10 +15,10 @@ from service.dependencies import Here, Service, Wait, service_of
 from service.http.authentication import Caller, Poller, Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat, Repeatable, store_answer
-from service.http.json import Answer, StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, write_json
 from service.http.openapi.examples import RATING_REQUESTS
-from service.http.pagination import Page, PageQuery, link_next, open_cursor
-from service.http.problems import base_url, not_found
+from service.http.pagination import Page, PageQuery, Paging, list_response
+from service.http.problems import base_url, existing
 from service.jobs.observation_stream import ledger_csv, ledger_jsonl
 from service.jobs.schemas import (
     EventView,
@@ -51,9 +51,7 @@ class JobQuery(PageQuery):
     target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
 
 
-@router.post(
-    "", status_code=202, response_model=JobView, operation_id="requestRating", response_description="Accepted."
-)
+@router.post("", status_code=202, response_model=JobView, response_description="Accepted.")
 async def request_rating(
     request: Request,
     body: Annotated[RatingRequest, Body(openapi_examples=RATING_REQUESTS)],
@@ -73,22 +71,19 @@ async def request_rating(
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
 
 
-@router.get("", response_model=JobList, operation_id="listJobs")
-async def list_jobs(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]
-) -> Response:
+@router.get("", response_model=JobList)
+async def list_jobs(request: Request, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]) -> Response:
     """List your jobs, newest first, without the long lists of their experiments (counted in `left_out`)."""
     before = query.before("jobs")
     page, found = await here.database.read(_page, caller.tenant, query, before)
     now_s, base = here.clock(), base_url(request)
     views = [JobLine.listed(job, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
-    listed = JobList(items=views, next_cursor=link_next(request, response, query, "jobs", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, query, "jobs", page, views)
 
 
-@router.get("/{job_id}", response_model=JobView, operation_id="getJob")
+@router.get("/{job_id}", response_model=JobView)
 async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, response: Response) -> Response:
-    """See how far a job has come. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` rarer."""
+    """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` makes it rare."""
     here = service_of(request)  # a dependency would be a tenth of the time of a cached answer
     key = (caller.tenant, job_id, base_url(request))
     status = await here.statuses.get(key, partial(_read_status, here, *key))
@@ -100,12 +95,10 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
     return not_modified(request, headers) or answer.response(**response.headers)
 
 
-@router.post("/{job_id}/cancel", response_model=JobView, operation_id="cancelJob")
+@router.post("/{job_id}/cancel", response_model=JobView)
 async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) -> Response:
     """Cancel a job: at once if it is queued, within seconds if it is running. 409 if it has ended."""
-    job = await here.database.write(jobs.request_cancel, job_id, caller.tenant)
-    if job is None:
-        raise not_found("job", job_id)
+    existing(await here.database.write(jobs.request_cancel, job_id, caller.tenant), "job", job_id)
     here.statuses.forget(job_id)
     status = await _read_status(here, caller.tenant, job_id, base_url(request))
     return status.answer.response()
@@ -113,10 +106,7 @@ async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) 
 
 async def found_job(job_id: str, here: Here, caller: Reader) -> Job:
     """Return the job in the path."""
-    job = await here.database.read(jobs.find, job_id, caller.tenant)
-    if job is None:
-        raise not_found("job", job_id)
-    return job
+    return existing(await here.database.read(jobs.find, job_id, caller.tenant), "job", job_id)
 
 
 FoundJob = Annotated[Job, Depends(found_job)]
@@ -143,7 +133,6 @@ async def stream_start(
 @router.get(
     "/{job_id}/events",
     response_class=EventSourceResponse,
-    operation_id="followJob",
     response_description="Server-sent events; `data` is an event as JSON, `id` goes into `Last-Event-ID`.",
 )
 async def follow_job(
@@ -153,39 +142,43 @@ async def follow_job(
     if "assay.head" in request.scope:
         return
     async for event in here.event_stream.follow(job.id, after):
-        yield ServerSentEvent(data=EventView.of(event), event=event.type, id=str(event.id))
+        yield ServerSentEvent(data=EventView.from_row(event, job=event.job_id), event=event.type, id=str(event.id))
 
 
 # ---------------------------------------------------------------------------- observations
-@router.get("/{job_id}/observations", response_model=ObservationList, operation_id="listObservations")
-async def list_observations(
-    request: Request, response: Response, job: FoundJob, here: Here, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("/{job_id}/observations", response_model=ObservationList)
+async def list_observations(request: Request, job: FoundJob, here: Here, query: Paging) -> Response:
     """List the questions with their replies, in the order of recording."""
     name = f"observations of {job.id}"
-    after = 0 if query.cursor is None else open_cursor(query.cursor, name, {})[0]
+    after, _ = query.before(name) or (0, "")
     rows = await here.database.read(observations.page, job.id, after, query.limit + 1)
     page = Page.of(rows, query.limit, lambda kept: (kept.seq, ""))
-    items = [ObservationView.of(kept) for kept in page.rows]
-    listed = ObservationList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, query, name, page, [ObservationView.of(kept) for kept in page.rows])
 
 
-@router.get("/{job_id}/observations.csv", response_class=Response, operation_id="downloadObservationsCsv")
-async def download_csv(job: FoundJob, here: Here) -> Response:
+@router.get("/{job_id}/observations.csv", response_class=Response)
+async def download_observations_csv(job: FoundJob, here: Here) -> Response:
     """Download all observations as CSV. Cells that a spreadsheet would run as a formula begin with `'`."""
     return ledger_csv(here.database, job.id)
 
 
-@router.get("/{job_id}/observations.jsonl", response_class=Response, operation_id="downloadObservationsJsonl")
-async def download_jsonl(job: FoundJob, here: Here) -> Response:
+@router.get("/{job_id}/observations.jsonl", response_class=Response)
+async def download_observations_jsonl(job: FoundJob, here: Here) -> Response:
     """Download all observations exactly as recorded, one JSON object per line."""
     return ledger_jsonl(here.database, job.id)
 
 
 # ---------------------------------------------------------------------------- answers
 async def answer_order(
-    request: Request, here: Service, caller: Caller, order: Order, repeat: Repeatable, wait: int | None, sent: Response
+    request: Request,
+    here: Service,
+    caller: Caller,
+    order: Order,
+    repeat: Repeatable,
+    wait: int | None,
+    sent: Response,
+    *,
+    status_if_succeeded: int = 202,
 ) -> Response:
     """Place an order and answer 202; with `wait`, after the job's end or after so many seconds."""
 
@@ -199,7 +192,10 @@ async def answer_order(
         answer = await here.database.write(_answer_after_wait, placed.job, show, repeat)
     if allowance is None:
         allowance = await here.rate_limiter.left(caller.rate_key)
-    return answer.response(**sent.headers, **allowance.headers)
+    response = answer.response(**sent.headers, **allowance.headers)
+    if wait and b'"status":"succeeded"' in answer.body:
+        response.status_code = status_if_succeeded
+    return response
 
 
 def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answer:
@@ -211,9 +207,7 @@ def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answe
 
 
 async def _read_status(here: Service, tenant: str, job_id: str, base: str) -> Status:
-    found = await here.database.read(_read, job_id, tenant)
-    if found is None:
-        raise not_found("job", job_id)
+    found = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
     job, position, rating = found
     return Status(_answer(base, here, 200, job, position, rating), job.finished)
 
@@ -225,7 +219,7 @@ def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | No
 
 def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
     rows = jobs.page(c, tenant, status=query.status, target_url=query.target_url, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda job: (job.created_at, job.id))
+    page = Page.of(rows, query.limit)
     found = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
     return page, {job.id: found[job.rating_id] for job in page.rows if job.rating_id in found}
 

@@ -10,16 +10,15 @@ from pydantic import Discriminator, Field, Tag
 from service.http.openapi.common_schemas import (
     MAX_SEED,
     Instant,
+    ListModel,
     RequestModel,
     ResponseModel,
     Url,
     Visibility,
-    instant,
-    maybe_instant,
 )
 from service.ratings.summaries import shorten
 from service.targets.schemas import TargetDescription, TargetReference
-from store.jobs.jobs import Event, Job
+from store.jobs.jobs import Job
 from store.jobs.observations import StoredObservation
 from store.ratings.experiment_json import AnyMethod
 
@@ -132,35 +131,13 @@ class JobView(ResponseModel):
             links["deliveries"] = f"{here}/deliveries"
         if not job.finished:
             links["cancel"] = f"{here}/cancel"
-        return cls(
-            id=job.id,
-            kind=job.kind,
-            status=job.status,
-            stage=job.stage,
-            asked=job.asked,
-            expected=job.expected,
-            failed_calls=job.failed_calls,
-            calls=job.calls,
+        error = job.error  # its type is made an absolute address: workers do not know the service's address
+        return cls.from_row(
+            job,
             eta_seconds=seconds_left(job, now_s),
             queue_position=position,
-            attempt=job.attempt,
-            cancel_requested=bool(job.cancel_requested),
-            created_at=instant(job.created_at),
-            started_at=maybe_instant(job.started_at),
-            finished_at=maybe_instant(job.finished_at),
-            heartbeat_at=maybe_instant(job.heartbeat_at),
-            deadline_at=instant(job.deadline_at),
-            target=job.target,
-            target_id=job.target_id,
-            author=job.author,
-            experiment=job.experiment,
-            seed=job.seed,
-            visibility=job.visibility,
-            max_calls=job.max_calls,
-            callback_url=job.callback_url,
             rating=rating,
-            result=job.result,
-            error=_absolute(job.error, base),
+            error=None if error is None else {**error, "type": f"{base}/problems/{error['code']}"},
             links=links,
         )
 
@@ -184,11 +161,8 @@ class JobLine(JobView):
         return cls(**dict(view), left_out=short.left_out)
 
 
-class JobList(ResponseModel):
+class JobList(ListModel[JobLine]):
     """One page of jobs, newest first."""
-
-    items: list[JobLine]
-    next_cursor: str | None
 
 
 class ObservationView(ResponseModel):
@@ -212,21 +186,12 @@ class ObservationView(ResponseModel):
 
     @classmethod
     def of(cls, kept: StoredObservation) -> Self:
-        """Show a row of the ledger."""
-        return cls(
-            seq=kept.seq,
-            attempts=kept.attempts,
-            elapsed_ms=kept.elapsed_ms,
-            recorded_at=instant(kept.recorded_at),
-            **kept.observation.as_json(),
-        )
+        """Build the view of a row of the ledger."""
+        return cls.from_row(kept, **kept.observation.as_json())
 
 
-class ObservationList(ResponseModel):
+class ObservationList(ListModel[ObservationView]):
     """One page of observations, in the order of recording."""
-
-    items: list[ObservationView]
-    next_cursor: str | None
 
 
 class EventView(ResponseModel):
@@ -237,11 +202,6 @@ class EventView(ResponseModel):
     at: Instant
     data: dict[str, Any]
 
-    @classmethod
-    def of(cls, event: Event) -> Self:
-        """Build the view of an event."""
-        return cls(job=event.job_id, type=event.type, at=instant(event.at), data=event.data)
-
 
 def seconds_left(job: Job, now_s: float) -> int | None:
     """Estimate the seconds until a job ends from its pace so far; 0 after the end, ``None`` while unknown."""
@@ -251,8 +211,3 @@ def seconds_left(job: Job, now_s: float) -> int | None:
         return None
     elapsed_s = max(0.0, now_s - job.started_at / 1000)
     return round(elapsed_s * max(0, job.expected - job.asked) / job.asked)
-
-
-def _absolute(error: dict[str, Any] | None, base: str) -> dict[str, Any] | None:
-    """Make the type of a job's problem an absolute address, because workers do not know the service's address."""
-    return None if error is None else {**error, "type": f"{base}/problems/{error['code']}"}

@@ -12,18 +12,17 @@ from assay.model import Kind
 from assay.references import NOTHING
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, once
+from service.http.idempotency import Repeatable, is_known, once
 from service.http.json import Answer, located
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.authors import check_author, resolve_author
-from service.jobs.cool_down import refuse_while_cooling
 from service.jobs.input_resolution import fill_in, with_kept
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest
 from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.intake import UPLOADED
 from store.core.columns import SealedSecret, new_id
-from store.jobs import idempotency, jobs
+from store.jobs import cool_down, jobs
 from store.jobs.jobs import Job, NewJob
 from store.jobs.submission import request_digest
 from store.ratings import ratings
@@ -69,12 +68,7 @@ async def place(
 ) -> tuple[PlacedJob | Answer, Allowance | None]:
     """Place an order; with `waits`, the final answer is the one after the job's end.
 
-    Only a new job takes from the caller's rate limit.
-
-    Returns
-    -------
-    (Answer, Allowance or None)
-        The answer, and the rest of the rate limit if the job is new.
+    Returns the answer and, if the job is new, the rest of the caller's rate limit: only a new job takes from it.
 
     Raises
     ------
@@ -82,31 +76,53 @@ async def place(
         ``rate-limited``, ``too-many-jobs`` or ``cooling-down``, for new jobs only.
     """
     most, allowance = here.settings.max_active_jobs, None
+    target_url = order.new.target["base_url"] if order.new.kind == "rating" else None
     if await here.database.read(_is_new, order, repeat, most):
-        allowance = await _permit(here, caller, order)
+        allowance = await permit(here, caller, target_url)
     arguments = (order, repeat, show, most, waits)
     try:
         placed = await here.database.write(_place, *arguments, permitted=allowance is not None)
     except RateNotTaken:  # the rating or job that would have answered it has expired or ended since
-        allowance = await _permit(here, caller, order)
+        allowance = await permit(here, caller, target_url)
         placed = await here.database.write(_place, *arguments, permitted=True)
     if isinstance(placed, PlacedJob) and placed.made:
         here.dispatcher.ring(placed.job.id)
     return placed, allowance
 
 
-async def _permit(here: Service, caller: Caller, order: Order) -> Allowance:
-    if order.new.kind == "rating" and here.settings.cooldown_s > 0:
-        await refuse_while_cooling(here, caller.tenant, order.new.target["base_url"])
-    allowance = await here.rate_limiter.take(caller.rate_key)
+async def permit(here: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
+    """Take `count` new jobs from the caller's rate limit, or raise ``rate-limited`` without taking any.
+
+    They are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
+    """
+    cooldown_s = here.settings.cooldown_s
+    if target_url and cooldown_s > 0:
+        rest_s = await here.database.read(cool_down.rest_s, caller.tenant, target_url, cooldown_s)
+        if rest_s:
+            raise cooling_down(rest_s)
+    allowance = await here.rate_limiter.take(caller.rate_key, count)
     if not allowance.allowed:
-        raise rate_limited(allowance)
+        detail = f"{allowance.limit} new jobs are allowed in {allowance.window_s} s"
+        headers = {"Retry-After": str(max(1, allowance.reset_s)), **allowance.headers}
+        raise Problem("rate-limited", detail, headers=headers)
     return allowance
+
+
+def cooling_down(rest_s: int) -> Problem:
+    """Return the problem for a target whose cool-down lasts `rest_s` more seconds."""
+    return Problem(
+        "cooling-down", f"the cool-down of the target lasts {rest_s} s more", headers={"Retry-After": str(rest_s)}
+    )
+
+
+def too_many_jobs(detail: str | None) -> Problem:
+    """Return the problem for a tenant with the maximum number of unfinished jobs."""
+    return Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
 
 
 def _is_new(c: Any, order: Order, repeat: Repeatable, max_active: int) -> bool:
     """Return whether an order needs a new job; only an estimate, because it reads without a transaction."""
-    if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
+    if is_known(c, repeat):
         return False
     return _existing(c, order, max_active)[:2] == (None, None)
 
@@ -133,35 +149,19 @@ def _place(
 def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
     """Return the rating that answers an order, or the unfinished job to join, and the place in the queue.
 
-    Raises
-    ------
-    Problem
-        ``too-many-jobs``, if neither exists and the tenant has the maximum number of unfinished jobs.
+    If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``.
     """
     new = order.new
-    known = jobs.standing(c, new.tenant, new.request_digest, order.age_s, max_active)
+    known = jobs.existing_work(c, new.tenant, new.request_digest, order.age_s, max_active)
     rating = None if known.rating_id is None else ratings.find(c, known.rating_id, new.tenant)
     if rating is not None and rating.visibility == new.visibility:
         return rating, None, None
     twin = None if known.twin_id is None else jobs.find(c, known.twin_id, new.tenant)
-    if twin is not None and _serves(twin, new):
+    if twin and twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}:
         return None, twin, jobs.queue_position(c, twin)
     if known.active >= max_active:
-        detail = f"{max_active} of your jobs are queued or running"
-        raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
+        raise too_many_jobs(f"{max_active} of your jobs are queued or running")
     return None, None, known.ahead + 1
-
-
-def _serves(twin: Job, new: NewJob) -> bool:
-    """Return whether `twin` has the visibility and the callback that the order asks for."""
-    return twin.visibility == new.visibility and new.callback_url in {None, twin.callback_url}
-
-
-def rate_limited(allowance: Allowance) -> Problem:
-    """Return the problem for a caller whose rate limit is used up."""
-    detail = f"{allowance.limit} new jobs are allowed in {allowance.window_s} s"
-    headers = {"Retry-After": str(max(1, allowance.reset_s)), **allowance.headers}
-    return Problem("rate-limited", detail, headers=headers)
 
 
 # ---------------------------------------------------------------------------- orders

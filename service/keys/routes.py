@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Body, Request, Response
 
 from service.dependencies import Here
 from service.http.authentication import Admin
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import KEYS
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.pagination import Paging, read_list
 from service.http.problems import not_found
 from service.keys.schemas import KeyList, KeyRequest, KeyView, NewKeyView
 from store.core.clock import read_clock
@@ -20,29 +20,22 @@ from store.security.keys import ApiKey
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=StrictRoute)
 
 
-@router.post("", status_code=201, response_model=NewKeyView, operation_id="createKey", response_description="Created.")
+@router.post("", status_code=201, response_model=NewKeyView, response_description="Created.")
 async def create_key(body: Annotated[KeyRequest, Body(openapi_examples=KEYS)], here: Here, caller: Admin) -> Response:
     """Create a key. It is shown in this answer and never again."""
     made, plain = await here.database.write(_create, caller.tenant, body)
-    shown = NewKeyView(**KeyView.of(made).model_dump(), key=plain)
+    shown = NewKeyView.from_row(made, key=plain)
     headers = {"Location": f"{router.prefix}/{made.id}", "Cache-Control": "no-store"}
     return json_response(shown, status=201, headers=headers)
 
 
-@router.get("", response_model=KeyList, operation_id="listKeys")
-async def list_keys(
-    request: Request, response: Response, here: Here, caller: Admin, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=KeyList)
+async def list_keys(request: Request, here: Here, caller: Admin, query: Paging) -> Response:
     """List your tenant's keys, newest first, revoked ones included. The keys themselves are not stored."""
-    before = query.before("keys")
-    rows = await here.database.read(keys.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda key: (key.created_at, key.id))
-    items = [KeyView.of(key) for key in page.rows]
-    listed = KeyList(items=items, next_cursor=link_next(request, response, query, "keys", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return await read_list(request, here, query, "keys", KeyView.from_row, keys.page, caller.tenant)
 
 
-@router.delete("/{key_id}", status_code=204, operation_id="revokeKey", response_description="Revoked.")
+@router.delete("/{key_id}", status_code=204, response_description="Revoked.")
 async def revoke_key(key_id: str, here: Here, caller: Admin) -> Response:
     """Revoke a key, immediately and permanently."""
     if not await here.database.write(keys.revoke, key_id, caller.tenant):

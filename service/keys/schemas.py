@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant, maybe_instant
-from store.security.keys import ApiKey
+from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
 
 Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin"]
 
@@ -36,20 +35,6 @@ class KeyView(ResponseModel):
     last_used_at: Instant | None
     revoked_at: Instant | None
 
-    @classmethod
-    def of(cls, key: ApiKey) -> Self:
-        """Build the view of a key."""
-        return cls(
-            id=key.id,
-            name=key.name,
-            short=key.short,
-            scopes=list(key.scopes),
-            created_at=instant(key.created_at),
-            expires_at=maybe_instant(key.expires_at),
-            last_used_at=maybe_instant(key.last_used_at),
-            revoked_at=maybe_instant(key.revoked_at),
-        )
-
 
 class NewKeyView(KeyView):
     """A new key."""
@@ -58,8 +43,5 @@ class NewKeyView(KeyView):
     """The key itself, shown only in this answer."""
 
 
-class KeyList(ResponseModel):
+class KeyList(ListModel[KeyView]):
     """One page of keys, newest first."""
-
-    items: list[KeyView]
-    next_cursor: str | None

@@ -26,13 +26,13 @@ from store.ratings.experiment_json import dump_method, method_schema, parse_meth
 router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 
 
-@router.get("/methods", operation_id="listMethods")
+@router.get("/methods")
 async def list_methods() -> MethodList:
     """List the methods of measuring bias."""
     return MethodList(items=[_summary(kind) for kind in every_method()])
 
 
-@router.get("/methods/{name}", operation_id="getMethod")
+@router.get("/methods/{name}")
 async def get_method(name: str) -> MethodView:
     """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults."""
     kind = next((one for one in every_method() if method_name(one) == name), None)
@@ -49,25 +49,21 @@ async def get_method(name: str) -> MethodView:
     )
 
 
-@router.get("/attributes", operation_id="listAttributes")
+@router.get("/attributes")
 async def list_attributes() -> AttributeList:
     """List the attributes for which bias can be measured."""
-    return AttributeList(items=[_attribute(name) for name in attributes()])
+    named = {name: attribute(name) for name in attributes()}
+    items = [AttributeView.from_row(one, name=name, values=one.value_names) for name, one in named.items()]
+    return AttributeList(items=items)
 
 
-@router.get("/protocols", operation_id="listProtocols")
+@router.get("/protocols")
 async def list_protocols(here: Here) -> ProtocolList:
     """List the protocols of targets, with the schemas of their `settings`."""
     return ProtocolList(
         items=[
-            ProtocolView(
-                name=one.name,
-                summary=one.summary,
-                kinds=sorted(one.kinds),
-                needs_url=one.needs_url,
-                needs_secret=one.needs_secret,
-                reproducible=one.reproducible,
-                settings_schema=TypeAdapter(one.settings_type).json_schema(),
+            ProtocolView.from_row(
+                one, kinds=sorted(one.kinds), settings_schema=TypeAdapter(one.settings_type).json_schema()
             )
             for one in here.target_validator.protocols()
         ]
@@ -77,10 +73,3 @@ async def list_protocols(here: Here) -> ProtocolList:
 def _summary(kind: type[AnyMethod]) -> MethodSummary:
     name = method_name(kind)
     return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
-
-
-def _attribute(name: str) -> AttributeView:
-    one = attribute(name)
-    return AttributeView(
-        name=name, title=one.title, values=list(one.value_names), residual=one.residual, source=one.source
-    )

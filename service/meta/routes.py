@@ -40,13 +40,13 @@ PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 READINESS_TIMEOUT_S = 5
 
 
-@router.get("/livez", operation_id="livez")
+@router.get("/livez")
 async def livez() -> Health:
     """Check that the process is running."""
     return Health(status="alive")
 
 
-@router.get("/readyz", operation_id="readyz")
+@router.get("/readyz")
 async def readyz(here: Here) -> Health:
     """Check that requests can be served: the database answers and has the schema of this version."""
     try:
@@ -58,14 +58,14 @@ async def readyz(here: Here) -> Health:
     return Health(status="ready")
 
 
-@router.get("/metrics", response_class=Response, operation_id="metrics")
+@router.get("/metrics", response_class=Response)
 async def metrics(here: Here) -> Response:
     """Read the service's metrics in Prometheus's text format."""
     backlog = await here.database.read(jobs.backlog)
     return Response(here.meter.exposition(backlog), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get("/v1/info", operation_id="getInfo")
+@router.get("/v1/info")
 async def get_info(here: Here) -> InfoView:
     """Read the version, the methodology and the features of this service."""
     return InfoView(
@@ -81,14 +81,14 @@ async def get_info(here: Here) -> InfoView:
     )
 
 
-@router.get("/v1/limits", operation_id="getLimits")
+@router.get("/v1/limits")
 async def get_limits(here: Here, caller: Reader) -> LimitsView:
     """Read your limits, and how much of them is left."""
     left = await here.rate_limiter.left(caller.rate_key)
     most = here.settings.max_active_jobs
     used = await here.database.read(jobs.count_unfinished, caller.tenant)
     return LimitsView(
-        new_jobs=RateView(limit=left.limit, window_s=left.window_s, remaining=left.remaining, reset_s=left.reset_s),
+        new_jobs=RateView.from_row(left),
         active_jobs=ActiveView(limit=most, used=used),
         body_bytes=here.settings.max_body_bytes,
         upload_bytes=here.settings.max_upload_bytes,
@@ -100,13 +100,13 @@ async def get_limits(here: Here, caller: Reader) -> LimitsView:
 
 
 # ---------------------------------------------------------------------------- pages
-@router.get("/problems", response_class=HTMLResponse, operation_id="listProblems")
+@router.get("/problems", response_class=HTMLResponse)
 async def list_problems() -> Response:
     """Read the explanations of all kinds of problems."""
     return _page("Problems", "".join(_explained(kind) for kind in KINDS.values()))
 
 
-@router.get("/problems/{code}", response_class=HTMLResponse, operation_id="explainProblem")
+@router.get("/problems/{code}", response_class=HTMLResponse)
 async def explain_problem(code: str) -> Response:
     """Read the cause and the remedy of a kind of problem. The `type` of problem documents links here."""
     kind = kind_named(code)

@@ -43,7 +43,8 @@ CATALOG_TYPE = f'{MEDIA_TYPE}; profile="{PROFILE}"'
 async def get_api_catalog(request: Request) -> Response:
     """Read the API catalog, for programs that look for APIs. HEAD answers with the same `Link`."""
     base = base_url(request)
-    body = linkset([_catalog(base), _api(base)]).encode()
+    item = {"href": f"{base}/v1", "title": "Assay: bias ratings of AI services"}
+    body = linkset([{"anchor": f"{base}{PATH}", "item": [item]}, _api(base)]).encode()
     headers = {
         "Content-Type": CATALOG_TYPE,
         "Link": f'<{base}{PATH}>; rel="api-catalog"; type="{MEDIA_TYPE}", <{base}/v1>; rel="item"',
@@ -51,10 +52,6 @@ async def get_api_catalog(request: Request) -> Response:
         "Cache-Control": caching(private=False),
     }
     return not_modified(request, headers) or Response(body, headers=headers)
-
-
-def _catalog(base: str) -> dict[str, object]:
-    return {"anchor": f"{base}{PATH}", "item": [{"href": f"{base}/v1", "title": "Assay: bias ratings of AI services"}]}
 
 
 def _api(base: str) -> dict[str, object]:

@@ -12,13 +12,14 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from assay.reports import EMBEDS, Embed
 from service.dependencies import Here
 from service.http.authentication import PublicReader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute
+from service.http.openapi.common_schemas import QueryModel
 from service.http.problems import base_url, not_found
 from service.publishing.embed_cache import RenderedEmbed
 from service.publishing.embed_schemas import answers, operation
@@ -36,10 +37,8 @@ Name = Annotated[str | None, Field(max_length=100)]
 Route = Callable[..., Coroutine[Any, Any, Response]]
 
 
-class RatingFilter(BaseModel):
+class RatingFilter(QueryModel):
     """Filters of a target's ratings."""
-
-    model_config = ConfigDict(extra="forbid")
 
     attribute: Annotated[Name, Field(description="Only ratings for this attribute, such as `gender`.")] = None
     method: Annotated[Name, Field(description="Only ratings by this method, such as `round-trip`.")] = None

@@ -85,18 +85,9 @@ class EmbedCache:
     async def get(
         self, key: Key, read: Callable[[], Awaitable[DatedRating]], form: Embed, base_url: str
     ) -> RenderedEmbed:
-        """Return an embed of a rating; ``unrated`` if there is none.
+        """Return an embed of the rating that `read` returns; ``unrated`` if there is none.
 
-        Parameters
-        ----------
-        key : tuple of str
-            Everything on which `read` depends.
-        read : callable
-            Reads the rating.
-        form : Embed
-            Format of the embed.
-        base_url : str
-            Public address of the service.
+        The `key` holds everything on which `read` depends; `base_url` is the public address of the service.
         """
 
         async def read_rating() -> _CachedRating:

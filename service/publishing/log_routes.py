@@ -22,7 +22,6 @@ from service.publishing.log_schemas import (
     HeadView,
     InclusionQuery,
     InclusionView,
-    written,
 )
 from store.ratings import log
 from store.security import signing
@@ -36,8 +35,8 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 """``Cache-Control`` of answers about a tree of a fixed size, which never change."""
 
 
-@router.get("", response_model=HeadView, operation_id="getLogHead")
-async def get_head(request: Request, here: Here) -> Response:
+@router.get("", response_model=HeadView)
+async def get_log_head(request: Request, here: Here) -> Response:
     """Read the size of the log and its signed root hash."""
     key = await _signing_key(here)
     found = await here.database.read(log.head)
@@ -46,18 +45,18 @@ async def get_head(request: Request, here: Here) -> Response:
         return unchanged
     origin = _origin(here)
     note = Checkpoint(origin, found.size, found.root).signed(key.public_key, key.sign)
-    head = HeadView(origin=origin, size=found.size, root=written(found.root), key_id=key.id, checkpoint=note)
+    head = HeadView(origin=origin, size=found.size, root=found.root, key_id=key.id, checkpoint=note)
     return json_response(head, headers=headers)
 
 
-@router.get("/entries", response_model=EntryList, operation_id="listLogEntries")
-async def list_entries(here: Here, query: Annotated[EntriesQuery, Query()]) -> Response:
+@router.get("/entries", response_model=EntryList)
+async def list_log_entries(here: Here, query: Annotated[EntriesQuery, Query()]) -> Response:
     """List entries in the order of logging."""
     rows = await here.database.read(log.entries, query.start, query.limit + 1, rating_id=query.rating)
     return json_response(EntryList.of(rows, query.limit), headers={"Cache-Control": CACHED_BRIEFLY})
 
 
-@router.get("/proof/inclusion", response_model=InclusionView, operation_id="proveInclusion")
+@router.get("/proof/inclusion", response_model=InclusionView)
 async def prove_inclusion(request: Request, here: Here, query: Annotated[InclusionQuery, Query()]) -> Response:
     """Prove that an entry is in the log."""
     proof = await here.database.read(log.inclusion, query.position, query.size)
@@ -65,7 +64,7 @@ async def prove_inclusion(request: Request, here: Here, query: Annotated[Inclusi
     return not_modified(request, headers) or json_response(InclusionView.of(proof), headers=headers)
 
 
-@router.get("/proof/consistency", response_model=ConsistencyView, operation_id="proveConsistency")
+@router.get("/proof/consistency", response_model=ConsistencyView)
 async def prove_consistency(request: Request, here: Here, query: Annotated[ConsistencyQuery, Query()]) -> Response:
     """Prove that the log only grew since it had `first` entries."""
     proof = await here.database.read(log.consistency, query.first, query.second)

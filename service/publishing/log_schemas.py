@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
-from service.http.openapi.common_schemas import Instant, ResponseModel, instant
+from service.http.openapi.common_schemas import Instant, QueryModel, ResponseModel
 from service.http.pagination import MAX_ROWS
-from store.ratings.log import Consistency, Inclusion, LogEntry, TreeHead
+from store.ratings.log import Consistency, Inclusion, LogEntry
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
 OneOrMore = Annotated[int, Field(ge=1, le=2**53)]
+Hash = Annotated[str, BeforeValidator(lambda digest: written(digest) if isinstance(digest, bytes) else digest)]
+"""A hash as ``sha256:…``; made from its bytes."""
 
 
 def written(digest: bytes) -> str:
@@ -20,29 +22,23 @@ def written(digest: bytes) -> str:
     return "sha256:" + digest.hex()
 
 
-class EntriesQuery(BaseModel):
+class EntriesQuery(QueryModel):
     """Query parameters of the list of entries."""
-
-    model_config = ConfigDict(extra="forbid")
 
     start: Annotated[Count, Field(description="Position of the first entry.")] = 0
     limit: Annotated[int, Field(ge=1, le=MAX_ROWS, description=f"Entries per page, 1 to {MAX_ROWS}.")] = 50
     rating: Annotated[str | None, Field(max_length=100, description="Only entries of this rating.")] = None
 
 
-class InclusionQuery(BaseModel):
+class InclusionQuery(QueryModel):
     """Query parameters of an inclusion proof."""
-
-    model_config = ConfigDict(extra="forbid")
 
     position: Annotated[Count, Field(description="Position of the entry.")]
     size: Annotated[OneOrMore | None, Field(description="Size of the tree; by default the whole log.")] = None
 
 
-class ConsistencyQuery(BaseModel):
+class ConsistencyQuery(QueryModel):
     """Query parameters of a consistency proof."""
-
-    model_config = ConfigDict(extra="forbid")
 
     first: Annotated[OneOrMore, Field(description="Size of the older tree.")]
     second: Annotated[OneOrMore | None, Field(description="Size of the newer tree; by default the whole log.")] = None
@@ -54,7 +50,7 @@ class HeadView(ResponseModel):
     origin: str
     """Name of the log."""
     size: int
-    root: str
+    root: Hash
     """Root hash of the Merkle tree over all entries (RFC 9162)."""
     key_id: str
     """Id of the signing key, published at `/.well-known/jwks.json`."""
@@ -68,21 +64,8 @@ class EntryView(ResponseModel):
     position: int
     event: Literal["published", "withdrawn"]
     entry: dict[str, Any]
-    leaf: str
+    leaf: Hash
     logged_at: Instant
-
-    @classmethod
-    def of(cls, kept: LogEntry) -> Self:
-        """Build the view of an entry."""
-        return cls.model_validate(
-            {
-                "position": kept.position,
-                "event": kept.event,
-                "entry": kept.entry,
-                "leaf": written(kept.leaf),
-                "logged_at": instant(kept.logged_at),
-            }
-        )
 
 
 class EntryList(ResponseModel):
@@ -96,35 +79,29 @@ class EntryList(ResponseModel):
     def of(cls, rows: Sequence[LogEntry], limit: int) -> Self:
         """Return a page of entries that were read with ``limit + 1``."""
         more = rows[limit].position if len(rows) > limit else None
-        return cls(items=[EntryView.of(row) for row in rows[:limit]], next_start=more)
+        return cls(items=[EntryView.from_row(row) for row in rows[:limit]], next_start=more)
 
 
 class TreeView(ResponseModel):
     """A Merkle tree of the log's first entries."""
 
     size: int
-    root: str
-
-    @classmethod
-    def of(cls, head: TreeHead) -> Self:
-        """Build the view of a tree."""
-        return cls(size=head.size, root=written(head.root))
+    root: Hash
 
 
 class InclusionView(ResponseModel):
     """Proof that an entry is in a tree (RFC 9162, section 2.1.3)."""
 
     position: int
-    leaf: str
+    leaf: Hash
     tree: TreeView
-    path: list[str]
+    path: list[Hash]
     """Hashes to combine with the leaf, from the bottom up; the result is the root of the tree."""
 
     @classmethod
     def of(cls, proof: Inclusion) -> Self:
         """Build the view of a proof."""
-        path = [written(step) for step in proof.path]
-        return cls(position=proof.position, leaf=written(proof.leaf), tree=TreeView.of(proof.head), path=path)
+        return cls.from_row(proof, tree=TreeView.from_row(proof.head))
 
 
 class ConsistencyView(ResponseModel):
@@ -132,10 +109,9 @@ class ConsistencyView(ResponseModel):
 
     first: TreeView
     second: TreeView
-    path: list[str]
+    path: list[Hash]
 
     @classmethod
     def of(cls, proof: Consistency) -> Self:
         """Build the view of a proof."""
-        path = [written(step) for step in proof.path]
-        return cls(first=TreeView.of(proof.first), second=TreeView.of(proof.second), path=path)
+        return cls.from_row(proof, first=TreeView.from_row(proof.first), second=TreeView.from_row(proof.second))

@@ -31,7 +31,7 @@ LICENCE = {
 """Licence of the download."""
 
 
-@router.get("/distribution", response_model=DistributionView, operation_id="letterDistribution")
+@router.get("/distribution", response_model=DistributionView)
 async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Query()]) -> Response:
     """Count targets by letter, for each kind of service, attribute and method.
 
@@ -43,7 +43,7 @@ async def letter_distribution(here: Here, query: Annotated[DistributionQuery, Qu
     return json_response(DistributionView.of(tallies), headers={"Cache-Control": f"public, max-age={FRESH_S}"})
 
 
-@router.get("/dump.jsonl", response_class=Response, operation_id="downloadRegistry")
+@router.get("/dump.jsonl", response_class=Response)
 async def download_registry(request: Request, here: Here) -> Response:
     """Download every public rating that is not withdrawn, oldest first, one per line.
 

@@ -12,7 +12,7 @@ from service.http.authentication import TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.examples import REPLIES
-from service.http.problems import Problem, not_found
+from service.http.problems import Problem, removed
 from service.ratings.annotations import Annotations
 from service.ratings.routes import FoundRating, found_rating
 from store.ratings import replies
@@ -21,17 +21,17 @@ from store.ratings.replies import OwnersReply
 router = APIRouter(prefix="/v1/ratings/{rating_id}/reply", tags=["replies"], route_class=StrictRoute)
 
 
-@router.get("", response_model=ReplyView, operation_id="getReply")
+@router.get("", response_model=ReplyView)
 async def get_reply(request: Request, rating: FoundRating, here: Here) -> Response:
     """Read the reply to a rating; 404 if there is none."""
     reply = await here.database.read(replies.find, rating.id)
     if reply is None:
         raise Problem("not-found", f"there is no reply to {rating.id}")
     headers = {"ETag": _etag(reply), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(ReplyView.of(reply), headers=headers)
+    return not_modified(request, headers) or json_response(ReplyView.from_row(reply), headers=headers)
 
 
-@router.put("", response_model=ReplyView, operation_id="putReply", response_description="Stored.")
+@router.put("", response_model=ReplyView, response_description="Stored.")
 async def put_reply(
     rating_id: str, body: Annotated[ReplyRequest, Body(openapi_examples=REPLIES)], here: Here, caller: TargetWriter
 ) -> Response:
@@ -42,15 +42,17 @@ async def put_reply(
     rating = await found_rating(rating_id, here, caller)
     reply, new = await here.database.write(replies.put, rating, caller.tenant, body.text, body.link)
     headers = {"Location": f"/v1/ratings/{rating.id}/reply"} if new else {}
-    return json_response(ReplyView.of(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers})
+    return json_response(
+        ReplyView.from_row(reply), status=201 if new else 200, headers={"ETag": _etag(reply), **headers}
+    )
 
 
-@router.delete("", status_code=204, operation_id="removeReply", response_description="Removed.")
+@router.delete("", status_code=204, response_description="Removed.")
 async def remove_reply(rating_id: str, here: Here, caller: TargetWriter) -> Response:
     """Remove your reply."""
-    if not await here.database.write(replies.remove, rating_id, caller.tenant):
-        raise not_found("reply of yours to the rating", rating_id)
-    return Response(status_code=204)
+    return removed(
+        await here.database.write(replies.remove, rating_id, caller.tenant), "reply of yours to the rating", rating_id
+    )
 
 
 def _etag(reply: OwnersReply) -> str:

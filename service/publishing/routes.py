@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from assay.rating.difference import NotTheSameQuestion, difference
+from assay.rating.difference import difference
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, PublicReader, Writer
 from service.http.conditional import not_modified
-from service.http.idempotency import Repeat, RequestFingerprint, once
+from service.http.idempotency import Repeat, RequestFingerprint, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import VISIBILITIES, WITHDRAWALS
-from service.http.problems import Problem, not_found
+from service.http.problems import not_found
 from service.publishing.schemas import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest
 from service.ratings.annotations import read_annotations
 from service.ratings.routes import FoundRating, found_rating, headers_of_both
@@ -25,12 +25,7 @@ from store.ratings.ratings import StoredRating
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
 
-@router.post(
-    "/{rating_id}/visibility",
-    response_model=RatingView,
-    operation_id="setVisibility",
-    response_description="The changed rating.",
-)
+@router.post("/{rating_id}/visibility", response_model=RatingView, response_description="The changed rating.")
 async def set_visibility(
     rating_id: str,
     body: Annotated[VisibilityRequest, Body(openapi_examples=VISIBILITIES)],
@@ -47,12 +42,7 @@ async def set_visibility(
     )
 
 
-@router.post(
-    "/{rating_id}/withdraw",
-    response_model=RatingView,
-    operation_id="withdrawRating",
-    response_description="The changed rating.",
-)
+@router.post("/{rating_id}/withdraw", response_model=RatingView, response_description="The changed rating.")
 async def withdraw_rating(
     rating_id: str,
     body: Annotated[WithdrawalRequest, Body(openapi_examples=WITHDRAWALS)],
@@ -69,7 +59,7 @@ async def withdraw_rating(
     )
 
 
-@router.get("/{rating_id}/difference", response_model=RatingDifferenceView, operation_id="differRatings")
+@router.get("/{rating_id}/difference", response_model=RatingDifferenceView)
 async def differ_ratings(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[DifferenceQuery, Query()]
 ) -> Response:
@@ -81,12 +71,7 @@ async def differ_ratings(
     headers = headers_of_both(rating, other)
     if unchanged := not_modified(request, headers):
         return unchanged
-    try:
-        found = difference(rating.document, other.document)
-    except NotTheSameQuestion as error:
-        place = {"parameter": "with", "detail": str(error), "code": error.code}
-        raise Problem("bad-specification", str(error), errors=[place]) from None
-    return json_response(found.as_json(), headers=headers)
+    return json_response(difference(rating.document, other.document).as_json(), headers=headers)
 
 
 async def _changed(
@@ -104,5 +89,4 @@ async def _changed(
         location = {"Content-Location": f"{router.prefix}/{rating.id}"}
         return Answer(200, write_json(notes.added_to(rating.shown)), location)
 
-    answer = await here.database.write(once, repeat.by(caller), work)
-    return answer.response()
+    return await answer_once(here, caller, repeat, work)

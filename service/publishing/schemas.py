@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from assay.errors import SpecificationError
 from assay.rating.difference import Difference
-from service.http.openapi.common_schemas import Instant, KindName, LetterName, RequestModel, ResponseModel, Visibility
+from service.http.openapi.common_schemas import (
+    Instant,
+    KindName,
+    LetterName,
+    ListModel,
+    QueryModel,
+    RequestModel,
+    ResponseModel,
+    Visibility,
+)
 from service.http.pagination import PageQuery
 from service.ratings.schemas import Methodology, WithdrawnView
 from store.ratings.history import Step
@@ -46,10 +55,8 @@ class WithdrawalRequest(RequestModel):
 
 
 # ---------------------------------------------------------------------------- differences
-class DifferenceQuery(BaseModel):
+class DifferenceQuery(QueryModel):
     """Query parameters of a difference."""
-
-    model_config = ConfigDict(extra="forbid")
 
     other: Annotated[
         str,
@@ -162,14 +169,13 @@ class SinceView(ResponseModel):
     @classmethod
     def of(cls, found: Difference) -> Self:
         """Build the view from a difference."""
-        return cls(
+        return cls.from_row(
+            found,
             id=str(found.before["id"]),
             letter=found.letter.before,
             verdict=found.letter.verdict,
             probability=found.letter.probability,
-            changed=found.changed,
             inputs=list(dict.fromkeys(each.what for each in found.inputs)),
-            sentences=list(found.sentences),
         )
 
 
@@ -200,18 +206,13 @@ class HistoryEntry(ResponseModel):
         return cls.model_validate(shown | added)
 
 
-class HistoryList(ResponseModel):
+class HistoryList(ListModel[HistoryEntry]):
     """One page of a history, newest first."""
-
-    items: list[HistoryEntry]
-    next_cursor: str | None
 
 
 # ---------------------------------------------------------------------------- all public ratings
-class DistributionQuery(BaseModel):
+class DistributionQuery(QueryModel):
     """Filters of the counts."""
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: KindName | None = None
     attribute: Annotated[str | None, Field(max_length=100)] = None

@@ -20,16 +20,9 @@ from store.ratings.replies import OwnersReply
 
 @dataclass(frozen=True)
 class Annotations:
-    """Annotations of one rating.
+    """Annotations of one rating: the letter by the announced methodology, and the reply of the service's owner.
 
-    Attributes
-    ----------
-    next_version : str or None
-        The announced version of the methodology.
-    next_letter : str or None
-        The letter by that version; ``None`` if it was not computed.
-    reply : OwnersReply or None
-        The reply of the rated service's owner.
+    `next_letter` is ``None`` if the evidence was not re-rated by `next_version`.
     """
 
     next_version: str | None = None
@@ -38,7 +31,7 @@ class Annotations:
 
     def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return a rating's document with the annotations."""
-        reply = None if self.reply is None else ReplyView.of(self.reply).model_dump()
+        reply = None if self.reply is None else ReplyView.from_row(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         return {**document, "next_methodology": preview, "reply": reply}
 

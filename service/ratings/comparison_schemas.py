@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from service.http.openapi.common_schemas import LetterName, ResponseModel
+from service.http.openapi.common_schemas import LetterName, QueryModel, ResponseModel
 
 
-class ComparisonQuery(BaseModel):
+class ComparisonQuery(QueryModel):
     """Query parameters of a comparison."""
-
-    model_config = ConfigDict(extra="forbid")
 
     other: Annotated[
         str, Field(alias="with", min_length=1, max_length=100, description="Id of the later rating, of the same words.")

@@ -31,7 +31,6 @@ from service.ratings.methodology_schemas import (
 from service.ratings.routes import FoundRating, found_rating
 from store.core.clock import iso
 from store.ratings import rerated
-from store.ratings.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/methodology", tags=["methodology"], route_class=StrictRoute)
 of_ratings = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
@@ -42,7 +41,7 @@ RERATING_DEADLINE_S = 600
 Version = Annotated[str, Path(description="A version such as `1.0.0`, or `current`.", examples=["current"])]
 
 
-@router.get("", response_model=MethodologyList, operation_id="listMethodologies")
+@router.get("", response_model=MethodologyList)
 async def list_methodologies(request: Request, here: Here) -> Response:
     """List every version of the methodology, newest first, with what changed."""
     every = here.methodologies
@@ -52,8 +51,8 @@ async def list_methodologies(request: Request, here: Here) -> Response:
     return not_modified(request, headers) or json_response(listed, headers=headers)
 
 
-@router.get("/{version}.md", response_class=Response, operation_id="getMethodologyText")
-async def get_text(request: Request, version: Version, here: Here) -> Response:
+@router.get("/{version}.md", response_class=Response)
+async def get_methodology_text(request: Request, version: Version, here: Here) -> Response:
     """Download the frozen document, byte for byte: every rating made under it names its SHA-256 digest."""
     one = _named(here, version)
     headers = _headers(one)
@@ -62,7 +61,7 @@ async def get_text(request: Request, version: Version, here: Here) -> Response:
     )
 
 
-@router.get("/{version}", response_model=MethodologyView, operation_id="getMethodology")
+@router.get("/{version}", response_model=MethodologyView)
 async def get_methodology(request: Request, version: Version, here: Here) -> Response:
     """Read a version: its document, its digest, its changes, and the methods that it rates."""
     one = _named(here, version)
@@ -71,12 +70,14 @@ async def get_methodology(request: Request, version: Version, here: Here) -> Res
 
 
 # ---------------------------------------------------------------------------- of a rating
-@of_ratings.get("/{rating_id}/methodologies", response_model=LetterList, operation_id="listLettersByMethodology")
-async def list_letters(request: Request, rating: FoundRating, here: Here) -> Response:
+@of_ratings.get("/{rating_id}/methodologies", response_model=LetterList)
+async def list_letters_by_methodology(request: Request, rating: FoundRating, here: Here) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""
     stored = await here.database.read(rerated.of_rating, rating.id)
-    again = [LetterByVersion.of(one) for one in stored if one.methodology_version != rating.methodology_version]
-    listed = LetterList(rating=rating.id, items=[_given(rating), *again])
+    first = LetterByVersion.of(rating, given=True, computed_at=iso(rating.created_at))
+    others = [one for one in stored if one.methodology_version != rating.methodology_version]
+    again = [LetterByVersion.of(one, given=False, computed_at=one.created_at) for one in others]
+    listed = LetterList(rating=rating.id, items=[first, *again])
     headers = {"ETag": f'"{digest_of(listed.model_dump())[7:23]}"', "Cache-Control": "private, no-cache"}
     return not_modified(request, headers) or json_response(listed, headers=headers)
 
@@ -85,7 +86,6 @@ async def list_letters(request: Request, rating: FoundRating, here: Here) -> Res
     "/{rating_id}/rerate",
     status_code=202,
     response_model=JobView,
-    operation_id="rerateRating",
     response_description="Accepted; 200 instead if the job ended within the requested wait.",
 )
 async def rerate_rating(
@@ -111,10 +111,7 @@ async def rerate_rating(
     concerns = {"rating": rating.id, "version": methodology.version}
     target = {**rating.target, "base_url": rating.target_url}
     order = maintenance_order(caller, "rerate", concerns, target, deadline_s=RERATING_DEADLINE_S)
-    answer = await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
-    if wait and b'"status":"succeeded"' in answer.body:
-        answer.status_code = 200
-    return answer
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
 def _named(here: Service, version: str) -> Methodology:
@@ -127,15 +124,3 @@ def _named(here: Service, version: str) -> Methodology:
 def _headers(one: Methodology) -> dict[str, str]:
     """Return the cache headers of a version: its text never changes, but its status does."""
     return {"ETag": f'"{one.version}-{one.digest[7:23]}-{one.status}"', "Cache-Control": KEPT}
-
-
-def _given(rating: StoredRating) -> LetterByVersion:
-    return LetterByVersion(
-        version=rating.methodology_version,
-        digest=rating.document["methodology"]["digest"],
-        letter=rating.letter,
-        declared=rating.declared,
-        probabilities=rating.document["probabilities"],
-        given=True,
-        computed_at=iso(rating.created_at),
-    )

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from assay.rating.methodology import Methodology
-from service.http.openapi.common_schemas import Instant, LetterName, RequestModel, ResponseModel, instant
+from service.http.openapi.common_schemas import Instant, LetterName, RequestModel, ResponseModel
+from store.ratings.ratings import StoredRating
 from store.ratings.rerated import Rerated
 
 
@@ -30,16 +31,7 @@ class MethodologyLine(ResponseModel):
     @classmethod
     def of(cls, one: Methodology) -> Self:
         """Build the view of a version."""
-        return cls(
-            version=one.version,
-            digest=one.digest,
-            published=one.published,
-            status=one.status,
-            summary=one.summary,
-            changes=list(one.changes),
-            methods=list(one.methods),
-            href=f"/v1/methodology/{one.version}",
-        )
+        return cls.from_row(one, href=f"/v1/methodology/{one.version}")
 
 
 class MethodologyView(MethodologyLine):
@@ -47,11 +39,6 @@ class MethodologyView(MethodologyLine):
 
     text: str
     """The document, in Markdown, byte for byte."""
-
-    @classmethod
-    def of(cls, one: Methodology) -> Self:
-        """Build the full view of a version."""
-        return cls(**MethodologyLine.of(one).model_dump(), text=one.text)
 
 
 class MethodologyList(ResponseModel):
@@ -82,16 +69,15 @@ class LetterByVersion(ResponseModel):
     computed_at: Instant
 
     @classmethod
-    def of(cls, one: Rerated) -> Self:
-        """Build the view of a re-rating."""
-        return cls(
+    def of(cls, one: Rerated | StoredRating, *, given: bool, computed_at: int | str) -> Self:
+        """Build the view of a rating or a re-rating."""
+        return cls.from_row(
+            one,
             version=one.methodology_version,
             digest=one.document["methodology"]["digest"],
-            letter=one.letter,
-            declared=one.declared,
             probabilities=one.document["probabilities"],
-            given=False,
-            computed_at=instant(one.created_at),
+            given=given,
+            computed_at=computed_at,
         )
 
 

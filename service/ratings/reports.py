@@ -11,27 +11,17 @@ from assay import reports
 from assay.methods import method_of
 
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-"""A report is one file: it loads nothing, runs nothing and is framed by nobody else."""
+"""``Content-Security-Policy`` of a report: it is one file, which loads and runs nothing."""
 
 
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-    """Render a rating document.
-
-    Parameters
-    ----------
-    name : str
-        A format of `assay.reports.FORMATS`.
-    document : mapping
-        The stored rating.
-    headers : mapping
-        Headers of the response.
-    """
+    """Render a rating document in a format of `assay.reports.FORMATS`, as a response with `headers`."""
     form = reports.format_named(name)
     written = form.render(document, method_of(document))
-    content = written.encode("utf-8", "backslashreplace")  # targets answer halves of surrogate pairs
+    content = written.encode("utf-8", "backslashreplace")  # replies of targets can hold halves of surrogate pairs
     return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=form.media_type)
 
 
 def report_formats() -> list[str]:
-    """Name the formats."""
+    """Return the names of the formats."""
     return [one.name for one in reports.installed_formats()]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 import assay
+from assay.rating.comparison import comparison_document
 from service.dependencies import Here, Service
 from service.http.authentication import PublicReader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
-from service.http.pagination import Page, link_next
-from service.http.problems import Problem, not_found
+from service.http.openapi.common_schemas import QueryModel
+from service.http.pagination import Page, list_response
+from service.http.problems import Problem, existing
 from service.jobs.observation_stream import ledger_csv
 from service.ratings.annotations import Annotations, read_annotations
-from service.ratings.comparison import compared
 from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
 from service.ratings.freshness import caching, dated, headers_of
 from service.ratings.reports import report
@@ -29,31 +31,28 @@ from store.ratings.ratings import StoredRating
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
 
-@router.get("", response_model=RatingList, operation_id="listRatings")
+@router.get("", response_model=RatingList)
 async def list_ratings(
-    request: Request, response: Response, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
+    request: Request, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
     """List your ratings and everyone's public ones, newest first."""
     wanted, before = query.filters(), query.before("ratings")
     rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda rating: (rating.created_at, rating.id))
+    page = Page.of(rows, query.limit)
     found = await here.database.read(read_annotations, page.rows, here.methodologies.next)
     items = [listed(found[rating.id].added_to(rating.shown)) for rating in page.rows]
-    answer = RatingList(items=items, next_cursor=link_next(request, response, query, "ratings", page.next_key))
-    return json_response(answer, headers=response.headers)
+    return list_response(request, query, "ratings", page, items)
 
 
-class LatestQuery(BaseModel):
+class LatestQuery(QueryModel):
     """Query parameters of the newest rating: the target, and filters of its ratings."""
-
-    model_config = ConfigDict(extra="forbid")
 
     target_url: Annotated[str, Field(min_length=1, max_length=2048, description="The target's address, exactly.")]
     attribute: Annotated[str | None, Field(max_length=100)] = None
     method: Annotated[str | None, Field(max_length=100)] = None
 
 
-@router.get("/latest", response_model=RatingView, operation_id="latestRating")
+@router.get("/latest", response_model=RatingView)
 async def latest_rating(
     request: Request, here: Here, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
@@ -72,43 +71,40 @@ async def latest_rating(
 
 async def found_rating(rating_id: str, here: Here, caller: PublicReader) -> StoredRating:
     """Return the rating in the path: the caller's own, or a public or unlisted one."""
-    rating = await here.database.read(ratings.find, rating_id, caller.tenant)
-    if rating is None:
-        raise not_found("rating", rating_id)
-    return rating
+    return existing(await here.database.read(ratings.find, rating_id, caller.tenant), "rating", rating_id)
 
 
 FoundRating = Annotated[StoredRating, Depends(found_rating)]
 
 
-@router.get("/{rating_id}", response_model=RatingView, operation_id="getRating")
+@router.get("/{rating_id}", response_model=RatingView)
 async def get_rating(request: Request, rating: FoundRating, here: Here) -> Response:
     """Read a rating. It never changes, apart from its annotations (`next_methodology`, `reply`)."""
     return await _shown(request, here, rating)
 
 
-@router.get("/{rating_id}/report.html", response_class=Response, operation_id="getReportHtml")
+@router.get("/{rating_id}/report.html", response_class=Response)
 async def get_report_html(request: Request, rating: FoundRating, here: Here) -> Response:
     """Download a rating as an HTML report: one file without scripts or external resources."""
     return await _report(request, here, rating, "html")
 
 
-@router.get("/{rating_id}/report.md", response_class=Response, operation_id="getReportMarkdown")
+@router.get("/{rating_id}/report.md", response_class=Response)
 async def get_report_markdown(request: Request, rating: FoundRating, here: Here) -> Response:
     """Download a rating as a Markdown report."""
     return await _report(request, here, rating, "markdown")
 
 
-@router.get("/{rating_id}/observations.csv", response_class=Response, operation_id="downloadEvidenceCsv")
-async def download_evidence(rating: FoundRating, here: Here) -> Response:
+@router.get("/{rating_id}/observations.csv", response_class=Response)
+async def download_evidence_csv(rating: FoundRating, here: Here) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = ledger_csv(here.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
 
 
-@router.get("/{rating_id}/sentences.csv", response_class=Response, operation_id="downloadSentencesCsv")
-async def download_sentences(rating: FoundRating) -> Response:
+@router.get("/{rating_id}/sentences.csv", response_class=Response)
+async def download_sentences_csv(rating: FoundRating) -> Response:
     """Download a language model's preferences: one row per sentence and its counterpart.
 
     Only ratings by `stereotype-score` have them. Cells that a spreadsheet would run as a formula begin with `'`.
@@ -116,7 +112,7 @@ async def download_sentences(rating: FoundRating) -> Response:
     return sentence_table(rating, dated(rating))
 
 
-@router.get("/{rating_id}/comparison", response_model=ComparisonView, operation_id="compareRatings")
+@router.get("/{rating_id}/comparison", response_model=ComparisonView)
 async def compare_ratings(
     request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ComparisonQuery, Query()]
 ) -> Response:
@@ -126,7 +122,11 @@ async def compare_ratings(
     """
     other = await found_rating(query.other, here, caller)
     headers = headers_of_both(rating, other)
-    return not_modified(request, headers) or json_response(await compared(rating, other), headers=headers)
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    # the computation takes about 30 ms
+    compared = await asyncio.to_thread(comparison_document, rating.document, other.document)
+    return json_response(compared, headers=headers)
 
 
 async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:

@@ -19,13 +19,7 @@ COLUMNS = (
 
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:
-    """Return the table of a rating's sentences as a response.
-
-    Raises
-    ------
-    Problem
-        ``not-found`` if the rating has no sentences.
-    """
+    """Return the table of a rating's sentences as a response; raise ``not-found`` if it has no sentences."""
     rows = list(_rows(rating.document))
     if not rows:
         raise Problem(
@@ -39,8 +33,5 @@ def _rows(document: Mapping[str, Any]) -> Iterator[list[Any]]:
     for component in document.get("components", ()):
         for row in component.get("sentences") or ():
             fields = {"component": component["name"], **row}
-            yield [_cell(fields.get(name)) for name in COLUMNS]
-
-
-def _cell(value: Any) -> Any:
-    return inert(value) if isinstance(value, str) else value
+            cells = [fields.get(name) for name in COLUMNS]
+            yield [inert(cell) if isinstance(cell, str) else cell for cell in cells]

@@ -16,15 +16,7 @@ MAX_LISTED = 100
 
 @dataclass(frozen=True)
 class ShortExperiment:
-    """An experiment without its long lists and objects.
-
-    Attributes
-    ----------
-    experiment : dict
-        The shortened experiment.
-    left_out : mapping of str to int
-        Sizes of the missing parts by their paths (``records.rows``).
-    """
+    """An experiment without its long parts; `left_out` has their sizes by their paths (``records.rows``)."""
 
     experiment: dict[str, Any]
     left_out: Mapping[str, int]
@@ -46,9 +38,7 @@ def listed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _short(part: Any, place: tuple[str, ...], left_out: dict[str, int]) -> Any:
-    if isinstance(
-        part, list
-    ):  # entries of a list have no names for `left_out`, so they are shortened but never left out
+    if isinstance(part, list):  # its entries have no names for `left_out`, so they are shortened but never left out
         return [_short(each, (*place, str(number)), left_out) for number, each in enumerate(part)]
     if not isinstance(part, Mapping):
         return part

@@ -6,9 +6,8 @@ from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.json import located
 from service.http.problems import Problem
-from service.jobs.cool_down import cooling_down
 from service.jobs.schemas import RatingRequest
-from service.jobs.submission import CROWDED_RETRY_S, Order, rating_order
+from service.jobs.submission import Order, cooling_down, rating_order, too_many_jobs
 from service.suites.planning import as_asked, plan_suite
 from service.suites.schemas import SuiteRequest
 from service.targets.target_resolution import resolve_target
@@ -17,13 +16,7 @@ from store.suites.schedules import Bounds, Orders, ScheduledRun, job_template
 
 
 async def prepared_orders(here: Service, caller: Caller, request: RatingRequest | SuiteRequest) -> Orders:
-    """Validate a schedule's request, and return the jobs that each run adds.
-
-    Raises
-    ------
-    Problem
-        Pointing into the schedule's ``request``.
-    """
+    """Validate a schedule's request, and return the jobs that each run adds; problems point into ``request``."""
     try:
         with located("request"):
             return await _orders(here, caller, request)
@@ -62,13 +55,7 @@ def _inside(problem: Problem, prefix: str) -> Problem:
 
 
 def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Read a rhythm that the operator allows.
-
-    Raises
-    ------
-    SpecificationError
-        Naming the invalid field.
-    """
+    """Return a rhythm, or refuse one that the operator does not allow, with its field."""
     rhythm = Recurrence(cron, interval_s)
     rhythm.check(here.settings.shortest_schedule_s)
     return rhythm
@@ -80,9 +67,9 @@ def bounds_of(here: Service) -> Bounds:
 
 
 def refusal_of(ran: ScheduledRun) -> Problem:
-    """Say why a run that was asked for made nothing."""
+    """Return the problem for a requested run that created no job."""
     if ran.code == "cooling-down":
         return cooling_down(ran.rest_s)
     if ran.code == "too-many-jobs":
-        return Problem("too-many-jobs", ran.failure, headers={"Retry-After": str(CROWDED_RETRY_S)})
+        return too_many_jobs(ran.failure)
     return Problem("schedule-unfit", ran.failure)

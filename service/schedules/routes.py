@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Body, Request, Response
 
 from service.dependencies import Here, Service
 from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, Repeatable, once
+from service.http.idempotency import Repeat, answer_once, is_known, once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SCHEDULE_CHANGES, SCHEDULES
-from service.http.pagination import Page, PageQuery, link_next
-from service.http.problems import not_found
+from service.http.pagination import Paging, read_list
+from service.http.problems import existing, not_found, removed
+from service.jobs.submission import permit
 from service.schedules.preparation import bounds_of, checked_rhythm, prepared_orders, refusal_of
 from service.schedules.schemas import ScheduleChange, ScheduleList, ScheduleRequest, ScheduleView, made
-from service.suites.submission import take
-from store.jobs import idempotency
 from store.suites import schedules
 from store.suites.schedules import NewSchedule, ScheduledRun, StoredSchedule
 
@@ -32,9 +31,7 @@ class Run(Answer):
     job_ids: tuple[str, ...] = field(kw_only=True)
 
 
-@router.post(
-    "", status_code=201, response_model=ScheduleView, operation_id="createSchedule", response_description="Created."
-)
+@router.post("", status_code=201, response_model=ScheduleView, response_description="Created.")
 async def create_schedule(
     body: Annotated[ScheduleRequest, Body(openapi_examples=SCHEDULES)], here: Here, caller: Writer, repeat: Repeat
 ) -> Response:
@@ -52,27 +49,19 @@ async def create_schedule(
 
     def add(c: Any) -> Answer:
         kept = schedules.add(c, new)
-        headers = {"Location": _address(kept), "ETag": entity_tag(kept.id, kept.version)}
+        headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
         return Answer(201, write_json(ScheduleView.of(kept)), headers)
 
-    answer = await here.database.write(once, repeat.by(caller), add)
-    return answer.response()
+    return await answer_once(here, caller, repeat, add)
 
 
-@router.get("", response_model=ScheduleList, operation_id="listSchedules")
-async def list_schedules(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=ScheduleList)
+async def list_schedules(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
     """List your schedules, newest first."""
-    before = query.before("schedules")
-    rows = await here.database.read(schedules.page, caller.tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [ScheduleView.of(row) for row in page.rows]
-    listed = ScheduleList(items=items, next_cursor=link_next(request, response, query, "schedules", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return await read_list(request, here, query, "schedules", ScheduleView.of, schedules.page, caller.tenant)
 
 
-@router.get("/{schedule_id}", response_model=ScheduleView, operation_id="getSchedule")
+@router.get("/{schedule_id}", response_model=ScheduleView)
 async def get_schedule(request: Request, schedule_id: str, here: Here, caller: Reader) -> Response:
     """Read a schedule: its next run, its last job or suite, and the reason if its last run failed."""
     row = await _found(here, schedule_id, caller.tenant)
@@ -80,7 +69,7 @@ async def get_schedule(request: Request, schedule_id: str, here: Here, caller: R
     return not_modified(request, headers) or json_response(ScheduleView.of(row), headers=headers)
 
 
-@router.patch("/{schedule_id}", response_model=ScheduleView, operation_id="changeSchedule")
+@router.patch("/{schedule_id}", response_model=ScheduleView)
 async def change_schedule(
     schedule_id: str,
     body: Annotated[ScheduleChange, Body(openapi_examples=SCHEDULE_CHANGES)],
@@ -107,31 +96,26 @@ async def change_schedule(
     return json_response(ScheduleView.of(changed), headers={"ETag": entity_tag(changed.id, changed.version)})
 
 
-@router.delete("/{schedule_id}", status_code=204, operation_id="removeSchedule", response_description="Removed.")
+@router.delete("/{schedule_id}", status_code=204, response_description="Removed.")
 async def remove_schedule(schedule_id: str, here: Here, caller: Writer) -> Response:
     """Remove a schedule. Its jobs and suites stay."""
-    if not await here.database.write(schedules.remove, schedule_id, caller.tenant):
-        raise not_found("schedule", schedule_id)
-    return Response(status_code=204)
+    return removed(await here.database.write(schedules.remove, schedule_id, caller.tenant), "schedule", schedule_id)
 
 
 @router.post(
     "/{schedule_id}/run",
     status_code=202,
     response_model=ScheduleView,
-    operation_id="runSchedule",
     response_description="Accepted; `Location` is the job or the suite.",
 )
 async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Repeat) -> Response:
     """Run a schedule now, even if it is paused. Its next time stays the same."""
     by, count = repeat.by(caller), len((await _found(here, schedule_id, caller.tenant)).orders.jobs)
-    if not await here.database.read(_is_known, by):
-        await take(here, caller, count)
+    if not await here.database.read(is_known, by):
+        await permit(here, caller, None, count)
 
     def run(c: Any) -> Run:
-        ran = schedules.run_now(c, schedule_id, caller.tenant, bounds_of(here))
-        if ran is None:
-            raise not_found("schedule", schedule_id)
+        ran = existing(schedules.run_now(c, schedule_id, caller.tenant, bounds_of(here)), "schedule", schedule_id)
         return _accepted(*ran)
 
     answer = await here.database.write(once, by, run)
@@ -150,16 +134,5 @@ def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
     return Run(202, write_json(ScheduleView.of(row)), headers, job_ids=ran.job_ids)
 
 
-def _is_known(c: Any, by: Repeatable) -> bool:
-    return by.key is not None and idempotency.is_known(c, by.scope, by.key)
-
-
 async def _found(here: Service, schedule_id: str, tenant: str) -> StoredSchedule:
-    row = await here.database.read(schedules.find, schedule_id, tenant)
-    if row is None:
-        raise not_found("schedule", schedule_id)
-    return row
-
-
-def _address(row: StoredSchedule) -> str:
-    return f"{router.prefix}/{row.id}"
+    return existing(await here.database.read(schedules.find, schedule_id, tenant), "schedule", schedule_id)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag
 
-from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, instant, maybe_instant
+from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
 from service.jobs.schemas import RatingRequest
 from service.suites.schemas import SuiteRequest
 from store.suites.schedules import StoredSchedule
@@ -88,28 +88,19 @@ class ScheduleView(ResponseModel):
     def of(cls, row: StoredSchedule) -> Self:
         """Build the view of a stored schedule."""
         here = f"/v1/schedules/{row.id}"
-        return cls(
-            id=row.id,
-            name=row.name,
+        return cls.from_row(
+            row,
             request=dict(row.orders.asked),
             cron=row.rhythm.cron,
             interval_s=row.rhythm.interval_s,
-            paused=row.paused,
-            next_at=None if row.paused else instant(row.next_at),
-            last_at=maybe_instant(row.last_at),
+            next_at=None if row.paused else row.next_at,
             last_made=made(row.last_job_id),
-            last_failure=row.last_failure,
-            created_at=instant(row.created_at),
-            updated_at=instant(row.updated_at),
             links={"self": here, "run": f"{here}/run"},
         )
 
 
-class ScheduleList(ResponseModel):
+class ScheduleList(ListModel[ScheduleView]):
     """One page of schedules, newest first."""
-
-    items: list[ScheduleView]
-    next_cursor: str | None
 
 
 def made(made_id: str | None) -> LastRun | None:

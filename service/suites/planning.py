@@ -23,6 +23,9 @@ from service.targets.target_resolution import ResolvedTarget, resolve_target
 from store.ratings.experiment_json import parse_method
 from store.suites.suites import Cell
 
+SHARED_WITH_A_RATING = ("seed", "max_age_s", "visibility", "callback_url", "deadline_s", "max_calls")
+"""Fields that a suite's request and a rating's request have in common."""
+
 SET_BY_THE_SUITE = ("method", "attribute", "languages")
 """Fields of an experiment that the suite sets for each cell."""
 
@@ -36,7 +39,7 @@ class Omitted:
     field: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as it is stored with the suite."""
+        """Return the JSON that is stored with the suite."""
         return {**vars(self.cell), "reason": self.reason}
 
 
@@ -130,16 +133,8 @@ async def _order(
         method = parse_method(_written(body, cell))
     except SpecificationError as error:
         return Omitted(cell, str(error), error.field)
-    request = RatingRequest(
-        target=body.target,
-        experiment=method,
-        seed=body.seed,
-        max_age_s=body.max_age_s,
-        visibility=body.visibility,
-        callback_url=body.callback_url,
-        deadline_s=body.deadline_s,
-        max_calls=body.max_calls,
-    )
+    shared = {name: getattr(body, name) for name in SHARED_WITH_A_RATING}
+    request = RatingRequest(target=body.target, experiment=method, **shared)
     try:
         return await rating_order(here, caller, request, target, recurring=recurring)
     except Problem as problem:

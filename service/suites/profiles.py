@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from assay.rating.difference import CONFIDENCE
 from assay.rating.profile import RatedCell, worst_of
-from service.http.openapi.common_schemas import instant, maybe_instant
 from service.suites.schemas import CellView, Progress, RowView, SuiteLine, SuiteView, WorstView
 from service.suites.submission import Shown
 from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
@@ -18,7 +17,7 @@ Documents = Mapping[str, Mapping[str, Any]]
 
 def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
     """Build the view of a suite in a list."""
-    return SuiteLine(**_line(suite, counted))
+    return SuiteLine.from_row(suite, **_line(suite, counted))
 
 
 def suite_view(shown: Shown, now_s: float) -> SuiteView:
@@ -29,7 +28,8 @@ def suite_view(shown: Shown, now_s: float) -> SuiteView:
         views[Cell(one["method"], one["attribute"], one["label"])] = _omitted(one)
     columns = list(dict.fromkeys(cell.label for cell in views))
     rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
-    return SuiteView(
+    return SuiteView.from_row(
+        suite,
         **_line(suite, tally(cells)),
         request=suite.request["asked"],
         worst=_worst(cells, documents),
@@ -55,13 +55,8 @@ def _line(suite: StoredSuite, counted: SuiteProgress) -> dict[str, Any]:
     if counted.ended_at is None:
         links["cancel"] = f"{here}/cancel"
     return {
-        "id": suite.id,
         "status": _status(counted),
-        "created_at": instant(suite.created_at),
-        "ended_at": maybe_instant(counted.ended_at),
-        "target": suite.target,
-        "visibility": suite.visibility,
-        "callback_url": suite.callback_url,
+        "ended_at": counted.ended_at,
         "progress": _progress(suite, counted),
         "links": links,
     }
@@ -86,17 +81,11 @@ def _progress(suite: StoredSuite, counted: SuiteProgress) -> Progress:
 
 def _cell(one: StoredCell, documents: Documents, now_s: float) -> CellView:
     document = documents.get(one.rating_id or "", {})
-    status: Any = one.status
-    letter: Any = one.letter
-    return CellView(
+    return CellView.from_row(
+        one,
         column=one.cell.label or None,
-        status=status,
-        letter=letter,
-        declared=one.declared,
         probabilities=document.get("probabilities"),
         reason=_reason(one, document),
-        rated_at=maybe_instant(one.rated_at),
-        expires_at=maybe_instant(one.expires_at),
         expired=_expired(one, now_s),
         withdrawn=one.withdrawn_at is not None,
         href=f"/v1/jobs/{one.job_id}" if one.rating_id is None else f"/v1/ratings/{one.rating_id}",

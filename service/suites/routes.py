@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Body, Request, Response
 
 from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat
-from service.http.json import Answer, StrictRoute, json_response, write_json
+from service.http.json import Answer, StrictRoute, write_json
 from service.http.openapi.examples import SUITES
-from service.http.pagination import Page, PageQuery, link_next
-from service.http.problems import not_found
+from service.http.pagination import Page, PageQuery, Paging, list_response
+from service.http.problems import existing
 from service.suites.planning import plan_suite
 from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteList, SuiteRequest, SuiteView
-from service.suites.submission import Shown, cancel_suite, place_suite, read_suite, wait_for_end
+from service.suites.submission import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
 from store.suites import suites
 from store.suites.suites import StoredSuite, SuiteProgress
 
@@ -26,9 +26,7 @@ router = APIRouter(prefix="/v1/suites", tags=["suites"], route_class=StrictRoute
 LONGEST_RETRY_S = 10
 
 
-@router.post(
-    "", status_code=202, response_model=SuiteView, operation_id="requestSuite", response_description="Accepted."
-)
+@router.post("", status_code=202, response_model=SuiteView, response_description="Accepted.")
 async def request_suite(
     body: Annotated[SuiteRequest, Body(openapi_examples=SUITES)],
     here: Here,
@@ -51,19 +49,16 @@ async def request_suite(
     return answer.response(**response.headers, **allowance.headers)
 
 
-@router.get("", response_model=SuiteList, operation_id="listSuites")
-async def list_suites(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=SuiteList)
+async def list_suites(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
     before = query.before("suites")
     page, counted = await here.database.read(_page, caller.tenant, query, before)
     items = [suite_line(suite, counted[suite.id]) for suite in page.rows]
-    listed = SuiteList(items=items, next_cursor=link_next(request, response, query, "suites", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, query, "suites", page, items)
 
 
-@router.get("/{suite_id}", response_model=SuiteView, operation_id="getSuite")
+@router.get("/{suite_id}", response_model=SuiteView)
 async def get_suite(
     request: Request, suite_id: str, here: Here, caller: Reader, wait: Wait, response: Response
 ) -> Response:
@@ -77,29 +72,24 @@ async def get_suite(
     return not_modified(request, headers) or answer.response(**response.headers)
 
 
-@router.post("/{suite_id}/cancel", response_model=SuiteView, operation_id="cancelSuite")
-async def cancel(suite_id: str, here: Here, caller: Writer) -> Response:
+@router.post("/{suite_id}/cancel", response_model=SuiteView)
+async def cancel_suite(suite_id: str, here: Here, caller: Writer) -> Response:
     """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
-    cancelled = await here.database.write(cancel_suite, suite_id, caller.tenant)
-    if cancelled is None:
-        raise not_found("suite", suite_id)
+    cancelled = existing(await here.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id)
     for job_id in cancelled:
         here.statuses.forget(job_id)
     return _answer(here, 200, await _read(here, suite_id, caller.tenant)).response()
 
 
 async def _read(here: Service, suite_id: str, tenant: str) -> Shown:
-    shown = await here.database.read(read_suite, suite_id, tenant)
-    if shown is None:
-        raise not_found("suite", suite_id)
-    return shown
+    return existing(await here.database.read(read_suite, suite_id, tenant), "suite", suite_id)
 
 
 def _page(
     c: Any, tenant: str, query: PageQuery, before: tuple[int, str] | None
 ) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
     rows = suites.page(c, tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit, lambda suite: (suite.created_at, suite.id))
+    page = Page.of(rows, query.limit)
     return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 

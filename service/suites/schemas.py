@@ -10,6 +10,7 @@ from service.http.openapi.common_schemas import (
     MAX_SEED,
     Instant,
     LetterName,
+    ListModel,
     RequestModel,
     ResponseModel,
     Url,
@@ -158,8 +159,5 @@ class SuiteView(SuiteLine):
     rows: list[RowView]
 
 
-class SuiteList(ResponseModel):
+class SuiteList(ListModel[SuiteLine]):
     """One page of suites, newest first."""
-
-    items: list[SuiteLine]
-    next_cursor: str | None

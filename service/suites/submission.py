@@ -10,15 +10,14 @@ from typing import Any
 
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.idempotency import Repeatable, once, store_answer
+from service.http.idempotency import Repeatable, is_known, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.cool_down import refuse_while_cooling
-from service.jobs.submission import CROWDED_RETRY_S, Order, rate_limited
+from service.jobs.submission import Order, permit, too_many_jobs
 from service.suites.planning import Plan
 from store.core.errors import AlreadyFinished
-from store.jobs import idempotency, jobs
+from store.jobs import jobs
 from store.jobs.jobs import NewJob
 from store.suites import suites
 from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
@@ -49,19 +48,12 @@ async def place_suite(
 ) -> tuple[Answer, Allowance]:
     """Place a suite completely or not at all; with `wait`, answer when it has ended or after so many seconds.
 
-    Each new job takes one from the caller's rate limit.
-
-    Raises
-    ------
-    Problem
-        ``rate-limited``, ``too-many-jobs`` or ``cooling-down``.
+    Each new job takes one from the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
     new = await here.database.read(_count_new, tenant, plan, repeat)
     if new:
-        if here.settings.cooldown_s > 0:
-            await refuse_while_cooling(here, tenant, plan.target.descriptor["base_url"])
-        await take(here, caller, new)
+        await permit(here, caller, plan.target.descriptor["base_url"], new)
     answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
     if isinstance(answer, PlacedSuite):
         for job_id in answer.made:
@@ -70,19 +62,6 @@ async def place_suite(
             await wait_for_end(here, answer.cells, wait)
             answer = await here.database.write(_answer_after_wait, answer, repeat, show)
     return answer, await here.rate_limiter.left(caller.rate_key)
-
-
-async def take(here: Service, caller: Caller, new: int) -> None:
-    """Take `new` jobs from the caller's rate limit, or refuse without taking any.
-
-    Raises
-    ------
-    Problem
-        ``rate-limited``.
-    """
-    allowance = await here.rate_limiter.take(caller.rate_key, new)
-    if not allowance.allowed:
-        raise rate_limited(allowance)
 
 
 async def wait_for_end(here: Service, cells: Sequence[StoredCell], within_s: float) -> None:
@@ -104,18 +83,11 @@ def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
     return suite, cells, suites.documents(c, rated)
 
 
-def cancel_suite(c: Any, suite_id: str, tenant: str) -> list[str] | None:
+def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
     """Cancel the jobs that a suite created; jobs that it joined continue.
 
-    Returns
-    -------
-    list of str or None
-        The ids of the cancelled jobs, sorted; ``None`` if the tenant has no such suite.
-
-    Raises
-    ------
-    Problem
-        ``already-finished``, if all of its jobs have ended.
+    Returns the sorted ids of the cancelled jobs, or ``None`` if the tenant has no such suite. If all of its jobs
+    have ended, raises ``already-finished``.
     """
     suite = suites.find(c, suite_id, tenant)
     if suite is None:
@@ -133,7 +105,7 @@ def cancel_suite(c: Any, suite_id: str, tenant: str) -> list[str] | None:
 # ---------------------------------------------------------------------------- one transaction
 def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
-    if repeat.key is not None and idempotency.is_known(c, repeat.scope, repeat.key):
+    if is_known(c, repeat):
         return 0
     wanted, _ = _settle(plan, _known(c, tenant, plan))
     return sum(rating_id is None for _, rating_id in wanted)
@@ -202,7 +174,7 @@ def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> N
     active = jobs.count_unfinished(c, tenant) if new else 0
     if active + len(new) > most:
         detail = f"{active} of your jobs are queued or running; with {len(new)} more there would be over {most}"
-        raise Problem("too-many-jobs", detail, headers={"Retry-After": str(CROWDED_RETRY_S)})
+        raise too_many_jobs(detail)
 
 
 def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined: Sequence[str]) -> NewSuite:

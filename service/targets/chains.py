@@ -23,22 +23,10 @@ OWN_FIELD = "path"
 
 
 async def with_links(here: Service, tenant: str, target: Mapping[str, Any], *, saved: bool = False) -> dict[str, Any]:
-    """Insert the descriptions of the saved targets that a chain's links name.
+    """Insert the descriptions of the saved targets that a chain's links name; return other targets unchanged.
 
-    Parameters
-    ----------
-    here : Service
-    tenant : str
-        Owner of the targets.
-    target : mapping
-        Description of any target; returned unchanged if it is not a chain.
-    saved : bool
-        Whether the chain itself is a saved target; its links then get the current descriptions.
-
-    Raises
-    ------
-    SpecificationError
-        With the invalid field, such as ``settings.links.0.id``.
+    The links of a `saved` chain get the current descriptions of their targets; in a request, a link that contradicts
+    its saved target is refused, with a field such as ``settings.links.0.id``.
     """
     links = target["settings"].get("links") if target["protocol"] == CHAIN else None
     if not isinstance(links, list) or not any(map(_names_target, links[:MOST])):

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Request, Response
 from assay.rating.difference import difference
 from service.dependencies import Here
 from service.http.authentication import PublicReader, Reader
-from service.http.json import StrictRoute, json_response
-from service.http.pagination import Page, PageQuery, link_next
+from service.http.json import StrictRoute
+from service.http.pagination import Page, PageQuery, list_response
 from service.publishing.schemas import AddressHistoryQuery, HistoryEntry, HistoryList, HistoryQuery
 from service.targets.routes import FoundTarget
 from store.ratings import history
@@ -21,12 +21,9 @@ from store.ratings.history import Step
 router = APIRouter(route_class=StrictRoute)
 
 
-@router.get(
-    "/v1/targets/{target_id}/history", tags=["targets"], response_model=HistoryList, operation_id="targetHistory"
-)
+@router.get("/v1/targets/{target_id}/history", tags=["targets"], response_model=HistoryList)
 async def target_history(
     request: Request,
-    response: Response,
     row: FoundTarget,
     here: Here,
     caller: Reader,
@@ -36,13 +33,12 @@ async def target_history(
     name = f"history of {row.id}"
     asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
     steps = await here.database.read(history.of_target, caller.tenant, row.id, **asked)
-    return await _listed(request, response, query, name, steps)
+    return await _listed(request, query, name, steps)
 
 
-@router.get("/v1/registry/history", tags=["registry"], response_model=HistoryList, operation_id="addressHistory")
+@router.get("/v1/registry/history", tags=["registry"], response_model=HistoryList)
 async def address_history(
     request: Request,
-    response: Response,
     here: Here,
     caller: PublicReader,
     query: Annotated[AddressHistoryQuery, Query()],
@@ -50,14 +46,12 @@ async def address_history(
     """List the ratings of an address, your own and public ones, newest first, with the changes between them."""
     asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
     steps = await here.database.read(history.of_url, caller.tenant, **asked)
-    return await _listed(request, response, query, "history", steps)
+    return await _listed(request, query, "history", steps)
 
 
-async def _listed(request: Request, response: Response, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
+async def _listed(request: Request, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:
     page = Page.of(steps, query.limit, lambda step: (step.rating.created_at, step.rating.id))
-    items = await asyncio.to_thread(_entries, page.rows)
-    listed = HistoryList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-    return json_response(listed, headers=response.headers)
+    return list_response(request, query, name, page, await asyncio.to_thread(_entries, page.rows))
 
 
 def _entries(steps: Sequence[Step]) -> list[HistoryEntry]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SecretStr
 
 from assay.canonical import target_digest
-from service.http.openapi.common_schemas import Instant, KindName, RequestModel, ResponseModel, Url, instant
+from service.http.openapi.common_schemas import Instant, KindName, ListModel, RequestModel, ResponseModel, Url
 from store.targets.targets import StoredTarget
 
 
@@ -69,26 +69,16 @@ class TargetView(ResponseModel):
     @classmethod
     def of(cls, row: StoredTarget) -> Self:
         """Build the view of a stored target."""
-        return cls(
-            id=row.id,
-            name=row.name,
-            kind=row.kind,
-            protocol=row.protocol,
+        return cls.from_row(
+            row,
             base_url=row.base_url or None,
             secret_hint=hint(row.secret_last4),
-            settings=row.settings,
-            limits=row.limits,
             digest=digest_of_target(vars(row)),
-            created_at=instant(row.created_at),
-            updated_at=instant(row.updated_at),
         )
 
 
-class TargetList(ResponseModel):
+class TargetList(ListModel[TargetView]):
     """One page of targets, newest first."""
-
-    items: list[TargetView]
-    next_cursor: str | None
 
 
 def hint(last4: str | None) -> str | None:

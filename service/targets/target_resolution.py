@@ -13,7 +13,7 @@ from service.http.authentication import Caller
 from service.http.json import located
 from service.targets.chains import CHAIN, with_links
 from service.targets.schemas import TargetDescription, TargetReference
-from service.uploads.intake import check_embedding
+from service.uploads.intake import UPLOADED, found
 from store.targets import targets
 from store.targets.targets import StoredTarget
 
@@ -35,45 +35,32 @@ async def resolve_target(
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
-    Parameters
-    ----------
-    here : Service
-    caller : Caller
-        Owner of the saved targets.
-    asked : TargetDescription or TargetReference
-        The target in the request.
-    field : str
-        Name of its field in the request, for errors.
-
     Raises
     ------
     Problem
-        If there is no such target, or its description is invalid.
+        If there is no such target, or its description is invalid; it points into `field` of the request.
     """
-    if isinstance(asked, TargetReference):
-        row = await here.database.read(targets.find, asked.id, caller.tenant)
-        if row is None:
-            with located(field):
-                raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
-        ordered = of_saved(here, row)
-    else:
-        ordered = of_described(asked)
     with located(field):
-        if ordered.descriptor["protocol"] == CHAIN:
-            ordered = await with_described_links(here, caller, ordered)
-        check_target(here, ordered)
-        await check_uploaded(here, caller.tenant, ordered.descriptor)
-    return ordered
+        target = await find_target(here, caller, asked)
+        if target.descriptor["protocol"] == CHAIN:
+            target = await with_described_links(here, caller, target)
+        check_target(here, target)
+        await check_uploaded(here, caller.tenant, target.descriptor)
+    return target
+
+
+async def find_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
+    """Return the target of a request, saved or described, unchecked; refuse an unknown one by its ``id``."""
+    if isinstance(asked, TargetDescription):
+        return of_described(asked)
+    row = await here.database.read(targets.find, asked.id, caller.tenant)
+    if row is None:
+        raise SpecificationError(f"no target has the id {asked.id!r}; POST /v1/targets saves one", "id")
+    return of_saved(here, row)
 
 
 async def with_described_links(here: Service, caller: Caller, target: ResolvedTarget) -> ResolvedTarget:
-    """Insert the saved targets that the links of a chain name.
-
-    Raises
-    ------
-    SpecificationError
-        With the invalid field, relative to the target.
-    """
+    """Insert the saved targets that the links of a chain name."""
     described = await with_links(here, caller.tenant, target.descriptor, saved=target.saved_id is not None)
     return replace(target, descriptor=described)
 
@@ -85,13 +72,7 @@ def of_described(asked: TargetDescription) -> ResolvedTarget:
 
 
 def of_saved(here: Service, row: StoredTarget) -> ResolvedTarget:
-    """Order a saved target.
-
-    Raises
-    ------
-    SecretLost, SecretMoved
-        If its secret cannot be decrypted.
-    """
+    """Return a saved target, with its secret decrypted."""
     return ResolvedTarget(targets.descriptor(row), open_secret(here, row), row.id)
 
 
@@ -104,36 +85,24 @@ def open_secret(here: Service, row: StoredTarget) -> str | None:
 
 
 def check_target(here: Service, target: ResolvedTarget) -> None:
-    """Refuse an invalid description of a target.
-
-    Raises
-    ------
-    SpecificationError
-        With the invalid field, relative to the target.
-    """
+    """Refuse an invalid description of a target, with the field relative to the target."""
     here.target_validator.check({**target.descriptor, "secret": target.secret})
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that is not there.
+    """Refuse a target whose vectors are an upload that the tenant does not have, by ``settings.upload``."""
+    if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
+        await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
 
-    Raises
-    ------
-    SpecificationError
-        With the field ``"settings.upload"``.
-    """
-    if target["kind"] == Kind.EMBEDDER:
-        await check_embedding(here, tenant, target)
+
+def check_language_model(author: ResolvedTarget) -> None:
+    """Refuse an author that is not a language model, with the field ``"kind"``."""
+    if (kind := author.descriptor["kind"]) != Kind.LANGUAGE_MODEL:
+        raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
 
 
 def check_rated(target: Mapping[str, Any]) -> None:
-    """Refuse to rate a service that can only be an author.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``"protocol"``.
-    """
+    """Refuse to rate a service that can only be an author, with the field ``protocol``."""
     if target["protocol"] in ONLY_AUTHORS:
         why = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
         raise SpecificationError(why, "protocol")

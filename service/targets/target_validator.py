@@ -14,37 +14,30 @@ class ProtocolInfo(Protocol):
     @property
     def name(self) -> str:
         """Name in requests, kebab-case."""
-        ...
 
     @property
     def summary(self) -> str:
         """Summary of one line, for people."""
-        ...
 
     @property
     def kinds(self) -> frozenset[Kind]:
         """Kinds of service that it supports."""
-        ...
 
     @property
     def needs_url(self) -> bool:
         """Whether ``base_url`` must be given."""
-        ...
 
     @property
     def needs_secret(self) -> bool:
         """Whether ``secret`` must be given."""
-        ...
 
     @property
     def reproducible(self) -> bool:
         """Whether a later call reaches the same service (false for scraped services)."""
-        ...
 
     @property
     def settings_type(self) -> type:
         """Dataclass of the protocol's settings."""
-        ...
 
 
 class TargetValidator(Protocol):
@@ -52,7 +45,6 @@ class TargetValidator(Protocol):
 
     def protocols(self) -> Sequence[ProtocolInfo]:
         """Return all protocols, in the order of the documentation."""
-        ...
 
     def check(self, target: Mapping[str, Any]) -> None:
         """Refuse an invalid description of a target, without calling it.
@@ -68,14 +60,6 @@ class TargetValidator(Protocol):
         SpecificationError
             With the invalid `field`, as a dotted path.
         """
-        ...
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Refuse an address to which no notice may be sent.
-
-        Raises
-        ------
-        SpecificationError
-            With the `field` of the address.
-        """
-        ...
+        """Refuse an address to which no notice may be sent, with its `field`."""

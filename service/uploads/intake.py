@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import os
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -72,12 +72,7 @@ async def received(request: Request) -> AsyncIterator[Received]:
 async def keep(
     here: Service, tenant: str, name: str, purpose: str, media_type: str, came: Received
 ) -> tuple[StoredUpload, bool]:
-    """Validate and store a file.
-
-    Returns
-    -------
-    (StoredUpload, bool)
-        The stored upload, and whether it is new.
+    """Validate and store a file; return the stored upload, and whether it is new.
 
     Raises
     ------
@@ -95,24 +90,9 @@ async def keep(
 async def rows_of(
     here: Service, tenant: str, named: str, *, rng: np.random.Generator, most: int = MAX_ROWS_OF_A_JOB
 ) -> TableRows:
-    """Read the rows of an uploaded table for a job, or a random sample if there are more than `most`.
+    """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `most`.
 
-    Parameters
-    ----------
-    here : Service
-    tenant : str
-        Owner of the table.
-    named : str
-        Its id, or the digest of its content.
-    rng : Generator
-        Random generator of the sample; the job's seed makes it repeatable.
-    most : int
-        Maximum number of rows.
-
-    Raises
-    ------
-    SpecificationError
-        If there is no such table, with the field ``"upload"``.
+    The job's seed makes `rng`, and so the sample, repeatable. An unknown table is refused with the field ``upload``.
     """
     upload = await found(here, tenant, named, "table")
     sample = sample_of(upload.summary, most, rng)
@@ -122,44 +102,14 @@ async def rows_of(
 
 
 async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upload") -> list[dict[str, Any]]:
-    """Read uploaded trials for a job (`store.formats.trials.read_trials`).
-
-    Raises
-    ------
-    SpecificationError
-        If there are no such trials, with `field`.
-    """
-    rows: list[dict[str, Any]] = await _with_content(
-        here, await found(here, tenant, named, "trials", field=field), "trials"
-    )
+    """Read uploaded trials for a job (`store.formats.trials.read_trials`)."""
+    upload = await found(here, tenant, named, "trials", field=field)
+    rows: list[dict[str, Any]] = await _with_content(here, upload, "trials")
     return rows
 
 
-async def check_embedding(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that the tenant does not have; accept every other target.
-
-    Parameters
-    ----------
-    target : mapping
-        Its description, with ``protocol`` and ``settings``.
-
-    Raises
-    ------
-    SpecificationError
-        With the field ``"settings.upload"``.
-    """
-    if target["protocol"] == UPLOADED:
-        await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
-
-
 async def found(here: Service, tenant: str, named: str, purpose: str, *, field: str = "upload") -> StoredUpload:
-    """Return the upload with an id or digest.
-
-    Raises
-    ------
-    SpecificationError
-        If the tenant has no such upload for this purpose; with `field`.
-    """
+    """Return the tenant's upload with an id or digest for a purpose; refuse an unknown one with `field`."""
     upload = await here.database.read(uploads.find, named, tenant, purpose)
     if upload is None:
         article = "an" if purpose == "embedding" else "a"
@@ -179,9 +129,8 @@ async def _with_content(here: Service, upload: StoredUpload, task: str, **argume
 
 async def _reading(task: str, file: BinaryIO, **arguments: Any) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is a small text that cannot unpack."""
-    packed = arguments.get("media_type") in PACKED
-    here = not packed and file.seek(0, os.SEEK_END) <= SMALL_BYTES
-    work = partial(TASKS[task], file, **arguments) if here else partial(run_limited, task, file, **arguments)
+    small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
+    work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(_READERS, work)
 
 

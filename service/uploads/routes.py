@@ -11,8 +11,8 @@ from service.http.authentication import Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.middleware import UPLOADS
-from service.http.pagination import Page, link_next
-from service.http.problems import Problem, not_found
+from service.http.pagination import read_list
+from service.http.problems import Problem, existing, removed
 from service.uploads.intake import keep, received
 from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
 from store.corpora import uploads
@@ -35,14 +35,7 @@ _BODY: dict[str, Any] = {
 }
 
 
-@router.post(
-    "",
-    status_code=201,
-    response_model=UploadView,
-    operation_id="sendUpload",
-    response_description="Stored.",
-    openapi_extra=_BODY,
-)
+@router.post("", status_code=201, response_model=UploadView, response_description="Stored.", openapi_extra=_BODY)
 async def send_upload(request: Request, here: Here, caller: Writer, form: Annotated[UploadForm, Query()]) -> Response:
     """Upload a file. The same bytes for the same purpose are stored once: repeated, the answer is 200.
 
@@ -52,45 +45,33 @@ async def send_upload(request: Request, here: Here, caller: Writer, form: Annota
     async with received(request) as came:
         kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came)
     headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
-    return json_response(UploadView.of(kept), status=201 if new else 200, headers=headers)
+    return json_response(UploadView.from_row(kept), status=201 if new else 200, headers=headers)
 
 
-@router.get("", response_model=UploadList, operation_id="listUploads")
+@router.get("", response_model=UploadList)
 async def list_uploads(
-    request: Request, response: Response, here: Here, caller: Reader, query: Annotated[UploadQuery, Query()]
+    request: Request, here: Here, caller: Reader, query: Annotated[UploadQuery, Query()]
 ) -> Response:
     """List your uploads, newest first."""
-    before = query.before("uploads")
-    rows = await here.database.read(
-        uploads.page, caller.tenant, purpose=query.purpose, before=before, limit=query.limit + 1
-    )
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [UploadLine.of(row) for row in page.rows]
-    listed = UploadList(items=items, next_cursor=link_next(request, response, query, "uploads", page.next_key))
-    return json_response(listed, headers=response.headers)
+    return await read_list(request, here, query, "uploads", UploadLine.from_row, uploads.page, caller.tenant)
 
 
 async def found_upload(upload_id: str, here: Here, caller: Reader) -> StoredUpload:
     """Return the upload in the path."""
-    row = await here.database.read(uploads.find, upload_id, caller.tenant)
-    if row is None:
-        raise not_found("upload", upload_id)
-    return row
+    return existing(await here.database.read(uploads.find, upload_id, caller.tenant), "upload", upload_id)
 
 
-@router.get("/{upload_id}", response_model=UploadView, operation_id="getUpload")
+@router.get("/{upload_id}", response_model=UploadView)
 async def get_upload(request: Request, row: Annotated[StoredUpload, Depends(found_upload)]) -> Response:
     """Read the summary of an upload. Its content cannot be downloaded."""
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache"}
-    return not_modified(request, headers) or json_response(UploadView.of(row), headers=headers)
+    return not_modified(request, headers) or json_response(UploadView.from_row(row), headers=headers)
 
 
-@router.delete("/{upload_id}", status_code=204, operation_id="removeUpload", response_description="Removed.")
+@router.delete("/{upload_id}", status_code=204, response_description="Removed.")
 async def remove_upload(upload_id: str, here: Here, caller: Writer) -> Response:
     """Remove an upload and its content. 409 while a queued or running job uses it; ratings stay."""
-    if not await here.database.write(uploads.remove, upload_id, caller.tenant):
-        raise not_found("upload", upload_id)
-    return Response(status_code=204)
+    return removed(await here.database.write(uploads.remove, upload_id, caller.tenant), "upload", upload_id)
 
 
 def _media_type(request: Request, purpose: str) -> str:

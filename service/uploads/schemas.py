@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from service.http.openapi.common_schemas import Instant, ResponseModel, instant
+from service.http.openapi.common_schemas import Instant, ListModel, QueryModel, ResponseModel
 from service.http.pagination import PageQuery
-from store.corpora.uploads import StoredUpload
 
 Purpose = Literal["table", "embedding", "trials"]
 
 
-class UploadForm(BaseModel):
+class UploadForm(QueryModel):
     """Query parameters of an upload."""
-
-    model_config = ConfigDict(extra="forbid")
 
     purpose: Annotated[Purpose, Field(description="Purpose of the file.")]
     name: Annotated[str, Field(min_length=1, max_length=200, description="Name for people.", examples=["census"])]
@@ -40,11 +37,6 @@ class UploadLine(ResponseModel):
     bytes: int
     created_at: Instant
 
-    @classmethod
-    def of(cls, row: StoredUpload) -> Self:
-        """Build the view of a stored upload."""
-        return cls(**_plain(row))
-
 
 class UploadView(UploadLine):
     """An upload with a summary of its content."""
@@ -54,19 +46,6 @@ class UploadView(UploadLine):
     there are few. An embedding: `words`, `dims`, `zero_vectors`, `sample`. Trials: `rows`, `trials`, `concepts`,
     `levels`, `lowest`, `highest`, `subjects`."""
 
-    @classmethod
-    def of(cls, row: StoredUpload) -> Self:
-        """Build the full view of a stored upload."""
-        return cls(**_plain(row), summary=row.summary)
 
-
-class UploadList(ResponseModel):
+class UploadList(ListModel[UploadLine]):
     """One page of uploads, newest first."""
-
-    items: list[UploadLine]
-    next_cursor: str | None
-
-
-def _plain(row: StoredUpload) -> dict[str, Any]:
-    plain = {name: getattr(row, name) for name in ("id", "name", "purpose", "media_type", "digest", "bytes")}
-    return {**plain, "created_at": instant(row.created_at)}

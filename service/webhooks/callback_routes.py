@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from service.dependencies import Here
 from service.http.authentication import WebhookWriter
-from service.http.idempotency import Repeat, once
+from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute
 from service.jobs.routes import FoundJob, found_job
 from service.webhooks.deliveries import Deliveries
@@ -23,26 +23,22 @@ def _deliveries(job: Job) -> Deliveries:
     return Deliveries(ToCallback(job.id, job.tenant), f"/v1/jobs/{job.id}")
 
 
-@router.get("", response_model=DeliveryList, operation_id="listJobDeliveries")
+@router.get("", response_model=DeliveryList)
 async def list_job_deliveries(
-    request: Request, response: Response, job: FoundJob, here: Here, query: Annotated[DeliveryQuery, Query()]
+    request: Request, job: FoundJob, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List waiting deliveries to a job's `callback_url`, and those of the last 30 days, newest first."""
-    return await _deliveries(job).listed(request, response, here, query)
+    return await _deliveries(job).listed(request, here, query)
 
 
-@router.get("/{delivery_id}", response_model=DeliveryView, operation_id="getJobDelivery")
+@router.get("/{delivery_id}", response_model=DeliveryView)
 async def get_job_delivery(delivery_id: str, job: FoundJob, here: Here) -> Response:
     """Read a delivery to a job's `callback_url`: its payload, and every attempt with its answer."""
     return await _deliveries(job).shown(here, delivery_id)
 
 
 @router.post(
-    "/{delivery_id}/redeliver",
-    status_code=202,
-    response_model=DeliveryView,
-    operation_id="redeliverToCallback",
-    response_description="Queued again.",
+    "/{delivery_id}/redeliver", status_code=202, response_model=DeliveryView, response_description="Queued again."
 )
 async def redeliver_to_callback(
     job_id: str, delivery_id: str, here: Here, caller: WebhookWriter, repeat: Repeat
@@ -53,5 +49,4 @@ async def redeliver_to_callback(
     def again(c: Any) -> Answer:
         return deliveries.send_again(c, delivery_id)
 
-    answer = await here.database.write(once, repeat.by(caller), again)
-    return answer.response()
+    return await answer_once(here, caller, repeat, again)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
 
 from service.dependencies import Service
 from service.http.json import Answer, json_response, write_json
-from service.http.pagination import Page, link_next
+from service.http.pagination import read_list
 from service.http.problems import not_found
-from service.webhooks.schemas import DeliveryLine, DeliveryList, DeliveryQuery, DeliveryView
+from service.webhooks.schemas import AttemptView, DeliveryLine, DeliveryQuery, DeliveryView
 from store.webhooks import delivery_log
 from store.webhooks.delivery_log import Delivery, Receiver
 
@@ -23,17 +24,11 @@ class Deliveries:
     receiver: Receiver
     under: str
 
-    async def listed(self, request: Request, response: Response, here: Service, query: DeliveryQuery) -> Response:
+    async def listed(self, request: Request, here: Service, query: DeliveryQuery) -> Response:
         """Return one page of deliveries, newest first."""
         name = f"deliveries of {self.under}"
-        before = query.before(name)
-        rows = await here.database.read(
-            delivery_log.page, self.receiver, state=query.state, before=before, limit=query.limit + 1
-        )
-        page = Page.of(rows, query.limit, lambda one: (one.created_at, one.id))
-        items = [DeliveryLine.of(one, self.under) for one in page.rows]
-        listed = DeliveryList(items=items, next_cursor=link_next(request, response, query, name, page.next_key))
-        return json_response(listed, headers=response.headers)
+        view = partial(DeliveryLine.of, under=self.under)
+        return await read_list(request, here, query, name, view, delivery_log.page, self.receiver)
 
     async def shown(self, here: Service, delivery_id: str) -> Response:
         """Return one delivery with its attempts."""
@@ -54,4 +49,5 @@ class Deliveries:
         row: Delivery | None = delivery_log.find(c, delivery_id, self.receiver)
         if row is None:
             raise not_found("delivery", delivery_id)
-        return DeliveryView.whole(row, self.under, delivery_log.attempts(c, row.id))
+        tries = [AttemptView.from_row(one) for one in delivery_log.attempts(c, row.id)]
+        return DeliveryView.of(row, self.under, tries=tries)

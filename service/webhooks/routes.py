@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
@@ -10,11 +11,11 @@ from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from service.dependencies import Here, Service
 from service.http.authentication import Caller, WebhookWriter
 from service.http.conditional import entity_tag, not_modified
-from service.http.idempotency import Repeat, Repeatable, once
+from service.http.idempotency import Repeat, Repeatable, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, read_json, write_json
 from service.http.openapi.examples import WEBHOOKS
-from service.http.pagination import Page, PageQuery, link_next
-from service.http.problems import Problem, not_found
+from service.http.pagination import Paging, read_list
+from service.http.problems import Problem, existing, removed
 from service.webhooks.deliveries import Deliveries
 from service.webhooks.schemas import (
     DeliveryList,
@@ -38,9 +39,7 @@ Description = Annotated[WebhookDescription, Body(openapi_examples=WEBHOOKS)]
 
 
 # ---------------------------------------------------------------------------- endpoints
-@router.post(
-    "", status_code=201, response_model=NewWebhookView, operation_id="createWebhook", response_description="Created."
-)
+@router.post("", status_code=201, response_model=NewWebhookView, response_description="Created.")
 async def create_webhook(body: Description, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Create a webhook. Its secret is shown in this answer and never again."""
     with located():
@@ -59,31 +58,22 @@ async def create_webhook(body: Description, here: Here, caller: WebhookWriter, r
     return await _with_secret(here, caller, repeat.by(caller), add)
 
 
-@router.get("", response_model=WebhookList, operation_id="listWebhooks")
-async def list_webhooks(
-    request: Request, response: Response, here: Here, caller: WebhookWriter, query: Annotated[PageQuery, Query()]
-) -> Response:
+@router.get("", response_model=WebhookList)
+async def list_webhooks(request: Request, here: Here, caller: WebhookWriter, query: Paging) -> Response:
     """List your endpoints, newest first."""
-    before = query.before("webhooks")
-    rows, key = await here.database.read(_page, caller.tenant, before, query.limit + 1)
-    page = Page.of(rows, query.limit, lambda row: (row.created_at, row.id))
-    items = [WebhookView.of(row, key) for row in page.rows]
-    listed = WebhookList(items=items, next_cursor=link_next(request, response, query, "webhooks", page.next_key))
-    return json_response(listed, headers=response.headers)
+    view = partial(WebhookView.of, key=await here.database.read(_public_key))
+    return await read_list(request, here, query, "webhooks", view, webhooks.page, caller.tenant)
 
 
 async def own_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Webhook:
     """Return the endpoint in the path."""
-    row = await here.database.read(webhooks.find, webhook_id, caller.tenant)
-    if row is None:
-        raise not_found("webhook", webhook_id)
-    return row
+    return existing(await here.database.read(webhooks.find, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
 OwnWebhook = Annotated[Webhook, Depends(own_webhook)]
 
 
-@router.get("/{webhook_id}", response_model=WebhookView, operation_id="getWebhook")
+@router.get("/{webhook_id}", response_model=WebhookView)
 async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response:
     """Read an endpoint, with only the last characters of its secret."""
     key = await here.database.read(_public_key)
@@ -91,7 +81,7 @@ async def get_webhook(request: Request, row: OwnWebhook, here: Here) -> Response
     return not_modified(request, headers) or json_response(WebhookView.of(row, key), headers=headers)
 
 
-@router.put("/{webhook_id}", response_model=WebhookView, operation_id="replaceWebhook")
+@router.put("/{webhook_id}", response_model=WebhookView)
 async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller: WebhookWriter) -> Response:
     """Change an endpoint. Its secret stays; waiting deliveries go to the new address."""
     with located():
@@ -99,15 +89,13 @@ async def replace_webhook(body: Description, row: OwnWebhook, here: Here, caller
     return await _changed(here, row.id, lambda c: webhooks.replace(c, row.id, caller.tenant, **body.model_dump()))
 
 
-@router.delete("/{webhook_id}", status_code=204, operation_id="removeWebhook", response_description="Removed.")
+@router.delete("/{webhook_id}", status_code=204, response_description="Removed.")
 async def remove_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
     """Remove an endpoint and its secret. Its waiting deliveries are dropped."""
-    if not await here.database.write(webhooks.remove, webhook_id, caller.tenant):
-        raise not_found("webhook", webhook_id)
-    return Response(status_code=204)
+    return removed(await here.database.write(webhooks.remove, webhook_id, caller.tenant), "webhook", webhook_id)
 
 
-@router.post("/{webhook_id}/rotate", response_model=NewWebhookView, operation_id="rotateWebhook")
+@router.post("/{webhook_id}/rotate", response_model=NewWebhookView)
 async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
     """Replace the secret of an endpoint. The new one is shown in this answer only; the old one signs for 24 more hours.
 
@@ -117,12 +105,12 @@ async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, rep
     def rotate(c: Any) -> Answer:
         fresh = webhooks.seal(here.vault, webhooks.new_secret(), caller.tenant, row.id)
         rotated = webhooks.rotate(c, row.id, caller.tenant, fresh)
-        return _kept(c, _still(rotated, row.id))
+        return _kept(c, existing(rotated, "webhook", row.id))
 
     return await _with_secret(here, caller, repeat.by(caller), rotate)
 
 
-@router.post("/{webhook_id}/enable", response_model=WebhookView, operation_id="enableWebhook")
+@router.post("/{webhook_id}/enable", response_model=WebhookView)
 async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> Response:
     """Enable a disabled endpoint. Deliveries that were given up meanwhile can be sent again one by one."""
     return await _changed(here, webhook_id, lambda c: webhooks.enable(c, webhook_id, caller.tenant))
@@ -133,7 +121,6 @@ async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> 
     "/{webhook_id}/ping",
     status_code=202,
     response_model=DeliveryView,
-    operation_id="pingWebhook",
     response_description="A notice of type `ping` is queued.",
 )
 async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
@@ -144,19 +131,18 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).accepted(c, fan_out.ping(c, webhook, base_url))
 
-    answer = await here.database.write(once, repeat.by(caller), ping)
-    return answer.response()
+    return await answer_once(here, caller, repeat, ping)
 
 
-@router.get("/{webhook_id}/deliveries", response_model=DeliveryList, operation_id="listDeliveries")
+@router.get("/{webhook_id}/deliveries", response_model=DeliveryList)
 async def list_deliveries(
-    request: Request, response: Response, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
+    request: Request, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
     """List waiting deliveries to an endpoint, and those of the last 30 days, newest first."""
-    return await _deliveries(row).listed(request, response, here, query)
+    return await _deliveries(row).listed(request, here, query)
 
 
-@router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView, operation_id="getDelivery")
+@router.get("/{webhook_id}/deliveries/{delivery_id}", response_model=DeliveryView)
 async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Response:
     """Read a delivery: its payload, and every attempt with its answer."""
     return await _deliveries(row).shown(here, delivery_id)
@@ -166,7 +152,6 @@ async def get_delivery(delivery_id: str, row: OwnWebhook, here: Here) -> Respons
     "/{webhook_id}/deliveries/{delivery_id}/redeliver",
     status_code=202,
     response_model=DeliveryView,
-    operation_id="redeliver",
     response_description="Queued again.",
 )
 async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
@@ -176,15 +161,10 @@ async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: Webho
         webhook = _enabled(webhooks.find(c, row.id, caller.tenant), row.id)
         return _deliveries(webhook).send_again(c, delivery_id, webhook.url)
 
-    answer = await here.database.write(once, repeat.by(caller), again)
-    return answer.response()
+    return await answer_once(here, caller, repeat, again)
 
 
 # ---------------------------------------------------------------------------- views
-def _page(c: Any, tenant: str, before: tuple[int, str] | None, limit: int) -> tuple[list[Webhook], PublicKey | None]:
-    return webhooks.page(c, tenant, before=before, limit=limit), _public_key(c)
-
-
 def _public_key(c: Any) -> PublicKey | None:
     """Return the current signing key; ``None`` before the first is created."""
     return next((key for key in signing.every(c) if key.retired_at is None), None)
@@ -194,15 +174,8 @@ def _deliveries(webhook: Webhook) -> Deliveries:
     return Deliveries(ToWebhook(webhook.id, webhook.tenant), f"{router.prefix}/{webhook.id}")
 
 
-def _still(row: Webhook | None, webhook_id: str) -> Webhook:
-    """Return an endpoint; 404 if it was removed meanwhile."""
-    if row is None:
-        raise not_found("webhook", webhook_id)
-    return row
-
-
 def _enabled(row: Webhook | None, webhook_id: str) -> Webhook:
-    row = _still(row, webhook_id)
+    row = existing(row, "webhook", webhook_id)
     if row.state != "enabled":
         raise Problem("webhook-disabled", f"{row.id} is disabled ({row.disabled_why}); enable it first")
     return row
@@ -230,7 +203,7 @@ async def _changed(here: Service, webhook_id: str, change: Callable[[Any], Webho
     """Change an endpoint and return the changed one."""
 
     def work(c: Any) -> tuple[Webhook, PublicKey | None]:
-        return _still(change(c), webhook_id), _public_key(c)
+        return existing(change(c), "webhook", webhook_id), _public_key(c)
 
     row, key = await here.database.write(work)
     return json_response(WebhookView.of(row, key), headers={"ETag": _etag(row, key)})

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from service.http.openapi.common_schemas import Instant, RequestModel, ResponseModel, Url, instant, maybe_instant
+from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel, Url
 from service.http.pagination import PageQuery
 from service.targets.schemas import hint
 from store.security.signing import PublicKey
-from store.webhooks.delivery_log import Attempt, Delivery
+from store.webhooks.delivery_log import Delivery
 from store.webhooks.webhooks import Webhook
 
 EventType = Literal[
@@ -69,20 +68,11 @@ class WebhookView(ResponseModel):
     def of(cls, row: Webhook, key: PublicKey | None) -> Self:
         """Build the view of an endpoint; `key` is the agency's signing key."""
         here = f"/v1/webhooks/{row.id}"
-        return cls(
-            id=row.id,
-            url=row.url,
-            description=row.description,
-            events=list(row.events),
-            envelope=row.envelope,
-            state=row.state,
-            disabled_why=row.disabled_why,
-            failing_since=maybe_instant(row.failing_since),
+        return cls.from_row(
+            row,
             secret_hint=hint(row.sealed_secret.last4),
-            previous_secret_until=maybe_instant(row.previous_until),
+            previous_secret_until=row.previous_until,
             public_key=None if key is None else PUBLIC_PREFIX + base64.b64encode(key.public_key).decode(),
-            created_at=instant(row.created_at),
-            updated_at=instant(row.updated_at),
             links={"self": here, "deliveries": f"{here}/deliveries"},
         )
 
@@ -94,11 +84,8 @@ class NewWebhookView(WebhookView):
     """Secret for `v1` signatures. Null in a repeated answer if it has been replaced since."""
 
 
-class WebhookList(ResponseModel):
+class WebhookList(ListModel[WebhookView]):
     """One page of endpoints, newest first."""
-
-    items: list[WebhookView]
-    next_cursor: str | None
 
 
 class DeliveryLine(ResponseModel):
@@ -117,9 +104,10 @@ class DeliveryLine(ResponseModel):
     href: str
 
     @classmethod
-    def of(cls, row: Delivery, under: str) -> Self:
+    def of(cls, row: Delivery, under: str, **more: Any) -> Self:
         """Build the view of a delivery; `under` is the address of its webhook or job."""
-        return cls(**_line(row, under))
+        next_at = row.next_attempt_at if row.state == "waiting" else None
+        return cls.from_row(row, next_attempt_at=next_at, href=f"{under}/deliveries/{row.id}", **more)
 
 
 class AttemptView(ResponseModel):
@@ -135,11 +123,6 @@ class AttemptView(ResponseModel):
     response: str | None
     """The first 2,048 bytes of the answer."""
 
-    @classmethod
-    def of(cls, attempt: Attempt) -> Self:
-        """Build the view of an attempt."""
-        return cls(**vars(attempt) | {"at": instant(attempt.at)})
-
 
 class DeliveryView(DeliveryLine):
     """A delivery with its payload and every attempt."""
@@ -148,35 +131,12 @@ class DeliveryView(DeliveryLine):
     payload: dict[str, Any]
     tries: list[AttemptView]
 
-    @classmethod
-    def whole(cls, row: Delivery, under: str, attempts: Sequence[Attempt]) -> Self:
-        """Build the view of a delivery with its attempts."""
-        tries = [AttemptView.of(one) for one in attempts]
-        return cls(**_line(row, under), url=row.url, payload=row.payload, tries=tries)
 
-
-class DeliveryList(ResponseModel):
+class DeliveryList(ListModel[DeliveryLine]):
     """One page of deliveries, newest first."""
-
-    items: list[DeliveryLine]
-    next_cursor: str | None
 
 
 class DeliveryQuery(PageQuery):
     """Filters of the list of deliveries."""
 
     state: DeliveryState | None = None
-
-
-def _line(row: Delivery, under: str) -> dict[str, Any]:
-    waits = row.state == "waiting"
-    return {
-        "id": row.id,
-        "type": row.type,
-        "state": row.state,
-        "attempts": row.attempts,
-        "created_at": instant(row.created_at),
-        "next_attempt_at": instant(row.next_attempt_at) if waits else None,
-        "ended_at": maybe_instant(row.ended_at),
-        "href": f"{under}/deliveries/{row.id}",
-    }

@@ -14,7 +14,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Dialect, LargeBinary, RowMapping, Text
+from sqlalchemy import Dialect, LargeBinary, Text
 from sqlalchemy.types import TypeDecorator
 
 COMPRESS_ABOVE_BYTES = 512
@@ -94,19 +94,10 @@ PAIRS = tuple(one + other for one in ALPHABET for other in ALPHABET)
 
 
 def new_id(prefix: str) -> str:
-    """Return a unique identifier that sorts by creation time.
+    """Return a unique identifier that sorts by creation time: ``prefix_`` and 26 characters.
 
-    Parameters
-    ----------
-    prefix : str
-        The kind of row: ``job``, ``rat``, ``tgt``, ``key``, ``evt``.
-
-    Returns
-    -------
-    str
-        ``prefix_`` and 26 characters: 48 bits of milliseconds, 80 bits of randomness.
-        The milliseconds are this process's clock and only serve index locality; columns use the
-        database's clock (`store.core.clock`).
+    They are 48 bits of milliseconds and 80 bits of randomness. The milliseconds are this process's clock and only serve
+    index locality; columns use the database's clock (`store.core.clock`).
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
     return f"{prefix}_" + "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
@@ -116,16 +107,8 @@ def new_id(prefix: str) -> str:
 class SealedSecret:
     """An encrypted secret.
 
-    Attributes
-    ----------
-    ciphertext : bytes
-        With GCM's tag at its end.
-    nonce : bytes
-        12 random bytes, never used twice under a key.
-    key_id : str
-        Id of the encryption key.
-    last4 : str
-        Up to four last characters of the plain text, to recognise it.
+    `ciphertext` ends with GCM's tag. `nonce` has 12 random bytes, never used twice under a key. `last4` has up to
+    four last characters of the plain text, to recognise it.
     """
 
     ciphertext: bytes = field(repr=False)
@@ -136,18 +119,10 @@ class SealedSecret:
 
 def sealed_columns(sealed: SealedSecret | None) -> dict[str, Any]:
     """Return the column values of an encrypted secret."""
-    return {
-        "secret_ciphertext": sealed and sealed.ciphertext,
-        "secret_nonce": sealed and sealed.nonce,
-        "secret_key_id": sealed and sealed.key_id,
-        "secret_last4": sealed and sealed.last4,
-    }
+    return {f"secret_{part}": getattr(sealed, part, None) for part in ("ciphertext", "nonce", "key_id", "last4")}
 
 
-def sealed_from(row: RowMapping) -> SealedSecret | None:
-    """Build an encrypted secret from its columns."""
-    if row["secret_ciphertext"] is None:
-        return None
-    return SealedSecret(
-        bytes(row["secret_ciphertext"]), bytes(row["secret_nonce"]), row["secret_key_id"], row["secret_last4"]
-    )
+def take_sealed(row: dict[str, Any]) -> SealedSecret | None:
+    """Remove the columns of an encrypted secret from a row, and build the secret."""
+    cipher, nonce, key_id, last4 = (row.pop(f"secret_{part}") for part in ("ciphertext", "nonce", "key_id", "last4"))
+    return None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, last4)

@@ -17,6 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from migrations.columns import optional, required
 from store.core.columns import AnyText, Json, Packed
 from store.core.schema import metadata
 
@@ -24,22 +25,15 @@ corpora = Table(
     "corpora",
     metadata,
     Column("id", AnyText, primary_key=True),
-    Column("tenant", AnyText, nullable=False),
-    Column("kind", AnyText, nullable=False),
-    Column("name", AnyText, nullable=False),
-    Column("language", AnyText, nullable=False),
-    Column("attribute", AnyText, nullable=False),
+    *required(AnyText, "tenant", "kind", "name", "language", "attribute"),
     Column("specification", AnyText),  # name of the specification that the items follow; NULL: none
     Column("specification_version", Integer),
     Column("specification_digest", AnyText),
     Column("words", Packed),  # copy of the specification's words, for readers of a shared corpus
-    Column("licence", AnyText, nullable=False),
-    Column("citation", AnyText, nullable=False),
-    Column("description", AnyText, nullable=False),
+    *required(AnyText, "licence", "citation", "description"),
     Column("visibility", AnyText, nullable=False),  # shared: every tenant can read, only the owner can write
     Column("version", Integer, nullable=False),  # incremented by each change, also of the items
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    *required(BigInteger, "created_at", "updated_at"),
     Column("removed_at", BigInteger),
     CheckConstraint("kind IN ('sentences', 'images')", name="kind_is_known"),
     CheckConstraint("visibility IN ('private', 'shared')", name="visibility_is_known"),
@@ -55,13 +49,9 @@ corpus_items = Table(
     Column("seq", Integer, nullable=False),  # position in the corpus
     Column("digest", AnyText, nullable=False),  # of the normalised text or of the image file
     # a sentence
-    Column("text", AnyText),
-    Column("group_term", AnyText),
-    Column("attribute_term", AnyText),
-    Column("counterpart", AnyText),
+    *optional(AnyText, "text", "group_term", "attribute_term", "counterpart"),
     # a picture
-    Column("image", AnyText),
-    Column("term", AnyText),
+    *optional(AnyText, "image", "term"),
     Column("source", AnyText, nullable=False),
     Column("provenance", Json, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -79,8 +69,7 @@ images = Table(
     Column("tenant", AnyText, primary_key=True),
     Column("digest", AnyText, primary_key=True),
     Column("media_type", AnyText, nullable=False),
-    Column("width", Integer, nullable=False),
-    Column("height", Integer, nullable=False),
+    *required(Integer, "width", "height"),
     Column("size", Integer, nullable=False),  # bytes
     Column("content", LargeBinary, nullable=False),
     Column("created_at", BigInteger, nullable=False),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -109,18 +109,7 @@ class Database:
 
 
 class AsyncDatabase:
-    """Asynchronous database access for the service.
-
-    Parameters
-    ----------
-    url : str
-        ``sqlite:////path/assay.db`` or ``postgresql://…``.
-    pool_size, max_overflow : int
-        Connections kept open, and additional connections under load.
-    pool_timeout_s, lock_wait_s : float
-        Seconds to wait for a free connection, and for a lock held by another transaction, before
-        `StoreUnavailable` is raised.
-    """
+    """Asynchronous database access for the service; parameters as for `Database`."""
 
     def __init__(
         self,
@@ -225,20 +214,21 @@ class _SqliteBackend:
         self._readers, self._writers = asyncio.Semaphore(READING_THREADS), asyncio.Semaphore(1)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        def call() -> T:
-            with self._database.write() as connection:
-                return work(connection)
-
         async with _acquired(self._writers, self._waits_s[1], "locked"):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+            return await self._run(self._database.write, work)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
+        async with _acquired(self._readers, self._waits_s[0], "busy"):
+            return await self._run(self._database.read, work)
+
+    async def _run(
+        self, connect: Callable[[], AbstractContextManager[Connection]], work: Callable[[Connection], T]
+    ) -> T:
         def call() -> T:
-            with self._database.read() as connection:
+            with connect() as connection:
                 return work(connection)
 
-        async with _acquired(self._readers, self._waits_s[0], "busy"):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)

@@ -1,4 +1,4 @@
-"""SQLAlchemy engines (database URLs, drivers, timeouts, SQLite pragmas), and database errors worth a retry.
+"""Differences between databases: engines (URLs, drivers, timeouts, pragmas), locks, and errors worth a retry.
 
 Four drivers report such errors in four ways. They become `StoreUnavailable`, whose text has neither the statement
 nor its parameters. Every other error, such as a broken statement, is a defect and passes through unchanged.
@@ -7,12 +7,13 @@ nor its parameters. Every other error, such as a broken statement, is a defect a
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import asyncpg
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, func, make_url, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -112,6 +113,29 @@ def _ms(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
+# ---------------------------------------------------------------------------- statements
+VALUES_A_QUERY = 1000
+"""Values per query, well below the maximum number of parameters of a statement."""
+
+
+def insert_into(c: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT of the connection's dialect, which can have an ON CONFLICT clause."""
+    return sqlite.insert(table) if c.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Split values into lists of at most `VALUES_A_QUERY`."""
+    for start in range(0, len(values), VALUES_A_QUERY):
+        yield values[start : start + VALUES_A_QUERY]
+
+
+def lock_transaction(c: Connection, key: int) -> None:
+    """Take a Postgres advisory lock until the transaction ends; on SQLite a write excludes others anyway."""
+    if c.dialect.name == "postgresql":
+        c.execute(select(func.pg_advisory_xact_lock(key)))
+
+
+# ---------------------------------------------------------------------------- errors
 SQLITE_REASONS: Mapping[int, str] = {
     sqlite3.SQLITE_BUSY: "locked",
     sqlite3.SQLITE_LOCKED: "locked",
@@ -188,15 +212,15 @@ def translated() -> Iterator[None]:
         raise outage from error
 
 
+UNWRAPPED = (asyncpg.PostgresError, asyncpg.InterfaceError)
+"""Errors of asyncpg while connecting, which SQLAlchemy does not wrap."""
+
+
 @contextmanager
 def connecting() -> Iterator[None]:
     """Raise `StoreUnavailable` for every error while connecting."""
     try:
         with translated():
             yield
-    except (
-        OSError,
-        asyncpg.PostgresError,
-        asyncpg.InterfaceError,
-    ) as error:  # SQLAlchemy does not wrap asyncpg's connection errors
+    except (OSError, *UNWRAPPED) as error:
         raise StoreUnavailable("unreachable", RETRY_AFTER_S["unreachable"]) from error

@@ -1,24 +1,4 @@
-"""Errors of the store.
-
-::
-
-    AssayError
-    └── StoreError
-        ├── StoreUnavailable   the database cannot serve now -> HTTP 503 with Retry-After
-        ├── SchemaMismatch     the database is older or newer than this code -> the process does not start
-        ├── LeaseLost          another worker holds the job -> the worker stops silently
-        ├── AlreadyFinished    a finished job cannot be cancelled -> HTTP 409
-        ├── UploadInUse        an unfinished job needs the upload -> HTTP 409
-        ├── NameTaken          a specification with this name exists -> HTTP 409
-        ├── CorpusFull         a corpus has its maximum number of items -> HTTP 409
-        ├── ItemTaken          another item of the corpus has the same sentence -> HTTP 409
-        ├── NotTheOwner        the replying tenant has not proved that the host is its own -> HTTP 403
-        ├── PublishedForGood   a public rating cannot be hidden -> HTTP 409
-        ├── AlreadyWithdrawn   a withdrawn rating cannot change -> HTTP 409
-        ├── BeyondTheLog       a position after the end of the log -> HTTP 422
-        ├── SecretLost         the secret's encryption key is not configured
-        └── SecretMoved        the secret was encrypted for another row, or altered
-"""
+"""Errors of the store; `service.http.problem_mapping` maps them to HTTP responses."""
 
 from __future__ import annotations
 
@@ -32,14 +12,9 @@ class StoreError(AssayError):
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot serve now, through no fault of the caller.
+    """The database cannot serve now, through no fault of the caller: HTTP 503 with Retry-After.
 
-    Parameters
-    ----------
-    reason : str
-        One of ``locked``, ``full``, ``read-only``, ``unreachable``, ``busy``, ``conflict``.
-    retry_after_s : int
-        Seconds after which the caller should retry.
+    `reason` is ``locked``, ``full``, ``read-only``, ``unreachable``, ``busy`` or ``conflict``.
     """
 
     code = "store-unavailable"
@@ -50,7 +25,7 @@ class StoreUnavailable(StoreError):
 
 
 class SchemaMismatch(StoreError):
-    """The database has another schema version than this code needs."""
+    """The database has another schema version than this code needs; the process does not start."""
 
     code = "schema-mismatch"
 
@@ -63,7 +38,7 @@ class SchemaMismatch(StoreError):
 
 
 class LeaseLost(StoreError):
-    """The job was claimed by another worker, or has ended."""
+    """The job was claimed by another worker, or has ended; the worker stops silently."""
 
     code = "lease-lost"
 
@@ -75,7 +50,7 @@ class LeaseLost(StoreError):
 
 
 class AlreadyFinished(StoreError):
-    """The job has ended and cannot be cancelled."""
+    """The job has ended and cannot be cancelled: HTTP 409."""
 
     code = "already-finished"
 
@@ -108,7 +83,7 @@ class SecretMoved(StoreError):
 
 
 class UploadInUse(StoreError):
-    """An unfinished job needs the upload."""
+    """An unfinished job needs the upload: HTTP 409."""
 
     code = "upload-in-use"
 
@@ -118,7 +93,7 @@ class UploadInUse(StoreError):
 
 
 class NameTaken(StoreError):
-    """A specification with this name exists."""
+    """A specification with this name exists: HTTP 409."""
 
     code = "name-taken"
 
@@ -128,7 +103,7 @@ class NameTaken(StoreError):
 
 
 class CorpusFull(StoreError):
-    """A corpus has its maximum number of items."""
+    """A corpus has its maximum number of items: HTTP 409."""
 
     code = "corpus-full"
 
@@ -138,7 +113,7 @@ class CorpusFull(StoreError):
 
 
 class ItemTaken(StoreError):
-    """An edited sentence equals another item of the corpus."""
+    """An edited sentence equals another item of the corpus: HTTP 409."""
 
     code = "item-taken"
 
@@ -148,7 +123,7 @@ class ItemTaken(StoreError):
 
 
 class PublishedForGood(StoreError):
-    """A public rating cannot be made private or unlisted, because others rely on it."""
+    """A public rating cannot be made private or unlisted, because others rely on it: HTTP 409."""
 
     code = "published-for-good"
 
@@ -158,7 +133,7 @@ class PublishedForGood(StoreError):
 
 
 class AlreadyWithdrawn(StoreError):
-    """A withdrawn rating cannot be published or withdrawn again."""
+    """A withdrawn rating cannot be published or withdrawn again: HTTP 409."""
 
     code = "already-withdrawn"
 
@@ -168,14 +143,10 @@ class AlreadyWithdrawn(StoreError):
 
 
 class BeyondTheLog(StoreError):
-    """A requested position or tree size is after the end of the log.
+    """A requested position or tree size is after the end of the log: HTTP 422.
 
-    Parameters
-    ----------
-    name : str
-        The parameter that is too large: ``position``, ``size``, ``first`` or ``second``.
-    asked, most : int
-        Its value and the largest valid value; -1 if the log is empty.
+    `name` is the parameter that is too large: ``position``, ``size``, ``first`` or ``second``. `most` is its largest
+    valid value; -1 if the log is empty.
     """
 
     code = "beyond-the-log"
@@ -187,14 +158,9 @@ class BeyondTheLog(StoreError):
 
 
 class NotTheOwner(StoreError):
-    """A tenant replies to a rating without a valid proof that the rated host is its own.
+    """A tenant replies to a rating without a valid proof that the rated host is its own: HTTP 403.
 
-    Parameters
-    ----------
-    host : str or None
-        The host; ``None`` if the rated target has no address.
-    message : str
-        What is missing.
+    `host` is ``None`` if the rated target has no address.
     """
 
     code = "not-the-owner"

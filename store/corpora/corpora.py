@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from store.core.clock import now_ms
 from store.core.columns import new_id
 from store.core.corpora_schema import corpora, corpus_items
-from store.core.keyset import page_of
+from store.core.rows import equal, one_row, page_of
 
 PREFIX = "crp"
 """Prefix of the ids of corpora."""
@@ -26,16 +26,8 @@ PREFIX = "crp"
 class Rules:
     """The specification that the items of a corpus follow.
 
-    Attributes
-    ----------
-    name : str
-        Its name at its owner.
-    version : int or None
-        ``None`` if the words were given without a specification.
-    digest : str
-        Digest of its words and their description.
-    words : dict
-        The words as JSON, for every reader of the corpus.
+    `name` is its name at its owner; `version` is ``None`` if the words were given without a specification. `digest` is
+    that of its words and their description. `words` is JSON, for every reader of the corpus.
     """
 
     name: str
@@ -48,18 +40,8 @@ class Rules:
 class NewCorpus:
     """Fields of a new corpus.
 
-    Attributes
-    ----------
-    kind : str
-        ``sentences`` or ``images``.
-    language, attribute : str
-        Language of its sentences; attribute in which its groups differ.
-    rules : Rules or None
-        The specification that its items follow.
-    licence, citation, description : str
-        Terms of use, source and description; empty if unknown.
-    visibility : str
-        ``private`` or ``shared``.
+    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` is the one in
+    which its groups differ. `licence`, `citation` and `description` are empty if unknown.
     """
 
     tenant: str
@@ -107,17 +89,17 @@ CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibilit
 
 def add(c: Connection, new: NewCorpus) -> StoredCorpus:
     """Add an empty corpus."""
-    values = {name: value for name, value in vars(new).items() if name != "rules"} | _columns(new.rules)
+    values = {name: value for name, value in vars(new).items() if name != "rules"}
     values |= {"version": 1, "created_at": now_ms(), "updated_at": now_ms()}
-    row = c.execute(insert(corpora).values(values).returning(corpora)).mappings().one()
-    return _corpus(row)
+    if (rules := new.rules) is not None:
+        values |= {"specification": rules.name, "specification_version": rules.version}
+        values |= {"specification_digest": rules.digest, "words": dict(rules.words)}
+    return _corpus(**c.execute(insert(corpora).values(values).returning(corpora)).mappings().one())
 
 
 def find(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
     """Read a corpus of the tenant or a shared one."""
-    query = select(corpora).where(corpora.c.id == corpus_id, readable(tenant))
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else _corpus(row)
+    return one_row(c, select(corpora).where(corpora.c.id == corpus_id, readable(tenant)), _corpus)
 
 
 def page(
@@ -133,26 +115,14 @@ def page(
 ) -> list[StoredCorpus]:
     """List a tenant's corpora and all shared ones, newest first, starting after ``before = (created_at, id)``.
 
-    Parameters
-    ----------
-    kind, attribute, visibility : str, optional
-        Filters.
-    specification : str, optional
-        Filter: name, ``name@version`` or digest of the specification. Tenants choose names freely; only equal
-        digests mean equal specifications.
+    The other arguments are filters. `specification` is a name, ``name@version`` or digest. Tenants choose names freely;
+    only equal digests mean equal specifications.
     """
-    query = select(corpora).where(readable(tenant))
-    for column, wanted in (
-        (corpora.c.kind, kind),
-        (corpora.c.attribute, attribute),
-        (corpora.c.visibility, visibility),
-    ):
-        if wanted is not None:
-            query = query.where(column == wanted)
+    filters = equal(corpora, kind=kind, attribute=attribute, visibility=visibility)
+    query = select(corpora).where(readable(tenant), *filters)
     if specification is not None:
         query = query.where(_follows(specification))
-    query = page_of(query, corpora.c.created_at, corpora.c.id, before, limit)
-    return [_corpus(row) for row in c.execute(query).mappings()]
+    return page_of(c, query, corpora, _corpus, before, limit)
 
 
 def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
@@ -165,9 +135,7 @@ def sizes(c: Connection, ids: Sequence[str]) -> dict[str, int]:
 
 def lock(c: Connection, corpus_id: str, tenant: str) -> StoredCorpus | None:
     """Read a tenant's own corpus and lock it until the transaction ends."""
-    query = select(corpora).where(*_own(corpus_id, tenant)).with_for_update()
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else _corpus(row)
+    return one_row(c, select(corpora).where(*_own(corpus_id, tenant)).with_for_update(), _corpus)
 
 
 def change(
@@ -175,22 +143,16 @@ def change(
 ) -> StoredCorpus | None:
     """Change fields of a corpus (`CHANGEABLE`) and increment its version.
 
-    Returns
-    -------
-    StoredCorpus or None
-        ``None`` if the tenant has no such corpus, or its version is not `version`.
+    Return ``None`` if the tenant has no such corpus, or its version is not `version`.
     """
     unknown = set(changes) - CHANGEABLE
     if unknown:
         raise ValueError(
             f"{', '.join(sorted(unknown))} of a corpus cannot be changed, only {', '.join(sorted(CHANGEABLE))}"
         )
-    changed = update(corpora).where(*_own(corpus_id, tenant))
-    if version is not None:
-        changed = changed.where(corpora.c.version == version)
+    changed = update(corpora).where(*_own(corpus_id, tenant), *equal(corpora, version=version))
     changed = changed.values(version=corpora.c.version + 1, updated_at=now_ms(), **changes)
-    row = c.execute(changed.returning(corpora)).mappings().one_or_none()
-    return None if row is None else _corpus(row)
+    return one_row(c, changed.returning(corpora), _corpus)
 
 
 def remove(c: Connection, corpus_id: str, tenant: str) -> bool:
@@ -218,18 +180,7 @@ def _follows(specification: str) -> ColumnElement[bool]:
     return and_(corpora.c.specification == name, corpora.c.specification_version == version)
 
 
-def _columns(rules: Rules | None) -> dict[str, Any]:
-    return {
-        "specification": None if rules is None else rules.name,
-        "specification_version": None if rules is None else rules.version,
-        "specification_digest": None if rules is None else rules.digest,
-        "words": None if rules is None else dict(rules.words),
-    }
-
-
-def _corpus(row: RowMapping) -> StoredCorpus:
-    fields = dict(row)
-    name, version, digest, words = (
-        fields.pop(each) for each in ("specification", "specification_version", "specification_digest", "words")
-    )
-    return StoredCorpus(rules=None if name is None else Rules(name, version, digest, words), **fields)
+def _corpus(*, specification: str | None, words: Any, **row: Any) -> StoredCorpus:
+    version, digest = row.pop("specification_version"), row.pop("specification_digest")
+    rules = None if specification is None else Rules(specification, version, digest, words)
+    return StoredCorpus(rules=rules, **row)

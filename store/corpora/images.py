@@ -6,17 +6,15 @@ A tenant can read its own images and those in shared corpora of their owners.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from sqlalchemy import Connection, Select, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.clock import now_ms
 from store.core.corpora_schema import corpora, corpus_items, images
+from store.core.engines import chunks, insert_into
 from store.formats.image import ImageFacts
-
-IMAGES_A_QUERY = 500
 
 
 @dataclass(frozen=True)
@@ -42,19 +40,9 @@ def keep(c: Connection, tenant: str, content: bytes, facts: ImageFacts) -> bool:
 
     `facts` is the result of `store.formats.image.read_image`.
     """
-    start = sqlite.insert(images) if c.dialect.name == "sqlite" else postgresql.insert(images)
-    row = {
-        "tenant": tenant,
-        "digest": facts.digest,
-        "media_type": facts.media_type,
-        "width": facts.width,
-        "height": facts.height,
-        "size": len(content),
-        "content": content,
-        "created_at": now_ms(),
-    }
-    new = start.values(row).on_conflict_do_nothing().returning(images.c.digest)
-    return c.execute(new).one_or_none() is not None
+    row = {"tenant": tenant, **asdict(facts), "size": len(content), "content": content, "created_at": now_ms()}
+    new = insert_into(c, images).values(row).on_conflict_do_nothing()
+    return c.execute(new.returning(images.c.digest)).one_or_none() is not None
 
 
 def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
@@ -71,8 +59,7 @@ def find(c: Connection, digest: str, tenant: str) -> StoredImage | None:
 def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
     """Filter image digests to those that a tenant may not see, in the same order."""
     visible: set[str] = set()
-    for start in range(0, len(digests), IMAGES_A_QUERY):
-        some = digests[start : start + IMAGES_A_QUERY]
+    for some in chunks(digests):
         named: Select[Any] = select(images.c.digest).where(images.c.digest.in_(some))
         visible.update(c.execute(named.where(images.c.tenant == tenant)).scalars())
         others = [digest for digest in some if digest not in visible]

@@ -7,18 +7,20 @@ corpus (`store.corpora.corpora.lock`), so that numbers have no gaps and the limi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from assay.catalog.terms import normalised
 from store.core.clock import iso, now_ms, read_clock
 from store.core.columns import new_id
 from store.core.corpora_schema import corpora as corpora_table
 from store.core.corpora_schema import corpus_items
+from store.core.engines import chunks
 from store.core.errors import CorpusFull, ItemTaken
+from store.core.rows import all_rows, equal, one_row
 from store.corpora import corpora
 
 MOST_ITEMS = 10_000
@@ -26,8 +28,6 @@ MOST_ITEMS = 10_000
 
 MOST_EDITS = 20
 """Maximum number of former texts stored for an edited sentence; the first one is always stored."""
-
-ITEMS_A_QUERY = 500
 
 PREFIX = "itm"
 """Prefix of the ids of items."""
@@ -90,14 +90,8 @@ class StoredItem:
 class AddedItems:
     """Result of adding items.
 
-    Attributes
-    ----------
-    corpus : StoredCorpus
-        The corpus after the change.
-    items : tuple of StoredItem
-        An item for each given one, in the same order; a duplicate is the item that existed before.
-    added : frozenset of str
-        Ids of the new items.
+    `corpus` is the corpus after the change. `items` has an item for each given one, in the same order; a duplicate is
+    the item that existed before. `added` has the ids of the new items.
     """
 
     corpus: corpora.StoredCorpus
@@ -111,14 +105,9 @@ def text_digest(text: str) -> str:
 
 
 def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> AddedItems | None:
-    """Add items to a tenant's own corpus, without duplicates.
+    """Add items to a tenant's own corpus, without duplicates; return ``None`` if the tenant has no such corpus.
 
     The caller checks that the items are of the corpus's kind.
-
-    Returns
-    -------
-    AddedItems or None
-        ``None`` if the tenant has no such corpus.
 
     Raises
     ------
@@ -134,7 +123,8 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
         if _is_missing(existing.get(item.digest)):
             wanted.setdefault(item.digest, item)
     if wanted:
-        _refuse_overflow(c, corpus_id, len(wanted))
+        if corpora.sizes(c, [corpus_id])[corpus_id] + len(wanted) > MOST_ITEMS:
+            raise CorpusFull(corpus_id, MOST_ITEMS)
         _forget(c, corpus_id, [digest for digest in wanted if digest in existing])
         _insert(c, corpus_id, list(wanted.values()))
         corpus = corpora.change(c, corpus_id, tenant, {}) or corpus
@@ -145,15 +135,13 @@ def add(c: Connection, corpus_id: str, tenant: str, new: Sequence[NewItem]) -> A
 
 def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
     """Read an item of a corpus that the caller may read."""
-    query = select(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id))
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else _item(row)
+    return one_row(c, select(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id)), StoredItem)
 
 
 def page(c: Connection, corpus_id: str, after: int, limit: int) -> list[StoredItem]:
     """List the items of a corpus in order, after position `after` (0: from the start)."""
     query = select(corpus_items).where(*_in(corpus_id), corpus_items.c.seq > after)
-    return [_item(row) for row in c.execute(query.order_by(corpus_items.c.seq).limit(limit)).mappings()]
+    return all_rows(c, query.order_by(corpus_items.c.seq).limit(limit), StoredItem)
 
 
 def every(c: Connection, corpus_id: str) -> list[StoredItem]:
@@ -166,44 +154,31 @@ def sentences_of_rules(
 ) -> list[StoredItem]:
     """List sentences of readable corpora that follow the same specification, oldest first.
 
-    Parameters
-    ----------
-    digest : str
-        Digest of the specification.
-    but : str
-        Id of a corpus to leave out.
-    most : int
-        Maximum number of sentences.
-    own : bool
-        Whether to read only the tenant's own corpora, not shared ones.
+    `digest` is that of the specification, `but` is the id of a corpus to leave out. At most `most` sentences are
+    read; with `own`, only from the tenant's own corpora, not shared ones.
     """
-    query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
-    query = query.where(
-        corpora.readable(tenant),
+    filters = [
         corpora_table.c.specification_digest == digest,
         corpora_table.c.id != but,
-        corpus_items.c.removed_at.is_(None),
         corpus_items.c.text.is_not(None),
-    )
-    if own:
-        query = query.where(corpora_table.c.tenant == tenant)
-    query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)
-    return [_item(row) for row in c.execute(query).mappings()]
+    ]
+    whose = corpora_table.c.tenant == tenant if own else corpora.readable(tenant)
+    return _oldest_first(c, [whose, *filters], most)
 
 
 def authored_before(c: Connection, tenant: str, kind: str, terms: Collection[str], most: int) -> list[StoredItem]:
     """List items that authors generated for some terms, in the tenant's own corpora of a kind, oldest first."""
+    term = corpus_items.c.term if kind == "images" else corpus_items.c.attribute_term
+    filters = [*equal(corpora_table, tenant=tenant, kind=kind), term.in_(terms), corpus_items.c.source == "written"]
+    return _oldest_first(c, filters, most)
+
+
+def _oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], most: int) -> list[StoredItem]:
+    """List items that were not removed, of corpora that were not removed."""
     query = select(corpus_items).join(corpora_table, corpora_table.c.id == corpus_items.c.corpus_id)
-    query = query.where(
-        corpora_table.c.tenant == tenant,
-        corpora_table.c.kind == kind,
-        corpora_table.c.removed_at.is_(None),
-        corpus_items.c.removed_at.is_(None),
-        (corpus_items.c.term if kind == "images" else corpus_items.c.attribute_term).in_(terms),
-        corpus_items.c.source == "written",
-    )
+    query = query.where(corpora_table.c.removed_at.is_(None), corpus_items.c.removed_at.is_(None), *filters)
     query = query.order_by(corpora_table.c.created_at, corpora_table.c.id, corpus_items.c.seq).limit(most)
-    return [_item(row) for row in c.execute(query).mappings()]
+    return all_rows(c, query, StoredItem)
 
 
 def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem) -> StoredItem | None:
@@ -228,9 +203,8 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
         _forget(c, corpus_id, [new.digest])
     changed = update(corpus_items).where(corpus_items.c.id == item_id)
     changed = changed.values(_columns(new) | _edited(old, new, read_clock(c)))
-    row = c.execute(changed.returning(corpus_items)).mappings().one()
     corpora.change(c, corpus_id, tenant, {})
-    return _item(row)
+    return one_row(c, changed.returning(corpus_items), StoredItem)
 
 
 def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
@@ -269,29 +243,19 @@ def _insert(c: Connection, corpus_id: str, new: Sequence[NewItem]) -> None:
     c.execute(insert(corpus_items), rows)
 
 
-def _refuse_overflow(c: Connection, corpus_id: str, more: int) -> None:
-    if corpora.sizes(c, [corpus_id])[corpus_id] + more > MOST_ITEMS:
-        raise CorpusFull(corpus_id, MOST_ITEMS)
-
-
 def _forget(c: Connection, corpus_id: str, digests: Sequence[str]) -> None:
     """Delete the rows of removed items, so that equal items can be added again."""
-    for some in _chunks(digests):
+    for some in chunks(digests):
         c.execute(delete(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some)))
 
 
 def _by_digest(c: Connection, corpus_id: str, digests: Sequence[str]) -> dict[str, StoredItem]:
     """Read items by digest, including removed ones."""
     found: dict[str, StoredItem] = {}
-    for some in _chunks(digests):
+    for some in chunks(digests):
         query = select(corpus_items).where(corpus_items.c.corpus_id == corpus_id, corpus_items.c.digest.in_(some))
-        found.update((row["digest"], _item(row)) for row in c.execute(query).mappings())
+        found.update((item.digest, item) for item in all_rows(c, query, StoredItem))
     return found
-
-
-def _chunks(digests: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(digests), ITEMS_A_QUERY):
-        yield digests[start : start + ITEMS_A_QUERY]
 
 
 def _is_missing(item: StoredItem | None) -> bool:
@@ -300,7 +264,3 @@ def _is_missing(item: StoredItem | None) -> bool:
 
 def _in(corpus_id: str) -> tuple[ColumnElement[bool], ...]:
     return corpus_items.c.corpus_id == corpus_id, corpus_items.c.removed_at.is_(None)
-
-
-def _item(row: RowMapping) -> StoredItem:
-    return StoredItem(**row)

@@ -1,15 +1,21 @@
-"""Conversion between items of corpora and the inputs of methods."""
+"""Conversion between items of corpora and the inputs of methods, and reuse of items that an author generated before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from sqlalchemy import Connection
+
+from assay.canonical import digest_of
 from assay.catalog.stereotypes import StereotypeWords
+from assay.methods import AnyMethod
 from assay.methods.shared.sentences import Sentence, item_of
-from assay.references import CorpusItem
-from store.corpora.items import NewItem, StoredItem
+from assay.references import AuthoredItems, CorpusItem, Found
+from store.corpora import specifications
+from store.corpora.corpora import Rules
+from store.corpora.items import MOST_ITEMS, NewItem, StoredItem, authored_before, sentences_of_rules
 
 FIELDS = ("text", "group_term", "attribute_term", "counterpart", "image", "term", "source")
 """Fields that an item has both in a corpus and in a method."""
@@ -29,10 +35,7 @@ def new_item(generated: CorpusItem, provenance: Mapping[str, Any]) -> NewItem:
 def as_item(sentence: Sentence, words: StereotypeWords, provenance: Mapping[str, Any]) -> NewItem | str:
     """Convert a sentence to an item with its two terms and its counterpart.
 
-    Returns
-    -------
-    NewItem or str
-        The reason (`assay.methods.shared.sentences.check`) if the sentence breaks the rules.
+    If the sentence breaks the rules, return the reason (`assay.methods.shared.sentences.check`).
     """
     made = item_of(sentence, words)
     return made if isinstance(made, str) else new_item(made, provenance)
@@ -43,3 +46,41 @@ def author_of(described: Mapping[str, Any]) -> dict[str, Any]:
     host = urlsplit(str(described.get("base_url") or "")).netloc.rpartition("@")[2] or described["protocol"]
     model = (described.get("settings") or {}).get("model")
     return {"name": described["name"], "host": host, "protocol": described["protocol"], "model": model}
+
+
+def rules_for(
+    c: Connection, tenant: str, words: StereotypeWords, named: str | Sequence[str] | None
+) -> tuple[Rules, str]:
+    """Find the specification with exactly these words, and its language.
+
+    `named` has names of specifications in the experiment; the words' own name is tried too. If no specification has
+    these words, return rules without a version, and ``"en"``.
+    """
+    references = [named] if isinstance(named, str) else list(named or ())
+    written = specifications.dump_words(words)
+    for reference in (*references, words.name):
+        found = specifications.find_named(c, tenant, reference)
+        if found is not None and found.name == words.name and found.words == written:
+            return Rules(found.name, found.version, found.digest, found.words), found.language
+    return Rules(words.name, None, digest_of({"words": written}), written), "en"
+
+
+# ---------------------------------------------------------------------------- material of earlier jobs
+def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:
+    """Add the tenant's stored material to an experiment that lets an author generate such material."""
+    stored = stored_material(c, tenant, method.references().authored)
+    return method.with_references(Found(authored=stored)) if any(stored) else method
+
+
+def stored_material(c: Connection, tenant: str, wanted: Sequence[AuthoredItems]) -> tuple[tuple[CorpusItem, ...], ...]:
+    """Read stored material for each request to an author; empty where reuse is disabled."""
+    return tuple(_items_for(c, tenant, each) if each.reuse else () for each in wanted)
+
+
+def _items_for(c: Connection, tenant: str, wanted: AuthoredItems) -> tuple[CorpusItem, ...]:
+    if wanted.words is None:
+        rows = authored_before(c, tenant, wanted.kind, wanted.terms, MOST_ITEMS)
+    else:
+        rules, _ = rules_for(c, tenant, wanted.words, wanted.specification)
+        rows = sentences_of_rules(c, tenant, rules.digest, "", MOST_ITEMS, own=True)
+    return tuple(map(corpus_item, rows))

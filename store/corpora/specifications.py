@@ -8,16 +8,16 @@ from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, func, select, update
 
 from assay.canonical import digest_of
 from assay.catalog.shipped import specifications as shipped
 from assay.catalog.specification import WORDS, AnyWords, Specification
 from assay.errors import SpecificationError
 from store.core.clock import now_ms
+from store.core.engines import insert_into
 from store.core.errors import NameTaken, StoreUnavailable
-from store.core.keyset import page_of
+from store.core.rows import all_rows, equal, newest_first, one_row
 from store.core.schema import specifications
 
 TRIES = 5
@@ -67,13 +67,12 @@ def find(c: Connection, tenant: str, name: str, version: int | None = None) -> S
 
     A tenant's specification takes precedence over a shipped one with the same name in a later release.
     """
-    query = select(specifications, _latest(tenant)).where(*_of(tenant), specifications.c.name == name)
-    if version is not None:
-        query = query.where(specifications.c.version == version)
+    query = select(specifications, _latest(tenant)).where(
+        *_of(tenant), *equal(specifications, name=name, version=version)
+    )
     newest = query.order_by(specifications.c.version.desc()).limit(1)
-    row = c.execute(newest).mappings().one_or_none()
-    if row is not None:
-        return _stored(row)
+    if (found := one_row(c, newest, _stored)) is not None:
+        return found
     included = shipped().get(name)
     return None if included is None or version not in {None, 1} else _of_shipped(included)
 
@@ -96,11 +95,10 @@ def page(
     rows: list[StoredSpecification] = []
     if before is None or before[0] > 0:
         latest = _latest(tenant)
-        query = select(specifications, latest).where(*_of(tenant), specifications.c.version == latest)
-        if kind is not None:
-            query = query.where(specifications.c.kind == kind)
-        query = page_of(query, specifications.c.created_at, specifications.c.name, before, limit)
-        rows, before = [_stored(row) for row in c.execute(query).mappings()], None
+        filters = equal(specifications, version=latest, kind=kind)
+        query = select(specifications, latest).where(*_of(tenant), *filters)
+        query = newest_first(query, specifications.c.created_at, specifications.c.name, before, limit)
+        rows, before = all_rows(c, query, _stored), None
     return (rows + list(_shipped_after(kind, before and before[1])))[:limit]
 
 
@@ -123,13 +121,9 @@ def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
 
 
 def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredSpecification, bool] | None:
-    """Add a version to a tenant's specification.
+    """Add a version to a tenant's specification; return ``None`` if the tenant has no such specification.
 
-    Returns
-    -------
-    (StoredSpecification, bool) or None
-        The newest version, and whether it is new: equal content adds none. ``None`` if the tenant has no such
-        specification.
+    Return the newest version, and whether it is new: equal content adds none.
 
     Raises
     ------
@@ -191,17 +185,15 @@ def _described(new: Specification) -> dict[str, Any]:
 
 def _insert(c: Connection, tenant: str, new: Specification, version: int) -> StoredSpecification | None:
     """Insert a version; return ``None`` if its number is taken."""
-    start = sqlite.insert(specifications) if c.dialect.name == "sqlite" else postgresql.insert(specifications)
+    start = insert_into(c, specifications)
     values = _described(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
     made = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
-    return None if made is None else _stored({**made, "latest": version})
+    return None if made is None else _stored(**made, latest=version)
 
 
 def _highest(c: Connection, tenant: str, name: str) -> int:
     """Return the highest version number, including removed versions; 0 if there is none."""
-    versions = select(func.max(specifications.c.version)).where(
-        specifications.c.tenant == tenant, specifications.c.name == name
-    )
+    versions = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=name))
     return c.execute(versions).scalar_one() or 0
 
 
@@ -231,6 +223,6 @@ def _of_shipped(specification: Specification) -> StoredSpecification:
     )
 
 
-def _stored(row: RowMapping | Mapping[str, Any]) -> StoredSpecification:
+def _stored(**row: Any) -> StoredSpecification:
     fields = {name: value for name, value in row.items() if name not in {"tenant", "removed_at"}}
     return StoredSpecification(shipped=False, **fields)

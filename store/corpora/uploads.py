@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Text, cast, delete, exists, insert, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, insert, or_, select
 
 from store.core.clock import now_ms
 from store.core.columns import new_id
+from store.core.engines import insert_into
 from store.core.errors import UploadInUse
-from store.core.keyset import page_of
+from store.core.rows import equal, one_row, page_of
 from store.core.schema import jobs, upload_chunks, uploads
 
 CHUNK_BYTES = 1 << 20
@@ -29,16 +29,8 @@ PREFIX = "upl"
 class NewUpload:
     """Description of a new upload.
 
-    Attributes
-    ----------
-    purpose : str
-        ``table``, ``embedding`` or ``trials``.
-    digest : str
-        ``sha256:`` and the hexadecimal digest of its bytes.
-    bytes : int
-        Size of the file.
-    summary : dict
-        Result of `store.formats.inspect`.
+    `purpose` is ``table``, ``embedding`` or ``trials``. `digest` is ``sha256:`` and the hexadecimal digest of its
+    bytes, `bytes` is the size of the file. `summary` is the result of `store.formats.inspect`.
     """
 
     tenant: str
@@ -69,25 +61,22 @@ class StoredUpload:
 def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload, bool]:
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
-    Returns
-    -------
-    (StoredUpload, bool)
-        The upload, and whether it is new; an existing one keeps its name and id.
+    Return the upload, and whether it is new; an existing one keeps its name and id.
     """
-    start = sqlite.insert(uploads) if c.dialect.name == "sqlite" else postgresql.insert(uploads)
+    start = insert_into(c, uploads)
     new_row = start.values(created_at=now_ms(), **vars(new)).on_conflict_do_nothing(
         index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose]
     )
     row = c.execute(new_row.returning(uploads)).mappings().one_or_none()
     if row is None:
-        same = (uploads.c.tenant == new.tenant, uploads.c.digest == new.digest, uploads.c.purpose == new.purpose)
-        return _upload(c.execute(select(uploads).where(*same)).mappings().one()), False
+        same = equal(uploads, tenant=new.tenant, digest=new.digest, purpose=new.purpose)
+        return StoredUpload(**c.execute(select(uploads).where(*same)).mappings().one()), False
     content.seek(0)
     place = 0
     while chunk := content.read(CHUNK_BYTES):
         c.execute(insert(upload_chunks).values(upload_id=new.id, place=place, content=chunk))
         place += 1
-    return _upload(row), True
+    return StoredUpload(**row), True
 
 
 def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
@@ -95,22 +84,17 @@ def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> 
 
     If the same bytes were uploaded for several purposes, a digest finds the newest one, or that of `purpose`.
     """
-    query = select(uploads).where(uploads.c.tenant == tenant, or_(uploads.c.id == named, uploads.c.digest == named))
-    if purpose is not None:
-        query = query.where(uploads.c.purpose == purpose)
-    row = c.execute(query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1)).mappings().one_or_none()
-    return None if row is None else _upload(row)
+    named_so = or_(uploads.c.id == named, uploads.c.digest == named)
+    query = select(uploads).where(uploads.c.tenant == tenant, named_so, *equal(uploads, purpose=purpose))
+    return one_row(c, query.order_by(uploads.c.created_at.desc(), uploads.c.id.desc()).limit(1), StoredUpload)
 
 
 def page(
     c: Connection, tenant: str, *, purpose: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[StoredUpload]:
     """List a tenant's uploads, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(uploads).where(uploads.c.tenant == tenant)
-    if purpose is not None:
-        query = query.where(uploads.c.purpose == purpose)
-    query = page_of(query, uploads.c.created_at, uploads.c.id, before, limit)
-    return [_upload(row) for row in c.execute(query).mappings()]
+    query = select(uploads).where(uploads.c.tenant == tenant, *equal(uploads, purpose=purpose))
+    return page_of(c, query, uploads, StoredUpload, before, limit)
 
 
 def remove(c: Connection, upload_id: str, tenant: str) -> bool:
@@ -158,7 +142,3 @@ def _mentions(name: str) -> ColumnElement[bool]:
     return or_(
         *(cast(column, Text).contains(f'"{name}"', autoescape=True) for column in (jobs.c.experiment, jobs.c.target))
     )
-
-
-def _upload(row: RowMapping) -> StoredUpload:
-    return StoredUpload(**row)

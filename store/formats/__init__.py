@@ -26,19 +26,10 @@ PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
 
 
 def inspect(file: BinaryIO, purpose: str, media_type: str) -> dict[str, Any]:
-    """Validate a whole file and summarise it.
+    """Validate a whole file, from its start, and summarise it as JSON.
 
-    Parameters
-    ----------
-    file : binary file
-        Seekable; read from its start.
-    purpose, media_type : str
-        One of `PURPOSES` and one of its media types.
-
-    Returns
-    -------
-    dict
-        JSON; see `table.inspect`, `embedding.inspect` and `trials.inspect`.
+    `purpose` is one of `PURPOSES`, `media_type` one of its media types. See `table.inspect`, `embedding.inspect` and
+    `trials.inspect` for the results.
 
     Raises
     ------

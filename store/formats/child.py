@@ -51,7 +51,7 @@ def _limit(order: Mapping[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (order["answer"], order["answer"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        with open("/proc/self/statm", encoding="ascii") as sizes:  # noqa: PTH123  no path object for one line
+        with open("/proc/self/statm", encoding="ascii") as sizes:
             taken = int(sizes.read().split()[0]) * resource.getpagesize()
     except OSError:  # not Linux: the limit includes the libraries
         taken = 0
@@ -61,7 +61,7 @@ def _limit(order: Mapping[str, Any]) -> None:
 def _import_arrow() -> None:
     try:
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-        import pyarrow.parquet  # noqa: F401
+        import pyarrow.parquet
     except ImportError:  # told when the file is read
         return
     pa.set_cpu_count(1)

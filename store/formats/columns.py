@@ -24,16 +24,9 @@ INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
 class Column:
     """A column of a table.
 
-    Attributes
-    ----------
-    type : str
-        ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty.
-    missing : int
-        Number of empty cells.
-    distinct : int or None
-        Distinct values; ``None`` for more than `MOST_VALUES`.
-    values : list of dict, or None
-        ``{"value", "count"}`` of each value, most frequent first, if they are few and short.
+    `type` is ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty. `missing` counts
+    empty cells, `distinct` different values; it is ``None`` for more than `MOST_VALUES`. `values` has ``{"value",
+    "count"}`` of each value, most frequent first, if they are few and short.
     """
 
     name: str
@@ -59,12 +52,8 @@ def read_cell(text: str, kind: str) -> Field:
 class ColumnTally:
     """Accumulator of a column's summary.
 
-    Parameters
-    ----------
-    name : str
-    kind : str, optional
-        The column's type if the file declares it. Otherwise cells are strings, and the type is the narrowest
-        that fits all of them.
+    `kind` is the column's type if the file declares it. Otherwise cells are strings, and the type is the narrowest that
+    fits all of them.
     """
 
     def __init__(self, name: str, kind: str | None = None) -> None:

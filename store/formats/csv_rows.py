@@ -33,17 +33,7 @@ _MAY_BE_FORMULA = re.compile(f'(?:^|[,"])[ ]*[{re.escape(_STARTERS)}]')
 
 
 class CsvRows:
-    """The rows of a CSV file.
-
-    Parameters
-    ----------
-    file : binary file
-        Read from its current position.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names, from the first line.
+    """The rows of a CSV file, read from its current position. `columns` are the names in its first line.
 
     Raises
     ------

@@ -53,11 +53,8 @@ def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
 def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
     """Validate an embedding and summarise it.
 
-    Returns
-    -------
-    dict
-        ``words`` and ``dims``, ``zero_vectors`` (number of words whose vector is all zero) and ``sample``
-        (the first ten words).
+    The result has ``words`` and ``dims``, ``zero_vectors`` (number of words whose vector is all zero) and ``sample``
+    (the first ten words).
 
     Raises
     ------

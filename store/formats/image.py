@@ -47,18 +47,13 @@ _UNREADABLE = (
 """Errors that Pillow raises for damaged files, documented and undocumented."""
 
 _DECODING = BoundedSemaphore(2)
-"""Limits concurrent decoding, because the largest image needs about 160 MB of memory."""
+"""Limits concurrent child processes, because the largest image needs about 160 MB of memory."""
 
 
 class ImageRefused(SpecificationError):
     """A file is not an image, or not one that is accepted.
 
-    Parameters
-    ----------
-    code : str
-        ``not-an-image``, ``damaged-image``, ``image-too-large`` or ``moving-image``.
-    message : str
-        The problem and the remedy.
+    `code` is ``not-an-image``, ``damaged-image``, ``image-too-large`` or ``moving-image``.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -68,17 +63,7 @@ class ImageRefused(SpecificationError):
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """Digest, media type and size of an image.
-
-    Attributes
-    ----------
-    digest : str
-        ``sha256:`` and the hexadecimal digest of the file's bytes.
-    media_type : str
-        ``image/png``, ``image/jpeg``, ``image/webp`` or ``image/gif``.
-    width, height : int
-        Pixels.
-    """
+    """Digest (``sha256:…`` of the file's bytes), media type (``image/png`` …) and size in pixels of an image."""
 
     digest: str
     media_type: str
@@ -94,26 +79,20 @@ def digest_of_image(content: bytes) -> str:
 def read_image(content: bytes) -> ImageFacts:
     """Validate that a file is one complete picture, and return its facts; large ones are decoded in a child process.
 
-    Parameters
-    ----------
-    content : bytes
-        A PNG, JPEG, WebP or GIF of at most `MOST_BYTES` and `MOST_PIXELS`.
+    The file must be a PNG, JPEG, WebP or GIF of at most `MOST_BYTES` and `MOST_PIXELS`. All pixels are decoded, so that
+    a damaged image is found now and not when it is shown.
 
     Raises
     ------
     ImageRefused
         For any other file.
     """
-    with _opened(content) as image:
-        large = image.size[0] * image.size[1] > PIXELS_HERE
-    if not large or len(content) > MOST_BYTES:
-        return _read_here(content)
-    with tempfile.TemporaryFile(prefix="assay-image-") as file:
-        file.write(content)
-        try:
-            return ImageFacts(**run_limited("image", file))
-        except Unreadable as refused:
-            raise ImageRefused(refused.code, str(refused)) from None
+    if len(content) <= MOST_BYTES:
+        with _opened(content) as image:
+            pixels = image.size[0] * image.size[1]
+        if PIXELS_HERE < pixels <= MOST_PIXELS:
+            return _read_in_child(content)
+    return _read_here(content)
 
 
 def read_whole_image(file: BinaryIO) -> dict[str, Any]:
@@ -121,8 +100,16 @@ def read_whole_image(file: BinaryIO) -> dict[str, Any]:
     return asdict(_read_here(file.read()))
 
 
+def _read_in_child(content: bytes) -> ImageFacts:
+    with tempfile.TemporaryFile(prefix="assay-image-") as file, _DECODING:
+        file.write(content)
+        try:
+            return ImageFacts(**run_limited("image", file))
+        except Unreadable as refused:
+            raise ImageRefused(refused.code, str(refused)) from None
+
+
 def _read_here(content: bytes) -> ImageFacts:
-    """Decode all pixels, so that a damaged image is found now and not when it is shown."""
     if len(content) > MOST_BYTES:
         raise ImageRefused(
             "image-too-large", f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
@@ -133,8 +120,7 @@ def _read_here(content: bytes) -> ImageFacts:
             raise _too_many_pixels(f"{width:,} x {height:,}")
         if kind in _MOVING and _moves(image):
             raise ImageRefused("moving-image", "the file contains several pictures (an animation); send one of them")
-        with _DECODING:
-            _decode(image, kind)
+        _decode(image, kind)
     return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height)
 
 

@@ -49,7 +49,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
     order = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}
     order |= {"processor_s": PROCESSOR_S, "answer": ANSWER_BYTES}
     with tempfile.TemporaryFile(prefix="assay-answer-") as answer:
-        child = subprocess.Popen(  # noqa: S603  our own module
+        child = subprocess.Popen(
             [sys.executable, "-I", "-m", "store.formats.child"],
             stdin=subprocess.PIPE,
             stdout=answer,

@@ -25,17 +25,9 @@ EXACT = 2**53
 
 
 class ParquetRows:
-    """The rows of a Parquet file.
+    """The rows of a seekable Parquet file.
 
-    Parameters
-    ----------
-    file : binary file
-        A seekable file.
-
-    Attributes
-    ----------
-    columns : dict of str to str
-        Types by name: ``integer``, ``number``, ``boolean`` or ``text``.
+    `columns` maps names to types: ``integer``, ``number``, ``boolean`` or ``text``.
 
     Raises
     ------

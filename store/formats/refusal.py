@@ -8,14 +8,7 @@ from assay.errors import SpecificationError
 class Unreadable(SpecificationError):
     """A file is invalid, or no job could use its content.
 
-    Parameters
-    ----------
-    message : str
-        The problem and the remedy.
-    line : int, optional
-        Line of a text file or row of another table, from 1.
-    column : str, optional
-        Name of the column.
+    `line` is the line of a text file or the row of another table, from 1.
     """
 
     code = "unreadable-upload"

@@ -19,15 +19,7 @@ PARQUET = "application/vnd.apache.parquet"
 
 @dataclass(frozen=True)
 class TableRows:
-    """Rows of a table.
-
-    Attributes
-    ----------
-    rows : tuple of mapping
-        Values by column name; empty cells are ``None``.
-    of : int
-        Number of rows of the table.
-    """
+    """Rows of a table by column name, with ``None`` for empty cells; `of` is the number of rows of the table."""
 
     rows: tuple[Mapping[str, Field], ...]
     of: int
@@ -39,12 +31,7 @@ class TableRows:
 
 
 def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
-    """Validate a table and summarise it.
-
-    Returns
-    -------
-    dict
-        ``rows``, and ``columns`` as `store.formats.columns.Column` describes them.
+    """Validate a table and summarise it: ``rows``, and ``columns`` as `store.formats.columns.Column` describes them.
 
     Raises
     ------
@@ -73,14 +60,9 @@ def sample_of(summary: Mapping[str, Any], most: int, rng: np.random.Generator) -
 def read_rows(
     file: BinaryIO, media_type: str, summary: Mapping[str, Any], sample: Sequence[int] | None
 ) -> list[dict[str, Field]]:
-    """Read the rows of a validated table, or a sample of them in the order of the table.
+    """Read the rows of a validated table, or a sample of them, in the order of the table.
 
-    Parameters
-    ----------
-    summary : mapping
-        Result of `inspect`, with the types of the columns.
-    sample : sequence of int, optional
-        Result of `sample_of`.
+    `summary` is the result of `inspect`, `sample` that of `sample_of`.
     """
     file.seek(0)
     chosen = None if sample is None else frozenset(sample)

@@ -44,9 +44,10 @@ class Backlog:
 
 def backlog(c: Connection) -> Backlog:
     """Read the backlog, in two statements."""
+    due_since = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
     row = c.execute(
         select(
-            _oldest_due_age_s(),
+            _age_s(due_since),
             _age_s(select(func.min(jobs.c.started_at)).where(jobs.c.status == "running")),
             select(func.count()).where(jobs.c.status == "running", jobs.c.lease_until <= now_ms()).scalar_subquery(),
             *_webhook_backlog(outbox),
@@ -63,15 +64,6 @@ def counts_by_status(c: Connection) -> dict[str, int]:
     recent = and_(jobs.c.status.not_in(UNFINISHED), jobs.c.created_at >= now_ms() - DAY_MS)
     counted = select(jobs.c.status, func.count().label("jobs")).where(or_(jobs.c.status.in_(UNFINISHED), recent))
     return {row.status: row.jobs for row in c.execute(counted.group_by(jobs.c.status))}
-
-
-def oldest_due_age_s(c: Connection) -> float | None:
-    """Return for how many seconds the oldest due job has waited; ``None`` if no job is due."""
-    return _float(c.execute(select(_oldest_due_age_s())).scalar_one())
-
-
-def _oldest_due_age_s() -> ColumnElement[Any]:
-    return _age_s(select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()))
 
 
 def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:

@@ -14,21 +14,10 @@ LONGEST_JOB_MS = 86_400_000
 
 
 def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:
-    """Return the seconds until a tenant may start a new job on a target.
+    """Return the whole seconds until a tenant may start a new job on a target; 0 if it may start now.
 
-    Only ratings that a worker started count, not dry runs or jobs answered by an earlier rating.
-
-    Parameters
-    ----------
-    target_url : str or None
-        A target without an address (an upload) has no cool-down.
-    cooldown_s : float
-        Cool-down after a job, in seconds; 0 disables it.
-
-    Returns
-    -------
-    int
-        Whole seconds; 0 if a job may start now.
+    Only ratings that a worker started count, not dry runs or jobs answered by an earlier rating. A target without an
+    address (an upload) has no cool-down, and ``cooldown_s=0`` disables it.
     """
     if cooldown_s <= 0 or not target_url:
         return 0

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, and_, case, func, insert, or_, select
 from store.core.clock import now_ms, read_clock
 from store.core.schema import events, jobs, outbox
 from store.jobs.job import changed, claimable
+from store.webhooks.outbox import notice_row
 
 RECONCILER_LOCK = 0x_A55A_0002
 """Postgres advisory lock that one reconciler at a time holds."""
@@ -45,7 +46,7 @@ def release_orphans(c: Connection) -> int:
     return c.execute(orphaned).rowcount
 
 
-def bury_poison(c: Connection, cap: int = 5) -> list[str]:
+def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
     """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
     failed = (
         changed(status="failed", lease_owner=None, lease_until=None, finished_at=now_ms(), error=WORKER_LOST)
@@ -58,9 +59,10 @@ def bury_poison(c: Connection, cap: int = 5) -> list[str]:
         return []
     now = read_clock(c)
     ended = {"type": "failed", "data": {"error": WORKER_LOST}, "at": now}
-    notice = {"kind": "job.failed", "created_at": now, "next_attempt_at": now, "attempts": 0, "state": "waiting"}
     c.execute(insert(events), [{**ended, "job_id": row.id, "fence": row.fence} for row in rows])
-    c.execute(insert(outbox), [{**notice, "job_id": row.id, "payload": _failure_payload(row.id)} for row in rows])
+    facts = {"status": "failed", "error": WORKER_LOST}
+    notices = [notice_row(row.id, "job.failed", {"job_id": row.id, **facts}, now) for row in rows]
+    c.execute(insert(outbox), notices)
     return [row.id for row in rows]
 
 
@@ -77,7 +79,3 @@ def count_stranded(c: Connection, age_s: float) -> int:
     long_due = since <= now_ms() - round(age_s * 1000)
     dispatched = jobs.c.dispatched_at.is_not(None)
     return c.execute(select(func.count()).select_from(jobs).where(claimable(), dispatched, long_due)).scalar_one()
-
-
-def _failure_payload(job_id: str) -> dict[str, Any]:
-    return {"type": "job.failed", "data": {"job_id": job_id, "status": "failed", "error": WORKER_LOST}}

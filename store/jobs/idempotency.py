@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.clock import now_ms
+from store.core.engines import insert_into
 from store.core.schema import idempotency
 
 KEPT_H = 24
@@ -57,18 +57,12 @@ def begin(
 ) -> Fresh | InFlight | Replay | Mismatch:
     """Register a request, and return whether to execute it.
 
-    Parameters
-    ----------
-    scope : str
-        API key, method and path; equal keys in other scopes are independent.
-    key, payload_digest : str
-        Value of the header; digest of the request's body.
-    kept_h, in_flight_s : float
-        Hours for which a response is kept; seconds after which a request without a response counts as lost.
+    The scope is API key, method and path; equal keys in other scopes are independent. A response is kept for `kept_h`
+    hours. After `in_flight_s` seconds, a request without a response counts as lost.
     """
     values = {"scope": scope, "key": key, "payload_digest": payload_digest, "began_at": now_ms()}
     blank = {"status": None, "headers": None, "body": None}
-    insert = sqlite.insert(idempotency) if c.dialect.name == "sqlite" else postgresql.insert(idempotency)
+    insert = insert_into(c, idempotency)
     upsert = insert.values(values | blank).on_conflict_do_update(
         index_elements=[idempotency.c.scope, idempotency.c.key],
         set_={name: insert.excluded[name] for name in ("payload_digest", "began_at", *blank)},

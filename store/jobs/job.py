@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Update, and_, insert, or_, select, update
 
 from store.core import schema
 from store.core.clock import now_ms
-from store.core.columns import SealedSecret, new_id, sealed_columns, sealed_from
+from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.core.schema import jobs
 from store.webhooks.outbox import announce
 
@@ -19,16 +19,8 @@ from store.webhooks.outbox import announce
 class Event:
     """An event of a job.
 
-    Attributes
-    ----------
-    id : int
-        Increases within a job; the value of ``Last-Event-ID``.
-    type : str
-        ``queued``, ``claimed``, ``stage``, ``progress``, ``released``, ``succeeded``, ``failed`` or ``cancelled``.
-    data : dict
-        Details of the event.
-    at : int
-        Milliseconds since 1970.
+    `id` increases within a job; it is the value of ``Last-Event-ID``. `type` is ``queued``, ``claimed``, ``stage``,
+    ``progress``, ``released``, ``succeeded``, ``failed`` or ``cancelled``. `at` is in milliseconds since 1970.
     """
 
     id: int
@@ -121,25 +113,9 @@ class NewJob:
 
 def columns_of(new: NewJob) -> dict[str, Any]:
     """Return the columns that differ between new jobs."""
-    return {
-        "id": new.id,
-        "tenant": new.tenant,
-        "kind": new.kind,
-        "target_id": new.target_id,
-        "target_url": new.target.get("base_url"),
-        "target": new.target,
-        **sealed_columns(new.sealed_secret),
-        "author": new.author,
-        "experiment": new.experiment,
-        "request_digest": new.request_digest,
-        "seed": new.seed,
-        "visibility": new.visibility,
-        "callback_url": new.callback_url,
-        "max_calls": new.max_calls,
-        "deadline_ms": new.deadline_s * 1000,
-        "key_id": new.key_id,
-        "expected": new.expected,
-    }
+    fields = {name: value for name, value in vars(new).items() if name not in {"sealed_secret", "deadline_s"}}
+    fields |= {"target_url": new.target.get("base_url"), "deadline_ms": new.deadline_s * 1000}
+    return fields | sealed_columns(new.sealed_secret)
 
 
 @dataclass(frozen=True)
@@ -214,10 +190,9 @@ class Job:
         return self.status not in UNFINISHED
 
 
-def job_from(row: RowMapping) -> Job:
+def job_from(**row: Any) -> Job:
     """Build a job from a full row of the table."""
-    fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
-    return Job(sealed_secret=sealed_from(row), **fields)
+    return Job(sealed_secret=take_sealed(row), **row)
 
 
 def claimable() -> ColumnElement[bool]:
@@ -238,11 +213,11 @@ def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **val
     ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
     row = c.execute(ended.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
     append(c, job.id, status, facts, fence=job.fence)
-    return job_from(row)
+    return job_from(**row)
 
 
 def end_cancelled(c: Connection, job: Job) -> Job:
     """Cancel a job whose row is locked, and write its notice."""
     ended = end(c, job, "cancelled", {}, cancel_requested=True)
-    announce(c, ended.id, ("job.cancelled",), {"job_id": ended.id, "status": ended.status})
+    announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "status": ended.status})
     return ended

@@ -2,23 +2,23 @@
 
 ========================  ==========================================================
 `store.jobs.jobs` (here)  page, count, cancel
-`store.jobs.submission`   add, find, queue_position, serialise, standing: for every request
+`store.jobs.submission`   add, find, queue_position, serialise, existing_work: for every request
 `store.jobs.leases`       claim, hold, heartbeat, release: the right to write
 `store.jobs.runs`         record, stage, finish, fail, cancel: results of a run
-`store.jobs.dispatch`     due, mark_dispatched, bury_poison …: jobs that wait for a worker
+`store.jobs.dispatch`     due, mark_dispatched, fail_poison_jobs …: jobs that wait for a worker
 `store.jobs.job`          the row, and its events in order
 ========================  ==========================================================
 """
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import Connection, func, select
 
 from store.core.errors import AlreadyFinished
-from store.core.keyset import page_of
+from store.core.rows import equal, one_row, page_of
 from store.core.schema import jobs
-from store.jobs.backlog import backlog, counts_by_status, oldest_due_age_s
-from store.jobs.dispatch import bury_poison, count_stranded, due, mark_dispatched, reconciler_lock, release_orphans
+from store.jobs.backlog import backlog, counts_by_status
+from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.job import (
     UNFINISHED,
     Event,
@@ -32,8 +32,17 @@ from store.jobs.job import (
 )
 from store.jobs.leases import Beat, Claim, claim, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
-from store.jobs.runs import cancel, fail, finish, finish_probe, record, stage
-from store.jobs.submission import ExistingWork, add, add_all, add_finished, find, queue_position, serialise, standing
+from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
+from store.jobs.submission import (
+    ExistingWork,
+    add,
+    add_all,
+    add_finished,
+    existing_work,
+    find,
+    queue_position,
+    serialise,
+)
 
 __all__ = [
     "Beat",
@@ -48,7 +57,6 @@ __all__ = [
     "add_all",
     "add_finished",
     "backlog",
-    "bury_poison",
     "cancel",
     "claim",
     "count_stranded",
@@ -56,14 +64,15 @@ __all__ = [
     "counts_by_status",
     "due",
     "events",
+    "existing_work",
     "fail",
+    "fail_poison_jobs",
     "find",
     "finish",
-    "finish_probe",
+    "finish_with",
     "heartbeat",
     "hold",
     "mark_dispatched",
-    "oldest_due_age_s",
     "page",
     "queue_position",
     "reconciler_lock",
@@ -73,7 +82,6 @@ __all__ = [
     "request_cancel",
     "serialise",
     "stage",
-    "standing",
 ]
 
 
@@ -87,13 +95,8 @@ def page(
     limit: int,
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(jobs).where(jobs.c.tenant == tenant)
-    if status is not None:
-        query = query.where(jobs.c.status == status)
-    if target_url is not None:
-        query = query.where(jobs.c.target_url == target_url)
-    query = page_of(query, jobs.c.created_at, jobs.c.id, before, limit)
-    return [job_from(row) for row in c.execute(query).mappings()]
+    query = select(jobs).where(jobs.c.tenant == tenant, *equal(jobs, status=status, target_url=target_url))
+    return page_of(c, query, jobs, job_from, before, limit)
 
 
 def count_unfinished(c: Connection, tenant: str) -> int:
@@ -105,21 +108,17 @@ def count_unfinished(c: Connection, tenant: str) -> int:
 def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Cancel a job: a queued job at once, a running job at its worker's next heartbeat.
 
-    Returns
-    -------
-    Job or None
-        The current row; ``None`` if the tenant has no such job. A second request changes nothing.
+    A second request changes nothing. Return ``None`` if the tenant has no such job.
 
     Raises
     ------
     AlreadyFinished
         If the job has ended.
     """
-    locked = select(jobs).where(*_of(job_id, tenant)).with_for_update(key_share=True)
-    row = c.execute(locked).mappings().one_or_none()
-    if row is None:
+    locked = select(jobs).where(*equal(jobs, id=job_id, tenant=tenant)).with_for_update(key_share=True)
+    job = one_row(c, locked, job_from)
+    if job is None:
         return None
-    job = job_from(row)
     if job.finished:
         raise AlreadyFinished(job.id, job.status)
     if job.status == "queued":
@@ -127,8 +126,4 @@ def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None
     if job.cancel_requested:
         return job
     flagged = changed(cancel_requested=True).where(jobs.c.id == job.id).returning(jobs)
-    return job_from(c.execute(flagged).mappings().one())
-
-
-def _of(job_id: str, tenant: str | None) -> list[ColumnElement[bool]]:
-    return [jobs.c.id == job_id] + ([] if tenant is None else [jobs.c.tenant == tenant])
+    return job_from(**c.execute(flagged).mappings().one())

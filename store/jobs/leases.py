@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, case, func, select
 
 from store.core.clock import now_ms
-from store.core.columns import sealed_from
+from store.core.columns import take_sealed
 from store.core.errors import LeaseLost
 from store.core.schema import jobs
 from store.jobs.job import Job, append, changed, claimable, end_cancelled, job_from
@@ -23,15 +23,8 @@ ENDED = ("succeeded", "failed", "cancelled")
 class Claim:
     """A worker's lease on a job, valid until another worker claims the job.
 
-    Attributes
-    ----------
-    job : Job
-        The row at the time of the claim; ``heartbeat_at`` is the time of the claim, ``next_run_at`` the
-        time since when the job was claimable.
-    fence : int
-        Number of the claim.
-    owner : str
-        Name of the worker.
+    `job` is the row at the time of the claim: its ``heartbeat_at`` is the time of the claim, ``next_run_at`` the time
+    since when the job was claimable. `fence` is the number of the claim, `owner` the name of the worker.
     """
 
     job: Job
@@ -50,18 +43,9 @@ class Beat:
 def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim | None:
     """Claim a job that is queued and due, or whose lease has expired.
 
-    Parameters
-    ----------
-    owner : str
-        Name of the worker, shown to operators.
-    lease_s : float
-        Seconds until the lease expires without a heartbeat.
-
-    Returns
-    -------
-    Claim or None
-        ``None`` if the job is not due, has ended, is held by another worker, or was to be cancelled (it is
-        cancelled now).
+    Return ``None`` if the job is not due, has ended, is held by another worker, or was to be cancelled (it is
+    cancelled now). Operators see `owner`, the name of the worker. Without a heartbeat the lease expires after
+    `lease_s` seconds.
     """
     claimed = changed(
         status="running",
@@ -78,7 +62,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
     row = c.execute(claimed.where(jobs.c.id == job_id, claimable()).returning(jobs)).mappings().one_or_none()
     if row is None:
         return None
-    job = job_from(row)
+    job = job_from(**row)
     if job.cancel_requested:  # its worker was lost before it cancelled the job
         end_cancelled(c, job)
         return None
@@ -92,8 +76,8 @@ CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "a
 
 def updated_job(claim: Claim, row: RowMapping) -> Job:
     """Return the claimed job with the `CHANGING` columns of its current row."""
-    fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
-    return replace(claim.job, sealed_secret=sealed_from(row), **fields)
+    fields = dict(row)
+    return replace(claim.job, sealed_secret=take_sealed(fields), **fields)
 
 
 _HOLD = (
@@ -135,12 +119,8 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
 def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool) -> None:
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
-    Parameters
-    ----------
-    delay_s : float
-        Seconds before it may be claimed again.
-    charge_attempt : bool
-        Whether this attempt counts towards giving up the job; false for an orderly shutdown.
+    It may be claimed again after `delay_s` seconds. `charge_attempt` is whether this attempt counts towards giving up
+    the job; it is false for an orderly shutdown.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,26 +11,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.model import Observation
 from store.core.clock import read_clock
+from store.core.engines import chunks, insert_into
 from store.core.schema import jobs, observations
 from store.jobs.job import Job, changed
 from store.jobs.leases import Claim, hold
-
-UNITS_A_QUERY = 1000
-"""Units per query, well below the maximum number of parameters of a statement."""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
     """An observation to record.
 
-    Attributes
-    ----------
-    observation : Observation
-        The probe and its reply.
-    attempts : int
-        Calls made for it, including retries; 0 for a copy.
-    elapsed_ms : int
-        Milliseconds from the first call to the reply.
+    `attempts` is the number of calls made for it, including retries; 0 for a copy. `elapsed_ms` is the time from the
+    first call to the reply.
     """
 
     observation: Observation
@@ -40,18 +32,10 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class StoredObservation:
-    """A recorded observation.
+    """A recorded observation, otherwise as in `LedgerEntry`.
 
-    Attributes
-    ----------
-    seq : int
-        Its number within the job, from 1; numbers of deleted failures are missing.
-    observation : Observation
-        The probe and its reply.
-    attempts, elapsed_ms : int
-        As in `LedgerEntry`.
-    recorded_at : int
-        Milliseconds since 1970.
+    `seq` is its number within the job, from 1; numbers of deleted failures are missing. `recorded_at` is in
+    milliseconds since 1970.
     """
 
     seq: int
@@ -74,7 +58,7 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
     """Read the observations of any number of units; unrecorded units are left out."""
     wanted = select(observations).where(observations.c.job_id == job_id)
     found: dict[str, Observation] = {}
-    for some in _chunks(units):
+    for some in chunks(units):
         for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings():
             found[row["unit"]] = _observation(row)
     return found
@@ -145,7 +129,7 @@ def _recorded(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Map
     wanted = select(*columns).where(observations.c.job_id == job_id)
     return {
         row["unit"]: dict(row)
-        for some in _chunks(units)
+        for some in chunks(units)
         for row in c.execute(wanted.where(observations.c.unit.in_(some))).mappings()
     }
 
@@ -179,13 +163,8 @@ def _observation(row: RowMapping) -> Observation:
 def _replacing(c: Connection) -> postgresql.Insert | sqlite.Insert:
     """Return an INSERT that replaces the row of the same unit."""
     replaced = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
-    new = sqlite.insert(observations) if c.dialect.name == "sqlite" else postgresql.insert(observations)
+    new = insert_into(c, observations)
     return new.on_conflict_do_update(
         index_elements=[observations.c.job_id, observations.c.unit],
         set_={name: new.excluded[name] for name in replaced},
     )
-
-
-def _chunks(units: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(units), UNITS_A_QUERY):
-        yield units[start : start + UNITS_A_QUERY]

@@ -35,8 +35,6 @@ def record(
         Calls to the target since the previous record, including retries.
     expected : int
         Probes that the experiment is now expected to need.
-    stage : str
-        Current step, for display.
     """
     job = hold(c, claim)
     added = observations.keep(c, job, claim.fence, entries)
@@ -62,49 +60,35 @@ def stage(c: Connection, claim: Claim, stage: str) -> None:
         append(c, job.id, "stage", {"stage": stage}, fence=claim.fence)
 
 
-def finish(c: Connection, claim: Claim, rating: NewRating, notices: Sequence[str]) -> str:
-    """Store the rating and end the job; log and announce the rating if others can read it.
+def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
+    """Store the rating, end the job and announce it; log and announce the rating if others can read it.
 
-    Parameters
-    ----------
-    rating : NewRating
-        Its document gets ``id``, ``rated_at`` and ``expires_at`` here.
-    notices : sequence of str
-        Kinds of notice about the job's end: ``job.succeeded``. Notices about the rating are added.
-
-    Returns
-    -------
-    str
-        Id of the rating.
+    The rating's document gets ``id``, ``rated_at`` and ``expires_at`` here. Return the id of the rating.
     """
     job = hold(c, claim)
     stored = ratings.add(c, rating, job.id)
     facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
-    announce(c, job.id, notices, {"job_id": job.id, "status": "succeeded", "target_url": stored.target_url, **facts})
+    notice = {"job_id": job.id, "status": "succeeded", "target_url": stored.target_url, **facts}
+    announce(c, job.id, "job.succeeded", notice)
     if stored.visibility != "private":
         note_published(c, stored)
     announce_change(c, stored, job.experiment)
     return stored.id
 
 
-def finish_probe(c: Connection, claim: Claim, result: Mapping[str, Any]) -> None:
-    """End a dry run with its result."""
-    finish_with(c, claim, "probed", result)
-
-
 def finish_with(c: Connection, claim: Claim, stage: str, result: Mapping[str, Any]) -> None:
     """End a job that yields no rating: a dry run, a re-rating or a domain check."""
     job = hold(c, claim)
     end(c, job, "succeeded", {}, stage=stage, result=dict(result))
-    announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": "succeeded"})
+    announce(c, job.id, "job.succeeded", {"job_id": job.id, "status": "succeeded"})
 
 
 def fail(c: Connection, claim: Claim, error: Mapping[str, Any]) -> None:
     """Fail the job with a problem object (type, title, detail, code); the ledger is kept."""
     job = hold(c, claim)
     end(c, job, "failed", {"error": dict(error)}, error=dict(error))
-    announce(c, job.id, ("job.failed",), {"job_id": job.id, "status": "failed", "error": dict(error)})
+    announce(c, job.id, "job.failed", {"job_id": job.id, "status": "failed", "error": dict(error)})
 
 
 def cancel(c: Connection, claim: Claim) -> None:

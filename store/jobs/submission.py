@@ -19,7 +19,7 @@ from store.core.schema import events as events_table
 from store.core.schema import jobs, ratings
 from store.core.schema import outbox as outbox_table
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
-from store.webhooks.outbox import announce
+from store.webhooks.outbox import announce, notice_row
 
 MOST_COUNTED = 200
 """Maximum number of queued jobs that are counted, so that reading a status stays cheap with a long queue."""
@@ -85,7 +85,7 @@ _EXISTING_WORK = select(
 )
 
 
-def standing(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
+def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: int, most: int) -> ExistingWork:
     """Read existing work for a request; count at most `most` unfinished jobs of the tenant."""
     values = {"by_tenant": tenant, "digest": request_digest, "age_ms": max_age_s * 1000, "most": most}
     return ExistingWork(*c.execute(_EXISTING_WORK, values).one())
@@ -117,16 +117,13 @@ def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
     """Read a tenant's job; ``tenant=None`` reads any tenant's."""
     values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
     row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
-    return None if row is None else job_from(row)
+    return None if row is None else job_from(**row)
 
 
 def queue_position(c: Connection, job: Job) -> int | None:
-    """Return a queued job's position in the queue of all tenants.
+    """Return a queued job's position in the queue of all tenants; ``None`` if the job is not queued.
 
-    Returns
-    -------
-    int or None
-        1 is the next job; `MOST_COUNTED` + 1 is any later position; ``None`` if the job is not queued.
+    1 is the next job; `MOST_COUNTED` + 1 is any later position.
     """
     if job.status != "queued":
         return None
@@ -141,7 +138,7 @@ def request_digest(
     seed: int,
     author: Mapping[str, Any] | None = None,
 ) -> str:
-    """Compute a digest over everything that affects the result of a request.
+    """Compute a digest (``sha256:…``) over everything that affects the result of a request.
 
     Parameters
     ----------
@@ -151,15 +148,8 @@ def request_digest(
         Its description as in a job: kind, protocol, base_url, settings.
     experiment : mapping or str
         The method's full specification, or ``"probe"``.
-    seed : int
-        Seed of all random numbers.
     author : mapping, optional
         Description of the service that generates sentences or pictures, as in a job.
-
-    Returns
-    -------
-    str
-        ``sha256:…``
     """
     described = _described(target)
     request = {
@@ -212,22 +202,15 @@ def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
     """Add a job that an existing rating answers: already succeeded, with its notice."""
     job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
     append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
-    announce(c, job.id, ("job.succeeded",), {"job_id": job.id, "status": job.status, "rating_id": rating_id})
+    announce(c, job.id, "job.succeeded", {"job_id": job.id, "status": job.status, "rating_id": rating_id})
     return job
 
 
 def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
     """Add several jobs, in a number of statements that does not depend on how many they are.
 
-    Parameters
-    ----------
-    wanted : sequence of (NewJob, str or None)
-        Each with the id of an existing rating that answers it, or ``None`` to queue it.
-
-    Returns
-    -------
-    list of Job
-        In the order of `wanted`.
+    Each is given with the id of an existing rating that answers it, or ``None`` to queue it. The result has the
+    same order.
     """
     added: dict[str, Job] = {}
     for statement, state, some in (
@@ -236,7 +219,7 @@ def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[
     ):
         if some:
             rows = [columns_of(new) | state | {"rating_id": rating_id} for new, rating_id in some]
-            added.update((row["id"], job_from(row)) for row in c.execute(statement, rows).mappings())
+            added.update((row["id"], job_from(**row)) for row in c.execute(statement, rows).mappings())
     new_jobs = [added[new.id] for new, _ in wanted]
     if new_jobs:
         c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
@@ -251,11 +234,9 @@ def _first_event(job: Job) -> dict[str, Any]:
 
 
 def _notice_of(job: Job) -> dict[str, Any]:
-    kind, at = f"job.{job.status}", job.created_at
-    payload = {"type": kind, "data": {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}}
-    due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
-    return {"job_id": job.id, "kind": kind, "payload": payload, **due}
+    facts = {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}
+    return notice_row(job.id, f"job.{job.status}", facts, job.created_at)
 
 
 def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:
-    return job_from(c.execute(statement, columns_of(new) | state).mappings().one())
+    return job_from(**c.execute(statement, columns_of(new) | state).mappings().one())

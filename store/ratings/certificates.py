@@ -20,16 +20,10 @@ from store.security.secrets import Vault
 
 @dataclass(frozen=True)
 class Certificate:
-    """The signed statements about a rating.
+    """The signed statements about a rating; the signing key may be retired now.
 
-    Attributes
-    ----------
-    rating_id, key_id : str
-        The rating; the signing key, which may be retired now.
-    envelopes : dict
-        DSSE envelopes by predicate type; only a declared letter has a test result.
-    created_at : int
-        Time of signing, in milliseconds since 1970.
+    `envelopes` has DSSE envelopes by predicate type; only a declared letter has a test result. `created_at` is the time
+    of signing, in milliseconds since 1970.
     """
 
     rating_id: str

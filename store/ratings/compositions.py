@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
+from sqlalchemy import Connection, func, insert, or_, select
 
 from store.core.agency_schema import compositions
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.keyset import page_of
+from store.core.rows import all_rows, equal, one_row, page_of
 from store.core.schema import ratings, targets
 from store.ratings.ratings import StoredRating
 from store.targets.targets import StoredTarget, target_from
@@ -60,10 +60,10 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
     Other tenants can read it only while they can read every rating that it shows.
     """
     visible = or_(compositions.c.tenant == tenant, compositions.c.visibility.in_(("public", "unlisted")))
-    row = c.execute(select(compositions).where(compositions.c.id == composition_id, visible)).mappings().one_or_none()
-    if row is None:
+    query = select(compositions).where(compositions.c.id == composition_id, visible)
+    found = one_row(c, query, StoredComposition)
+    if found is None:
         return None
-    found = StoredComposition(**row)
     allowed = found.tenant == tenant or len(readable(c, found.rating_ids, tenant)) == len(set(found.rating_ids))
     return found if allowed else None
 
@@ -71,8 +71,7 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredComposition]:
     """List a tenant's compositions, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(compositions).where(compositions.c.tenant == tenant)
-    query = page_of(query, compositions.c.created_at, compositions.c.id, before, limit)
-    return [StoredComposition(**row) for row in c.execute(query).mappings()]
+    return page_of(c, query, compositions, StoredComposition, before, limit)
 
 
 # ---------------------------------------------------------------------------- ratings and targets of a composition
@@ -81,8 +80,8 @@ def readable(c: Connection, ids: Collection[str], tenant: str | None) -> dict[st
     if not ids:
         return {}
     seen = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
-    rows = c.execute(select(ratings).where(ratings.c.id.in_(set(ids)), seen)).mappings()
-    return {row["id"]: StoredRating(**row) for row in rows}
+    rows = all_rows(c, select(ratings).where(ratings.c.id.in_(set(ids)), seen), StoredRating)
+    return {row.id: row for row in rows}
 
 
 def targets_named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str, StoredTarget]:
@@ -92,7 +91,7 @@ def targets_named(c: Connection, tenant: str, ids: Collection[str]) -> dict[str,
     query = select(targets).where(
         targets.c.id.in_(set(ids)), targets.c.tenant == tenant, targets.c.removed_at.is_(None)
     )
-    return {row["id"]: target_from(row) for row in c.execute(query).mappings()}
+    return {row.id: row for row in all_rows(c, query, target_from)}
 
 
 def latest_of_targets(
@@ -117,7 +116,7 @@ def latest_of_targets(
     addressed = or_(ratings.c.target_id.in_(by_id), ratings.c.target_url.in_({one.base_url for one in by_id.values()}))
     ranked = (
         select(ratings.c.id, ratings.c.target_id, ratings.c.target, ratings.c.created_at, place.label("place"))
-        .where(addressed, ratings.c.withdrawn_at.is_(None), *_narrowed(attribute, method))
+        .where(addressed, ratings.c.withdrawn_at.is_(None), *equal(ratings, attribute=attribute, method=method))
         .where(or_(ratings.c.tenant == tenant, ratings.c.visibility == "public"))
         .subquery()
     )
@@ -129,8 +128,3 @@ def latest_of_targets(
                 chosen.setdefault(one, row.id)
     found = readable(c, chosen.values(), tenant)
     return {one: found[rating_id] for one, rating_id in chosen.items() if rating_id in found}
-
-
-def _narrowed(attribute: str | None, method: str | None) -> list[ColumnElement[bool]]:
-    given = {"attribute": attribute, "method": method}
-    return [ratings.c[name] == value for name, value in given.items() if value is not None]

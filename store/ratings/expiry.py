@@ -78,24 +78,15 @@ def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
             "declared": one.declared,
             "expires_at": iso(one.expires_at),
         }
-        announce(c, one.job_id, (EXPIRING,), data)
+        announce(c, one.job_id, EXPIRING, data)
 
 
 def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Difference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
-    Parameters
-    ----------
-    c : Connection
-        The transaction that publishes the rating.
-    experiment : mapping or None
-        The experiment of its job; only a rating with an equal experiment is its predecessor.
-
-    Returns
-    -------
-    Difference or None
-        The announced difference. ``None`` if there is no earlier rating, if one of the two is not declared, or
-        if the letters are equal or may differ by chance.
+    Call it in the transaction that publishes the rating. `experiment` is that of its job; only a rating with an equal
+    experiment is its predecessor. Return ``None`` if there is no earlier rating, if one of the two is not declared, or
+    if the letters are equal or may differ by chance.
     """
     before = _predecessor(c, rating, experiment) if rating.declared else None
     if before is None or not before.declared or before.letter == rating.letter:
@@ -116,7 +107,7 @@ def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Dif
         "probability": found.letter.probability,
         "also_differed": list(dict.fromkeys(one.what for one in found.inputs)),
     }
-    announce(c, rating.job_id, (CHANGED,), data)
+    announce(c, rating.job_id, CHANGED, data)
     return found
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, case, func, or_, select
 
-from store.core.keyset import page_of
+from store.core.rows import all_rows, equal, newest_first
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
 
@@ -35,14 +35,7 @@ def of_url(
 ) -> list[Step]:
     """List the tenant's and all public ratings of an address, newest first, including withdrawn ones.
 
-    Parameters
-    ----------
-    tenant : str or None
-        ``None`` lists only public ratings.
-    attribute, method : str, optional
-        Filters.
-    before : (int, str), optional
-        ``(created_at, id)`` of the last rating of the previous page.
+    ``tenant=None`` lists only public ratings. The page starts after the rating ``before = (created_at, id)``.
     """
     visible = or_(ratings.c.tenant == tenant, ratings.c.visibility == "public")
     return _steps(c, [ratings.c.target_url == target_url, visible], attribute, method, before, limit)
@@ -71,18 +64,7 @@ def _steps(
     before: tuple[int, str] | None,
     limit: int,
 ) -> list[Step]:
-    """Read a page in two statements: pairs of ids, then the ratings."""
-    narrowed = {"attribute": attribute, "method": method}
-    which = which + [ratings.c[name] == value for name, value in narrowed.items() if value is not None]
-    pairs = _pairs(c, which, before, limit)
-    found = _read(c, {one for pair in pairs for one in (pair.id, pair.previous_id) if one is not None})
-    return [Step(found[pair.id], found.get(pair.previous_id)) for pair in pairs]
-
-
-def _pairs(
-    c: Connection, which: list[ColumnElement[bool]], before: tuple[int, str] | None, limit: int
-) -> list[Row[tuple[str, str | None]]]:
-    """Select ids, newest first, each with the id of its predecessor.
+    """Read a page in two statements: pairs of ids (a rating and its predecessor), then the ratings.
 
     Withdrawn ratings are partitions of their own in the window function, and get no predecessor.
     """
@@ -91,14 +73,14 @@ def _pairs(
     earlier = func.lag(ratings.c.id).over(partition_by=series, order_by=(ratings.c.created_at, ratings.c.id))
     all_of_it = (
         select(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier.label("earlier_id"))
-        .where(*which)
+        .where(*which, *equal(ratings, attribute=attribute, method=method))
         .subquery()
     )
     valid = all_of_it.c.withdrawn_at.is_(None)
     query = select(all_of_it.c.id, case((valid, all_of_it.c.earlier_id)).label("previous_id"))
-    return list(c.execute(page_of(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)))
-
-
-def _read(c: Connection, ids: Collection[str]) -> dict[str | None, StoredRating]:
-    rows = c.execute(select(ratings).where(ratings.c.id.in_(ids))).mappings() if ids else ()
-    return {row["id"]: StoredRating(**row) for row in rows}
+    page: Select[Any] = newest_first(query, all_of_it.c.created_at, all_of_it.c.id, before, limit)
+    pairs = [(row.id, row.previous_id) for row in c.execute(page)]
+    ids = {one for pair in pairs for one in pair if one is not None}
+    rows = all_rows(c, select(ratings).where(ratings.c.id.in_(ids)), StoredRating) if ids else []
+    found: dict[str | None, StoredRating] = {rating.id: rating for rating in rows}
+    return [Step(found[rating_id], found.get(previous_id)) for rating_id, previous_id in pairs]

@@ -17,10 +17,12 @@ from assay.canonical import canonical_json
 from assay.evidence.merkle import Span, consistency_spans, inclusion_spans, leaf_hash, node_hash, nodes_of, span_head
 from store.core.agency_schema import log_entries, log_nodes
 from store.core.clock import iso, read_clock
+from store.core.engines import lock_transaction
 from store.core.errors import BeyondTheLog
+from store.core.rows import equal
 
 LOG_LOCK = 0x6C6F67
-"""Postgres advisory lock for appending, so that positions have no gaps; on SQLite the write lock suffices."""
+"""Advisory lock for appending, so that positions have no gaps."""
 
 Event = Literal["published", "withdrawn"]
 
@@ -29,20 +31,8 @@ Event = Literal["published", "withdrawn"]
 class LogEntry:
     """An entry of the log.
 
-    Attributes
-    ----------
-    position : int
-        From 0, without gaps.
-    rating_id : str
-        The rating that was published or withdrawn.
-    event : str
-        ``published`` or ``withdrawn``.
-    entry : dict
-        The logged facts; their canonical JSON is the leaf's content.
-    leaf : bytes
-        Hash of the leaf, 32 bytes.
-    logged_at : int
-        Milliseconds since 1970.
+    `position` counts from 0, without gaps. The canonical JSON of `entry`, the logged facts, is the leaf's content;
+    `leaf` is its hash of 32 bytes. `logged_at` is in milliseconds since 1970.
     """
 
     position: int
@@ -83,16 +73,9 @@ class Consistency:
 def append(c: Connection, rating_id: str, event: Event, facts: dict[str, Any]) -> LogEntry:
     """Append an entry, and lock the log until the transaction ends.
 
-    Parameters
-    ----------
-    c : Connection
-        The transaction that publishes or withdraws the rating.
-    event : str
-        ``published`` or ``withdrawn``.
-    facts : dict
-        Public facts about the rating, as JSON.
+    Call it in the transaction that publishes or withdraws the rating. `facts` are public facts about it, as JSON.
     """
-    _lock(c)
+    lock_transaction(c, LOG_LOCK)
     now, position = read_clock(c), size(c)
     entry = {"rating": rating_id, "event": event, "logged_at": iso(now), **facts}
     leaf = leaf_hash(canonical_json(entry))
@@ -122,9 +105,7 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
 
 def entries(c: Connection, start: int, limit: int, *, rating_id: str | None = None) -> list[LogEntry]:
     """List entries from position `start`, optionally of one rating."""
-    query = select(log_entries).where(log_entries.c.position >= start)
-    if rating_id is not None:
-        query = query.where(log_entries.c.rating_id == rating_id)
+    query = select(log_entries).where(log_entries.c.position >= start, *equal(log_entries, rating_id=rating_id))
     rows = c.execute(query.order_by(log_entries.c.position).limit(limit)).mappings()
     return [LogEntry(**{**row, "leaf": bytes(row["leaf"])}) for row in rows]
 
@@ -159,11 +140,6 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
     spans = consistency_spans(first, wanted)
     older, newer, *path = _spans(c, [(0, first), (0, wanted), *spans])
     return Consistency(TreeHead(first, older), TreeHead(wanted, newer), tuple(path))
-
-
-def _lock(c: Connection) -> None:
-    if c.dialect.name == "postgresql":
-        c.execute(select(func.pg_advisory_xact_lock(LOG_LOCK)))
 
 
 def _checked_size(c: Connection, asked: int | None, name: str) -> int:

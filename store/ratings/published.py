@@ -7,11 +7,13 @@ not skipped; otherwise an owner could withdraw a bad rating to show an older, be
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy import Connection, Select, select
 
 from store.core import schema
 from store.core.clock import now_ms, read_clock
+from store.core.rows import equal, one_row
 from store.ratings import ratings as stored_ratings
 from store.ratings.ratings import StoredRating
 
@@ -35,8 +37,8 @@ def of_address(
 ) -> DatedRating:
     """Read the newest public rating of an address, optionally for one attribute and method."""
     ratings = schema.ratings
-    found = select(ratings).where(ratings.c.target_url == target_url, ratings.c.visibility == "public")
-    return _newest(c, found.where(*_equal(attribute, method)))
+    wanted = {"target_url": target_url, "visibility": "public", "attribute": attribute, "method": method}
+    return _newest(c, select(ratings).where(*equal(ratings, **wanted)))
 
 
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
@@ -53,20 +55,14 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
         & (targets.c.id == ratings.c.target_id),
     )
     found = found.where(targets.c.id == target_id, ratings.c.visibility.in_(("public", "unlisted")))
-    return _newest(c, found.where(*_equal(attribute, method)))
+    return _newest(c, found.where(*equal(ratings, attribute=attribute, method=method)))
 
 
 def _newest(c: Connection, found: Select[tuple[object, ...]]) -> DatedRating:
     ratings = schema.ratings
     newest = found.order_by(ratings.c.created_at.desc(), ratings.c.id.desc()).limit(1)
-    row = c.execute(newest.add_columns(now_ms().label("read_at"))).mappings().one_or_none()
-    if row is None:
-        return DatedRating()
-    columns = dict(row)
-    at = columns.pop("read_at")
-    return DatedRating(StoredRating(**columns), at)
+    return one_row(c, newest.add_columns(now_ms().label("read_at")), _dated) or DatedRating()
 
 
-def _equal(attribute: str | None, method: str | None) -> list[ColumnElement[bool]]:
-    filters = {"attribute": attribute, "method": method}
-    return [schema.ratings.c[name] == value for name, value in filters.items() if value is not None]
+def _dated(*, read_at: int, **row: Any) -> DatedRating:
+    return DatedRating(StoredRating(**row), read_at)

@@ -10,6 +10,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from store.core.clock import now_ms
+from store.core.rows import all_rows, equal
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
 
@@ -56,21 +57,17 @@ def distribution(
 ) -> list[LetterCount]:
     """Count letters over the newest valid public rating of each target, method and attribute.
 
-    Returns
-    -------
-    list of LetterCount
-        Sorted by kind, attribute, method and letter, without zeros.
+    The list is sorted by kind, attribute, method and letter, and has no zeros.
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
     same = (_described("digest"), ratings.c.method, ratings.c.attribute)
     rank = func.row_number().over(partition_by=same, order_by=newest_first)
     of_kind = _described("kind")
     letter = case((and_(ratings.c.declared, ratings.c.letter.is_not(None)), ratings.c.letter), else_=INCONCLUSIVE)
-    wanted = {of_kind: kind, ratings.c.attribute: attribute, ratings.c.method: method}
     latest = (
         select(of_kind.label("kind"), ratings.c.attribute, ratings.c.method, letter.label("letter"), rank.label("rank"))
         .where(_public(), ratings.c.expires_at > now_ms())
-        .where(*(column == value for column, value in wanted.items() if value is not None))
+        .where(*equal(ratings, attribute=attribute, method=method), *([] if kind is None else [of_kind == kind]))
         .subquery()
     )
     group = (latest.c.kind, latest.c.attribute, latest.c.method, latest.c.letter)
@@ -88,16 +85,10 @@ def page(c: Connection, after: tuple[int, str] | None, limit: int) -> list[Store
     """List public ratings that were not withdrawn, oldest first, after the row ``after = (created_at, id)``."""
     query = select(ratings).where(_public())
     if after is not None:
-        query = query.where(_younger_than(after))
-    rows = c.execute(query.order_by(ratings.c.created_at, ratings.c.id).limit(limit)).mappings()
-    return [StoredRating(**row) for row in rows]
+        time, last_id = after
+        query = query.where(ratings.c.created_at >= time, or_(ratings.c.created_at > time, ratings.c.id > last_id))
+    return all_rows(c, query.order_by(ratings.c.created_at, ratings.c.id).limit(limit), StoredRating)
 
 
 def _public() -> ColumnElement[bool]:
     return and_(ratings.c.visibility == "public", ratings.c.withdrawn_at.is_(None))
-
-
-def _younger_than(after: tuple[int, str]) -> ColumnElement[bool]:
-    time, last_id = after
-    newer = or_(ratings.c.created_at > time, ratings.c.id > last_id)
-    return and_(ratings.c.created_at >= time, newer)

@@ -9,11 +9,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
-from store.core.clock import iso, now_ms, read_clock
+from store.core.clock import iso, read_clock
 from store.core.columns import new_id
-from store.core.keyset import page_of
+from store.core.rows import all_rows, equal, one_row, page_of
 from store.core.schema import ratings
 
 State = Literal["standing", "withdrawn", "all"]
@@ -24,22 +24,9 @@ State = Literal["standing", "withdrawn", "all"]
 class NewRating:
     """Fields of a new rating.
 
-    Attributes
-    ----------
-    target_id : str or None
-        The saved target, if the request named one.
-    target : dict
-        name, kind, protocol, url and digest.
-    letter : str or None
-        ``None`` if nothing could be measured.
-    declared : bool
-        Whether the evidence suffices for the letter.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
-    document : dict
-        The complete rating, without ``id``, ``rated_at`` and ``expires_at``.
-    valid_for_s : int
-        Seconds until it expires.
+    `target` has name, kind, protocol, url and digest. `letter` is ``None`` if nothing could be measured; `declared` is
+    whether the evidence suffices for it. `document` is the complete rating, without ``id``, ``rated_at`` and
+    ``expires_at``. The rating expires after `valid_for_s` seconds.
     """
 
     tenant: str
@@ -93,24 +80,9 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     now = read_clock(c)
     rating_id, expires_at = new_id("rat"), now + new.valid_for_s * 1000
     dates = {"id": rating_id, "rated_at": iso(now), "expires_at": iso(expires_at)}
-    stored = StoredRating(
-        id=rating_id,
-        tenant=new.tenant,
-        job_id=job_id,
-        target_id=new.target_id,
-        target_url=new.target["url"],
-        target=new.target,
-        method=new.method,
-        attribute=new.attribute,
-        letter=new.letter,
-        declared=new.declared,
-        visibility=new.visibility,
-        methodology_version=new.methodology_version,
-        request_digest=new.request_digest,
-        created_at=now,
-        expires_at=expires_at,
-        document=new.document | dates,
-    )
+    fields = {name: value for name, value in vars(new).items() if name != "valid_for_s"}
+    fields |= {"id": rating_id, "job_id": job_id, "target_url": new.target["url"], "document": new.document | dates}
+    stored = StoredRating(**fields, created_at=now, expires_at=expires_at)
     c.execute(insert(ratings).values(vars(stored)))
     return stored
 
@@ -118,8 +90,7 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
 def find(c: Connection, rating_id: str, tenant: str | None) -> StoredRating | None:
     """Read a rating of the tenant, or a public or unlisted one."""
     visible = or_(ratings.c.tenant == tenant, ratings.c.visibility.in_(("public", "unlisted")))
-    row = c.execute(select(ratings).where(ratings.c.id == rating_id, visible)).mappings().one_or_none()
-    return None if row is None else _rating(row)
+    return one_row(c, select(ratings).where(ratings.c.id == rating_id, visible), StoredRating)
 
 
 @dataclass(frozen=True)
@@ -156,12 +127,9 @@ def page(
 
     The other arguments are filters. The page starts after the row ``before = (created_at, id)``.
     """
-    query = select(ratings).where(_listed(tenant), *_in_state(state))
-    query = query.where(
-        *_equal(target_url=target_url, attribute=attribute, method=method, letter=letter, declared=declared)
-    )
-    query = page_of(query, ratings.c.created_at, ratings.c.id, before, limit)
-    return [_rating(row) for row in c.execute(query).mappings()]
+    filters = {"target_url": target_url, "attribute": attribute, "method": method, "letter": letter}
+    query = select(ratings).where(_listed(tenant), *_in_state(state), *equal(ratings, **filters, declared=declared))
+    return page_of(c, query, ratings, StoredRating, before, limit)
 
 
 def latest(
@@ -176,26 +144,11 @@ def latest(
     ranked = (
         select(ratings.c.id, rank.label("rank"))
         .where(ratings.c.target_url == target_url, _listed(tenant), *_in_state("standing"))
-        .where(*_equal(attribute=attribute, method=method))
+        .where(*equal(ratings, attribute=attribute, method=method))
         .subquery()
     )
     query = select(ratings).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1).order_by(*newest_first)
-    return [_rating(row) for row in c.execute(query).mappings()]
-
-
-def fresh(c: Connection, tenant: str, request_digest: str, max_age_s: int) -> StoredRating | None:
-    """Find the tenant's newest valid rating of an equal request that is at most `max_age_s` seconds old."""
-    if max_age_s <= 0:
-        return None
-    query = (
-        select(ratings)
-        .where(ratings.c.tenant == tenant, ratings.c.request_digest == request_digest, *_in_state("standing"))
-        .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-        .order_by(ratings.c.created_at.desc(), ratings.c.id.desc())
-        .limit(1)
-    )
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else _rating(row)
+    return all_rows(c, query, StoredRating)
 
 
 def _listed(tenant: str | None) -> ColumnElement[bool]:
@@ -214,7 +167,3 @@ def _in_state(state: State) -> list[ColumnElement[bool]]:
 
 def _equal(**wanted: Any) -> list[ColumnElement[bool]]:
     return [ratings.c[name] == value for name, value in wanted.items() if value is not None]
-
-
-def _rating(row: RowMapping) -> StoredRating:
-    return StoredRating(**row)

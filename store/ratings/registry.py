@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select, update
 from assay.canonical import rating_digest
 from store.core.clock import iso, read_clock
 from store.core.errors import AlreadyWithdrawn, PublishedForGood
+from store.core.rows import one_row
 from store.core.schema import ratings
 from store.ratings import log
 from store.ratings.ratings import StoredRating
@@ -27,12 +28,7 @@ TARGET = ("name", "kind", "protocol", "url", "digest")
 
 
 def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) -> StoredRating | None:
-    """Set a rating's visibility: ``private``, ``unlisted`` or ``public``.
-
-    Returns
-    -------
-    StoredRating or None
-        The changed rating; ``None`` if the tenant has no such rating.
+    """Set a rating's visibility to ``private``, ``unlisted`` or ``public``; return ``None`` if there is none.
 
     Raises
     ------
@@ -54,12 +50,9 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
 
 
 def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredRating | None:
-    """Withdraw a rating with a reason. The rating and its evidence stay readable.
+    """Withdraw a tenant's rating with a reason; return ``None`` if there is none.
 
-    Returns
-    -------
-    StoredRating or None
-        The changed rating; ``None`` if the tenant has no such rating.
+    The rating and its evidence stay readable.
 
     Raises
     ------
@@ -117,8 +110,7 @@ def _facts(rating: StoredRating) -> dict[str, Any]:
 def _locked(c: Connection, rating_id: str, tenant: str) -> StoredRating | None:
     """Read a tenant's rating and lock it until the transaction ends."""
     query = select(ratings).where(ratings.c.id == rating_id, ratings.c.tenant == tenant).with_for_update()
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else StoredRating(**row)
+    return one_row(c, query, StoredRating)
 
 
 def _change(c: Connection, rating_id: str, **values: Any) -> StoredRating:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, RowMapping, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, delete, select
 
 from store.core.agency_schema import replies
 from store.core.clock import read_clock
+from store.core.engines import insert_into
 from store.core.errors import NotTheOwner
+from store.core.rows import all_rows, one_row
 from store.ratings.ratings import StoredRating
 from store.targets import domains
 from store.targets.domains import Domain, host_of
@@ -35,10 +36,7 @@ class OwnersReply:
 def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str | None) -> tuple[OwnersReply, bool]:
     """Add or replace the reply to a rating that the replying tenant may see.
 
-    Returns
-    -------
-    (OwnersReply, bool)
-        The reply, and whether it is the first one.
+    Return the reply, and whether it is the first one.
 
     Raises
     ------
@@ -50,7 +48,7 @@ def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str |
     if before is not None and before.tenant != tenant:
         _check_newer(c, proof, before)
     reply = OwnersReply(rating.id, tenant, proof.host, text, link, read_clock(c))
-    new = sqlite.insert(replies) if c.dialect.name == "sqlite" else postgresql.insert(replies)
+    new = insert_into(c, replies)
     changed = {name: new.excluded[name] for name in ("tenant", "host", "text", "link", "created_at")}
     c.execute(new.values(vars(reply)).on_conflict_do_update(index_elements=[replies.c.rating_id], set_=changed))
     return reply, before is None
@@ -58,16 +56,15 @@ def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str |
 
 def find(c: Connection, rating_id: str) -> OwnersReply | None:
     """Read the reply to a rating."""
-    row = c.execute(select(replies).where(replies.c.rating_id == rating_id)).mappings().one_or_none()
-    return None if row is None else _reply(row)
+    return one_row(c, select(replies).where(replies.c.rating_id == rating_id), OwnersReply)
 
 
 def of_ratings(c: Connection, rating_ids: Collection[str]) -> dict[str, OwnersReply]:
     """Read the replies to several ratings in one query."""
     if not rating_ids:
         return {}
-    rows = c.execute(select(replies).where(replies.c.rating_id.in_(rating_ids))).mappings()
-    return {row["rating_id"]: _reply(row) for row in rows}
+    found = all_rows(c, select(replies).where(replies.c.rating_id.in_(rating_ids)), OwnersReply)
+    return {reply.rating_id: reply for reply in found}
 
 
 def remove(c: Connection, rating_id: str, tenant: str) -> bool:
@@ -93,7 +90,3 @@ def _check_newer(c: Connection, proof: Domain, before: OwnersReply) -> None:
     other = domains.proof(c, before.tenant, proof.host)
     if other is not None and (other.verified_at or 0) >= (proof.verified_at or 0):
         raise NotTheOwner(proof.host, f"another tenant has replied, with a newer proof that {proof.host} is theirs")
-
-
-def _reply(row: RowMapping) -> OwnersReply:
-    return OwnersReply(**row)

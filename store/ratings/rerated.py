@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, and_, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.model import Observation
 from assay.rating.methodology import Methodology
 from assay.rating.rerating import rerate
 from store.core.agency_schema import rerated
 from store.core.clock import read_clock
+from store.core.engines import insert_into
+from store.core.rows import all_rows
 from store.core.schema import ratings
 from store.jobs import observations
 from store.ratings.experiment_json import parse_method
@@ -66,7 +67,7 @@ def keep(c: Connection, rating_id: str, document: dict[str, Any]) -> Rerated:
         document=document,
         created_at=read_clock(c),
     )
-    new = sqlite.insert(rerated) if c.dialect.name == "sqlite" else postgresql.insert(rerated)
+    new = insert_into(c, rerated)
     replacing = new.values(vars(new_row)).on_conflict_do_update(
         index_elements=[rerated.c.rating_id, rerated.c.methodology_version],
         set_={name: new.excluded[name] for name in ("letter", "declared", "document", "created_at")},
@@ -85,7 +86,7 @@ def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
     """List the re-ratings of a rating, oldest first."""
     query = select(rerated).where(rerated.c.rating_id == rating_id)
     query = query.order_by(rerated.c.created_at, rerated.c.methodology_version)
-    return [Rerated(**row) for row in c.execute(query).mappings()]
+    return all_rows(c, query, Rerated)
 
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:

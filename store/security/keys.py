@@ -14,12 +14,13 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import choice, token_urlsafe
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from store.core.clock import now_ms
 from store.core.columns import ALPHABET, new_id
-from store.core.keyset import page_of
+from store.core.rows import equal, page_of
 from store.core.schema import api_keys
 
 SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin")
@@ -34,16 +35,9 @@ USE_NOTED_MS = 60_000
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key without its secret. Times are milliseconds since 1970.
+    """A key without its secret; `short` are eight characters that identify it in lists.
 
-    Attributes
-    ----------
-    short : str
-        Eight characters that identify it in lists.
-    scopes : tuple of str
-        A subset of `SCOPES`.
-    last_used_at : int or None
-        Exact to a minute.
+    Times are milliseconds since 1970; `last_used_at` is exact to a minute.
     """
 
     id: str
@@ -60,12 +54,9 @@ class ApiKey:
 def create(
     c: Connection, tenant: str, scopes: Sequence[str], name: str, expires_at: int | None = None
 ) -> tuple[ApiKey, str]:
-    """Create a key; `expires_at` is in milliseconds since 1970.
+    """Create a key; return it and its plain text, which is not stored.
 
-    Returns
-    -------
-    ApiKey, str
-        The key and its plain text, which is not stored.
+    `expires_at` is in milliseconds since 1970.
     """
     short = "".join(choice(ALPHABET.lower()) for _ in range(SHORT_CHARACTERS))
     begin = f"assay_{short}_{token_urlsafe(SECRET_BYTES)}"
@@ -81,7 +72,7 @@ def create(
         "expires_at": expires_at,
     }
     row = c.execute(insert(api_keys).values(values).returning(api_keys)).mappings().one()
-    return _key(row), plain
+    return _key(**row), plain
 
 
 def verify(c: Connection, plain: str) -> ApiKey | None:
@@ -100,7 +91,7 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
         return None
     if row["last_used_at"] is None or row["last_used_at"] <= row["now"] - USE_NOTED_MS:
         c.execute(update(api_keys).where(api_keys.c.id == row["id"]).values(last_used_at=now_ms()))
-    return _key(row)
+    return _key(**row)
 
 
 def revoke(c: Connection, key_id: str, tenant: str) -> bool:
@@ -113,11 +104,8 @@ def revoke(c: Connection, key_id: str, tenant: str) -> bool:
 
 def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
     """List a tenant's keys, including revoked ones, newest first; ``None`` lists all tenants'."""
-    query = select(api_keys)
-    if tenant is not None:
-        query = query.where(api_keys.c.tenant == tenant)
-    query = page_of(query, api_keys.c.created_at, api_keys.c.id, before, limit)
-    return [_key(row) for row in c.execute(query).mappings()]
+    query = select(api_keys).where(*equal(api_keys, tenant=tenant))
+    return page_of(c, query, api_keys, _key, before, limit)
 
 
 def _crc(begin: str) -> str:
@@ -129,6 +117,6 @@ def _digest(plain: str) -> bytes:
     return hashlib.sha256(plain.encode("ascii")).digest()
 
 
-def _key(row: RowMapping) -> ApiKey:
+def _key(**row: Any) -> ApiKey:
     shown = ("id", "tenant", "name", "short", "created_at", "expires_at", "revoked_at", "last_used_at")
     return ApiKey(scopes=tuple(row["scopes"]), **{name: row[name] for name in shown})

@@ -68,10 +68,7 @@ class Vault:
     def seal(self, plain: str, *, tenant: str, target: str, field: str) -> SealedSecret:
         """Encrypt a secret for one field of one row.
 
-        Parameters
-        ----------
-        tenant, target, field : str
-            The row and field of the secret. For a secret sent with a job, `target` is the job's id.
+        For a secret sent with a job, `target` is the job's id.
         """
         nonce = os.urandom(NONCE_BYTES)
         sealed = self._ciphers[self._key_id].encrypt(nonce, _bytes(plain), _place(tenant, target, field))

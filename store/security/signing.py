@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
 from store.core.agency_schema import signing_keys
 from store.core.clock import iso, now_ms
-from store.core.columns import sealed_columns, sealed_from
+from store.core.columns import sealed_columns, take_sealed
+from store.core.engines import lock_transaction
 from store.core.errors import SecretLost
+from store.core.rows import all_rows
 from store.security.secrets import Vault
 
 TENANT = ""
@@ -33,14 +36,8 @@ LOCK = 0x5369676E
 class PublicKey:
     """A key for verifying signatures.
 
-    Attributes
-    ----------
-    id : str
-        Thumbprint of the key (RFC 7638).
-    public_key : bytes
-        32 bytes, Ed25519.
-    created_at, retired_at : int or None
-        Milliseconds since 1970; only a key that is not retired signs.
+    `id` is its thumbprint (RFC 7638), `public_key` has 32 bytes (Ed25519). Times are milliseconds since 1970; only
+    a key that is not retired signs.
     """
 
     id: str
@@ -79,7 +76,7 @@ def current(c: Connection, vault: Vault) -> SigningKey:
     """
     row = _present(c)
     if row is None:
-        _lock(c)
+        lock_transaction(c, LOCK)
         row = _present(c)  # another process may have created it during the wait
     return _create(c, vault) if row is None else _opened(row, vault)
 
@@ -95,7 +92,7 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
 
     The old key is not decrypted, so a lost key can be replaced too.
     """
-    _lock(c)
+    lock_transaction(c, LOCK)
     c.execute(update(signing_keys).where(signing_keys.c.retired_at.is_(None)).values(retired_at=now_ms()))
     return _create(c, vault)
 
@@ -105,7 +102,7 @@ def every(c: Connection) -> list[PublicKey]:
     shown = ("id", "public_key", "created_at", "retired_at")
     query = select(*(signing_keys.c[name] for name in shown))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
-    return [_public(row) for row in c.execute(query).mappings()]
+    return all_rows(c, query, _public)
 
 
 def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
@@ -115,11 +112,6 @@ def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def _lock(c: Connection) -> None:
-    if c.dialect.name == "postgresql":  # on SQLite, a write transaction excludes others
-        c.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
 def _present(c: Connection) -> RowMapping | None:
@@ -141,7 +133,7 @@ def _create(c: Connection, vault: Vault) -> SigningKey:
 
 
 def _opened(row: RowMapping, vault: Vault) -> SigningKey:
-    sealed = sealed_from(row)
+    sealed = take_sealed(dict(row))
     if sealed is None:
         raise SecretLost(str(row["secret_key_id"]))
     written = json.loads(vault.open(sealed, tenant=TENANT, target=row["id"], field=FIELD))
@@ -149,5 +141,5 @@ def _opened(row: RowMapping, vault: Vault) -> SigningKey:
     return SigningKey(row["id"], bytes(row["public_key"]), private)
 
 
-def _public(row: RowMapping) -> PublicKey:
-    return PublicKey(row["id"], bytes(row["public_key"]), row["created_at"], row["retired_at"])
+def _public(*, public_key: bytes, **row: Any) -> PublicKey:
+    return PublicKey(public_key=bytes(public_key), **row)

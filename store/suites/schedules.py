@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from store.core.agency_schema import schedules
 from store.core.clock import now_ms, read_clock
 from store.core.columns import new_id
-from store.core.keyset import page_of
-from store.corpora.kept_material import with_kept
+from store.core.rows import one_row, page_of
+from store.corpora.materials import with_stored_material
 from store.jobs import cool_down, jobs
 from store.jobs.job import NewJob
 from store.jobs.submission import request_digest
@@ -42,16 +42,9 @@ SEED_BITS = 53
 class Orders:
     """Request of a schedule and the templates of its jobs.
 
-    Attributes
-    ----------
-    asked : mapping
-        The request as it was sent.
-    jobs : sequence of mapping
-        Job templates: the fields of `TEMPLATE_FIELDS`.
-    cells : sequence of Cell or None
-        Cell of each job in the suite of a run; ``None`` if a run adds a single job.
-    omitted : sequence of mapping
-        Combinations that the suite leaves out, with their reasons.
+    `asked` is the request as it was sent, `jobs` are the templates: the fields of `TEMPLATE_FIELDS`. `cells` has the
+    cell of each job in the suite of a run; it is ``None`` if a run adds a single job. `omitted` lists the combinations
+    that the suite leaves out, with their reasons.
     """
 
     asked: Mapping[str, Any]
@@ -148,30 +141,21 @@ def job_template(new: NewJob) -> dict[str, Any]:
 def add(c: Connection, new: NewSchedule) -> StoredSchedule:
     """Add a schedule; its first run is at the first time of its recurrence after now."""
     now = read_clock(c)
-    values = {
-        "id": new.id,
-        "tenant": new.tenant,
-        "key_id": new.key_id,
-        "version": 1,
-        "created_at": now,
-        **_written(new.name, new.orders, new.rhythm, paused=new.paused),
-        "next_at": new.rhythm.after(now, now),
-        "updated_at": now,
-    }
-    return _schedule(c.execute(insert(schedules).values(values).returning(schedules)).mappings().one())
+    values = {"id": new.id, "tenant": new.tenant, "key_id": new.key_id, "version": 1}
+    values |= {"created_at": now, "updated_at": now, "next_at": new.rhythm.after(now, now)}
+    values |= _written(new.name, new.orders, new.rhythm, paused=new.paused)
+    return _schedule(**c.execute(insert(schedules).values(values).returning(schedules)).mappings().one())
 
 
 def find(c: Connection, schedule_id: str, tenant: str) -> StoredSchedule | None:
     """Read a tenant's schedule."""
-    row = c.execute(select(schedules).where(*_of(schedule_id, tenant))).mappings().one_or_none()
-    return None if row is None else _schedule(row)
+    return one_row(c, select(schedules).where(*_of(schedule_id, tenant)), _schedule)
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSchedule]:
     """List a tenant's schedules, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(schedules).where(schedules.c.tenant == tenant, schedules.c.removed_at.is_(None))
-    query = page_of(query, schedules.c.created_at, schedules.c.id, before, limit)
-    return [_schedule(row) for row in c.execute(query).mappings()]
+    return page_of(c, query, schedules, _schedule, before, limit)
 
 
 def replace(
@@ -181,15 +165,15 @@ def replace(
 
     After a new recurrence or a pause, the next run is computed from now; missed runs are not made up for.
     """
-    locked = c.execute(select(schedules).where(*_of(schedule_id, tenant)).with_for_update()).mappings().one_or_none()
-    if locked is None:
+    old = _lock(c, schedule_id, tenant)
+    if old is None:
         return None
-    now, old = read_clock(c), _schedule(locked)
+    now = read_clock(c)
     restarts = rhythm != old.rhythm or (old.paused and not paused)
     values = _written(name, orders, rhythm, paused=paused) | {"version": old.version + 1, "updated_at": now}
     values["next_at"] = rhythm.after(now, now) if restarts else old.next_at
     changed = update(schedules).where(schedules.c.id == schedule_id).values(values).returning(schedules)
-    return _schedule(c.execute(changed).mappings().one())
+    return _schedule(**c.execute(changed).mappings().one())
 
 
 def remove(c: Connection, schedule_id: str, tenant: str) -> bool:
@@ -208,10 +192,7 @@ def any_due(c: Connection) -> bool:
 def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
     """Run the schedule that has been due for longest, once, even if several of its times were missed.
 
-    Returns
-    -------
-    (StoredSchedule, ScheduledRun) or None
-        The changed schedule and the result; ``None`` if no schedule is due.
+    The result is the changed schedule and its run; ``None`` if no schedule is due.
     """
     longest_due = (
         select(schedules)
@@ -220,10 +201,10 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
         .limit(1)
         .with_for_update(skip_locked=True)  # a schedule locked by another transaction is left for later
     )
-    row = c.execute(longest_due).mappings().one_or_none()
-    if row is None:
+    schedule = one_row(c, longest_due, _schedule)
+    if schedule is None:
         return None
-    now, schedule = read_clock(c), _schedule(row)
+    now = read_clock(c)
     ran = _add_jobs(c, schedule, schedule.next_at, bounds)
     if ran.code == "cooling-down":
         return _record_run(c, schedule, now, ran, next_at=now + ran.rest_s * 1000), ran
@@ -233,15 +214,12 @@ def run_due(c: Connection, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun
 def run_now(c: Connection, schedule_id: str, tenant: str, bounds: Bounds) -> tuple[StoredSchedule, ScheduledRun] | None:
     """Run a schedule now, even if it is paused, without changing its next time.
 
-    Returns
-    -------
-    (StoredSchedule, ScheduledRun) or None
-        ``None`` if the tenant has no such schedule.
+    Return ``None`` if the tenant has no such schedule.
     """
-    locked = c.execute(select(schedules).where(*_of(schedule_id, tenant)).with_for_update()).mappings().one_or_none()
-    if locked is None:
+    schedule = _lock(c, schedule_id, tenant)
+    if schedule is None:
         return None
-    now, schedule = read_clock(c), _schedule(locked)
+    now = read_clock(c)
     ran = _add_jobs(c, schedule, now, bounds)
     return _record_run(c, schedule, now, ran, next_at=schedule.next_at), ran
 
@@ -274,7 +252,15 @@ def _add_jobs(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) 
     ids = tuple(job.id for job in new_jobs)
     if orders.cells is None:
         return ScheduledRun(ids[0], ids)
-    return ScheduledRun(_suite(c, schedule, target, ids).id, ids)
+    new = NewSuite(
+        tenant=schedule.tenant,
+        target=target,
+        request={"asked": dict(orders.asked), "omitted": list(orders.omitted), "joined": []},
+        callback_url=first["callback_url"],
+        visibility=first["visibility"],
+        cells=list(zip(orders.cells, ids, strict=True)),
+    )
+    return ScheduledRun(suites.add(c, new).id, ids)
 
 
 def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -282,15 +268,6 @@ def _author_now(c: Connection, tenant: str, author: Mapping[str, Any] | None) ->
     if author is None or "id" not in author:
         return None if author is None else dict(author)
     return {"id": author["id"], **describe_now(c, tenant, author["id"], author)}
-
-
-def _with_kept(
-    c: Connection, tenant: str, experiment: Mapping[str, Any], author: Mapping[str, Any] | None
-) -> Mapping[str, Any]:
-    """Add the material that an author generated in earlier runs."""
-    if author is None:
-        return experiment
-    return dump_method(with_kept(c, tenant, parse_method(experiment)))
 
 
 def _job(
@@ -302,7 +279,10 @@ def _job(
     author: dict[str, Any] | None,
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
-    fields["experiment"] = _with_kept(c, schedule.tenant, template["experiment"], author)
+    if author is not None:  # add the material that the author generated in earlier runs
+        fields["experiment"] = dump_method(
+            with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
+        )
     return NewJob(
         tenant=schedule.tenant,
         kind="rating",
@@ -316,19 +296,6 @@ def _job(
     )
 
 
-def _suite(c: Connection, schedule: StoredSchedule, target: Mapping[str, Any], job_ids: Sequence[str]) -> Any:
-    orders = schedule.orders
-    new = NewSuite(
-        tenant=schedule.tenant,
-        target=target,
-        request={"asked": dict(orders.asked), "omitted": list(orders.omitted), "joined": []},
-        callback_url=orders.jobs[0]["callback_url"],
-        visibility=orders.jobs[0]["visibility"],
-        cells=list(zip(orders.cells or (), job_ids, strict=True)),
-    )
-    return suites.add(c, new)
-
-
 def _record_run(
     c: Connection, schedule: StoredSchedule, now: int, ran: ScheduledRun, *, next_at: int
 ) -> StoredSchedule:
@@ -337,7 +304,7 @@ def _record_run(
     if ran.made_id is not None:
         values["last_job_id"] = ran.made_id
     recorded = update(schedules).where(schedules.c.id == schedule.id).values(version=schedules.c.version + 1, **values)
-    return _schedule(c.execute(recorded.returning(schedules)).mappings().one())
+    return _schedule(**c.execute(recorded.returning(schedules)).mappings().one())
 
 
 # ---------------------------------------------------------------------------- rows
@@ -351,6 +318,11 @@ def _written(name: str, orders: Orders, rhythm: Recurrence, *, paused: bool) -> 
     }
 
 
+def _lock(c: Connection, schedule_id: str, tenant: str) -> StoredSchedule | None:
+    """Read a tenant's schedule and lock it until the transaction ends."""
+    return one_row(c, select(schedules).where(*_of(schedule_id, tenant)).with_for_update(), _schedule)
+
+
 def _of(schedule_id: str, tenant: str) -> list[ColumnElement[bool]]:
     return [schedules.c.id == schedule_id, schedules.c.tenant == tenant, schedules.c.removed_at.is_(None)]
 
@@ -359,9 +331,6 @@ def _due() -> list[ColumnElement[bool]]:
     return [schedules.c.state == "active", schedules.c.next_at <= now_ms(), schedules.c.removed_at.is_(None)]
 
 
-def _schedule(row: RowMapping) -> StoredSchedule:
-    fields = dict(row)
-    rhythm = Recurrence(fields.pop("cron"), fields.pop("interval_s"))
-    orders = Orders.from_json(fields.pop("request"))
-    del fields["removed_at"]
-    return StoredSchedule(orders=orders, rhythm=rhythm, **fields)
+def _schedule(*, request: Any, cron: str | None, interval_s: int | None, **row: Any) -> StoredSchedule:
+    del row["removed_at"]
+    return StoredSchedule(orders=Orders.from_json(request), rhythm=Recurrence(cron, interval_s), **row)

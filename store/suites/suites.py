@@ -6,16 +6,17 @@ has ended when all its jobs have ended.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from store.core.agency_schema import suite_cells, suites
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.keyset import page_of
+from store.core.rows import all_rows, one_row, page_of
 from store.core.schema import jobs, ratings
 from store.jobs.job import UNFINISHED
 
@@ -36,19 +37,9 @@ class Cell:
 class NewSuite:
     """Fields of a new suite.
 
-    Attributes
-    ----------
-    target : dict
-        Description of the target, without its secret.
-    request : dict
-        ``asked`` (the request as it was sent, without a secret), ``omitted`` (combinations left out, each with
-        its reason) and ``joined`` (jobs that existed before).
-    callback_url : str or None
-        URL to notify at the end of each job.
-    visibility : str
-        Visibility of the ratings.
-    cells : sequence of (Cell, str)
-        Each with the id of its job.
+    `target` has no secret. `request` has ``asked`` (the request as it was sent, without a secret), ``omitted``
+    (combinations left out, each with its reason) and ``joined`` (jobs that existed before). `callback_url` is notified
+    at the end of each job. `cells` are given with the ids of their jobs.
     """
 
     tenant: str
@@ -142,51 +133,36 @@ def add(c: Connection, new: NewSuite) -> StoredSuite:
         {"suite_id": new.id, "place": place, **vars(cell), "job_id": job} for place, (cell, job) in enumerate(new.cells)
     ]
     c.execute(insert(suite_cells), rows)
-    return _suite(row)
+    return _suite(**row)
 
 
 def find(c: Connection, suite_id: str, tenant: str) -> StoredSuite | None:
     """Read a tenant's suite."""
     query = select(suites).where(suites.c.id == suite_id, suites.c.tenant == tenant)
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else _suite(row)
+    return one_row(c, query, _suite)
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSuite]:
     """List a tenant's suites, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(suites).where(suites.c.tenant == tenant)
-    query = page_of(query, suites.c.created_at, suites.c.id, before, limit)
-    return [_suite(row) for row in c.execute(query).mappings()]
+    return page_of(c, query, suites, _suite, before, limit)
 
 
 def cells(c: Connection, suite_id: str) -> list[StoredCell]:
     """List a suite's cells with their jobs and ratings, in the order of the request, in one query."""
     query = (
         select(
-            suite_cells.c.suite_id,
-            suite_cells.c.method,
-            suite_cells.c.attribute,
-            suite_cells.c.label,
-            suite_cells.c.job_id,
-            jobs.c.status,
-            jobs.c.asked,
-            jobs.c.expected,
-            jobs.c.version,
-            jobs.c.error,
-            jobs.c.finished_at,
-            jobs.c.rating_id,
-            ratings.c.letter,
-            ratings.c.declared,
+            *(suite_cells.c[name] for name in ("suite_id", "method", "attribute", "label", "job_id")),
+            *(jobs.c[name] for name in ("status", "asked", "expected", "version", "error", "finished_at", "rating_id")),
+            *(ratings.c[name] for name in ("letter", "declared", "expires_at", "withdrawn_at")),
             ratings.c.created_at.label("rated_at"),
-            ratings.c.expires_at,
-            ratings.c.withdrawn_at,
         )
         .join(jobs, jobs.c.id == suite_cells.c.job_id)
         .outerjoin(ratings, ratings.c.id == jobs.c.rating_id)
         .where(suite_cells.c.suite_id == suite_id)
         .order_by(suite_cells.c.place)
     )
-    return [_cell(row) for row in c.execute(query).mappings()]
+    return all_rows(c, query, _cell)
 
 
 def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgress]:
@@ -222,12 +198,11 @@ def tallies(c: Connection, suite_ids: Collection[str]) -> dict[str, SuiteProgres
 
 def tally(cells: Sequence[StoredCell]) -> SuiteProgress:
     """Compute the progress of a suite from its cells."""
-    by_status: dict[str, int] = {}
-    for one in cells:
-        by_status[one.status] = by_status.get(one.status, 0) + 1
-    ends = [one.finished_at for one in cells if one.finished_at is not None]
     return SuiteProgress(
-        by_status, sum(one.asked for one in cells), sum(one.expected for one in cells), max(ends, default=None)
+        Counter(one.status for one in cells),
+        sum(one.asked for one in cells),
+        sum(one.expected for one in cells),
+        max((one.finished_at for one in cells if one.finished_at is not None), default=None),
     )
 
 
@@ -266,11 +241,9 @@ def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) 
     return {digest: Known(**facts) for digest, facts in found.items()}
 
 
-def _suite(row: RowMapping) -> StoredSuite:
+def _suite(**row: Any) -> StoredSuite:
     return StoredSuite(**{name: value for name, value in row.items() if name not in {"target_url", "ended_at"}})
 
 
-def _cell(row: RowMapping) -> StoredCell:
-    facts = dict(row)
-    cell = Cell(facts.pop("method"), facts.pop("attribute"), facts.pop("label"))
-    return StoredCell(cell=cell, **facts)
+def _cell(*, method: str, attribute: str, label: str, **row: Any) -> StoredCell:
+    return StoredCell(cell=Cell(method, attribute, label), **row)

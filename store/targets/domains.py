@@ -12,13 +12,13 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import Connection, RowMapping, Select, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Select, delete, select, update
 
 from store.core.agency_schema import domains
 from store.core.clock import now_ms
 from store.core.columns import new_id
-from store.core.keyset import page_of
+from store.core.engines import insert_into
+from store.core.rows import equal, one_row, page_of
 
 PROOF_DAYS = 90
 """Days for which a proof is valid."""
@@ -34,18 +34,9 @@ CHALLENGE_PATH = "/.well-known/assay-challenge.txt"
 class Domain:
     """A host that a tenant claims to own. Times are milliseconds since 1970.
 
-    Attributes
-    ----------
-    host : str
-        In lower case, with the port unless it is the scheme's default.
-    token : str
-        A line that the file must contain.
-    state : str
-        ``waiting``, ``verified`` or ``failed``: result of the last check.
-    failure : str or None
-        Why it failed.
-    proven : bool
-        Whether the proof is still valid.
+    `host` is in lower case, with the port unless it is the scheme's default. `token` is a line that the file must
+    contain. `state` is the result of the last check: ``waiting``, ``verified`` or ``failed``; `failure` is the reason.
+    `proven` is whether the proof is still valid.
     """
 
     id: str
@@ -80,7 +71,7 @@ def host_of(url: str) -> str | None:
 
 def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     """Add a tenant's claim to a host, unless it exists; return the domain and whether it is new."""
-    new = sqlite.insert(domains) if c.dialect.name == "sqlite" else postgresql.insert(domains)
+    new = insert_into(c, domains)
     values = {
         "id": new_id("dom"),
         "tenant": tenant,
@@ -92,23 +83,18 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
     insert = new.values(values).on_conflict_do_nothing(index_elements=[domains.c.tenant, domains.c.host])
     is_new = c.execute(insert.returning(domains.c.id)).scalar_one_or_none() is not None
     row = c.execute(_domains().where(domains.c.tenant == tenant, domains.c.host == host)).mappings().one()
-    return _domain(row), is_new
+    return _domain(**row), is_new
 
 
 def find(c: Connection, domain_id: str, tenant: str | None) -> Domain | None:
     """Read a tenant's domain; ``tenant=None`` reads any tenant's."""
-    query = _domains().where(domains.c.id == domain_id)
-    if tenant is not None:
-        query = query.where(domains.c.tenant == tenant)
-    row = c.execute(query).mappings().one_or_none()
-    return None if row is None else _domain(row)
+    return one_row(c, _domains().where(*equal(domains, id=domain_id, tenant=tenant)), _domain)
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Domain]:
     """List a tenant's domains, newest first, starting after the row ``before = (created_at, id)``."""
     query = _domains().where(domains.c.tenant == tenant)
-    query = page_of(query, domains.c.created_at, domains.c.id, before, limit)
-    return [_domain(row) for row in c.execute(query).mappings()]
+    return page_of(c, query, domains, _domain, before, limit)
 
 
 def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
@@ -131,22 +117,17 @@ def remove(c: Connection, domain_id: str, tenant: str) -> bool:
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:
     """Read a tenant's valid proof for a host, or return ``None``."""
-    query = _domains().where(domains.c.tenant == tenant, domains.c.host == host)
-    row = c.execute(query).mappings().one_or_none()
-    return _domain(row) if row is not None and _proven(row) else None
+    found = one_row(c, _domains().where(domains.c.tenant == tenant, domains.c.host == host), _domain)
+    return found if found is not None and found.proven else None
 
 
 def _domains() -> Select[Any]:
     return select(domains, now_ms().label("now"))
 
 
-def _proven(row: RowMapping) -> bool:
-    return row["verified_at"] is not None and row["now"] < row["verified_at"] + PROOF_DAYS * DAY_MS
-
-
-def _domain(row: RowMapping) -> Domain:
-    columns = {name: value for name, value in row.items() if name != "now"}
-    return Domain(**columns, proven=_proven(row))
+def _domain(*, now: int, **row: Any) -> Domain:
+    proven = row["verified_at"] is not None and now < row["verified_at"] + PROOF_DAYS * DAY_MS
+    return Domain(**row, proven=proven)
 
 
 def _normalised(host: str) -> str:

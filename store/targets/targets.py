@@ -5,28 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
 from store.core.clock import now_ms
-from store.core.columns import SealedSecret, new_id, sealed_columns, sealed_from
-from store.core.keyset import page_of
+from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
+from store.core.rows import equal, one_row, page_of
 from store.core.schema import targets
+
+DESCRIBED = ("name", "kind", "protocol", "base_url", "settings", "limits")
 
 
 @dataclass(frozen=True)
 class NewTarget:
     """Fields of a new target.
 
-    Attributes
-    ----------
-    kind, protocol : str
-        ``translator``, ``classifier`` …; the API that it speaks.
-    settings, limits : dict
-        Settings of the protocol; concurrency, requests_per_second and timeout_s.
-    visibility : str
-        ``private``, ``unlisted`` or ``public``.
-    sealed_secret : SealedSecret or None
-        Encrypted for this target's `id`.
+    `protocol` is the API that it speaks. `limits` has concurrency, requests_per_second and timeout_s. `visibility` is
+    ``private``, ``unlisted`` or ``public``. The secret is encrypted for this target's `id`.
     """
 
     tenant: str
@@ -70,7 +64,7 @@ def add(c: Connection, new: NewTarget) -> StoredTarget:
     """Add a target."""
     row = {"id": new.id, "tenant": new.tenant, "version": 1, "created_at": now_ms(), "updated_at": now_ms()}
     values = row | _described(new) | sealed_columns(new.sealed_secret)
-    return target_from(c.execute(insert(targets).values(values).returning(targets)).mappings().one())
+    return target_from(**c.execute(insert(targets).values(values).returning(targets)).mappings().one())
 
 
 def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = False) -> StoredTarget | None:
@@ -78,15 +72,13 @@ def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = F
 
     A removed target is returned only with ``removed=True``, for jobs that were requested before.
     """
-    row = c.execute(select(targets).where(*_of(target_id, tenant, removed))).mappings().one_or_none()
-    return None if row is None else target_from(row)
+    return one_row(c, select(targets).where(*_of(target_id, tenant, removed)), target_from)
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredTarget]:
     """List a tenant's targets, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(targets).where(targets.c.tenant == tenant, targets.c.removed_at.is_(None))
-    query = page_of(query, targets.c.created_at, targets.c.id, before, limit)
-    return [target_from(row) for row in c.execute(query).mappings()]
+    return page_of(c, query, targets, target_from, before, limit)
 
 
 def replace(
@@ -98,31 +90,21 @@ def replace(
     keep_secret: bool = False,
     version: int | None = None,
 ) -> StoredTarget | None:
-    """Replace the description of a target.
+    """Replace the description of a target; return ``None`` if the tenant has no such target or version.
 
     Parameters
     ----------
-    target_id, tenant : str
-        The target; the id and tenant in `new` are ignored.
     new : NewTarget
-        The new description. Its secret must be encrypted for `target_id`.
+        The new description; its id and tenant are ignored. Its secret must be encrypted for `target_id`.
     keep_secret : bool
         Whether to keep the stored secret, which callers cannot read and send again.
     version : int, optional
         Replace only this version (``If-Match``).
-
-    Returns
-    -------
-    StoredTarget or None
-        ``None`` if the tenant has no such target or it has another version.
     """
     values = _described(new) | ({} if keep_secret else sealed_columns(new.sealed_secret))
-    changed = update(targets).where(*_of(target_id, tenant, removed=False))
-    if version is not None:
-        changed = changed.where(targets.c.version == version)
+    changed = update(targets).where(*_of(target_id, tenant, removed=False), *equal(targets, version=version))
     changed = changed.values(version=targets.c.version + 1, updated_at=now_ms(), **values)
-    row = c.execute(changed.returning(targets)).mappings().one_or_none()
-    return None if row is None else target_from(row)
+    return one_row(c, changed.returning(targets), target_from)
 
 
 def remove(c: Connection, target_id: str, tenant: str) -> bool:
@@ -136,38 +118,18 @@ def remove(c: Connection, target_id: str, tenant: str) -> bool:
 
 def descriptor(target: StoredTarget) -> dict[str, Any]:
     """Return the description that a job stores: everything except the secret."""
-    return {
-        "name": target.name,
-        "kind": target.kind,
-        "protocol": target.protocol,
-        "base_url": target.base_url,
-        "settings": target.settings,
-        "limits": target.limits,
-    }
+    return {name: getattr(target, name) for name in DESCRIBED}
 
 
 def _described(new: NewTarget) -> dict[str, Any]:
-    return {
-        "name": new.name,
-        "kind": new.kind,
-        "protocol": new.protocol,
-        "base_url": new.base_url,
-        "settings": new.settings,
-        "limits": new.limits,
-        "visibility": new.visibility,
-    }
+    return {name: getattr(new, name) for name in (*DESCRIBED, "visibility")}
 
 
 def _of(target_id: str, tenant: str | None, removed: bool) -> list[ColumnElement[bool]]:
-    conditions = [targets.c.id == target_id]
-    if tenant is not None:
-        conditions.append(targets.c.tenant == tenant)
-    if not removed:
-        conditions.append(targets.c.removed_at.is_(None))
-    return conditions
+    conditions = equal(targets, id=target_id, tenant=tenant)
+    return conditions if removed else [*conditions, targets.c.removed_at.is_(None)]
 
 
-def target_from(row: RowMapping) -> StoredTarget:
+def target_from(**row: Any) -> StoredTarget:
     """Build a target from a full row of the table."""
-    fields = {name: value for name, value in row.items() if not name.startswith("secret_")}
-    return StoredTarget(sealed_secret=sealed_from(row), **fields)
+    return StoredTarget(sealed_secret=take_sealed(row), **row)

@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or
 
 from store.core.agency_schema import deliveries, delivery_attempts, webhooks
 from store.core.clock import now_ms, read_clock
+from store.core.rows import all_rows, one_row
 from store.core.schema import outbox
 from store.webhooks import webhooks as endpoints
 from store.webhooks.webhooks import Webhook
@@ -43,20 +44,11 @@ KEPT_S = 30 * 86_400
 
 @dataclass(frozen=True)
 class Claimed:
-    """A delivery leased by this process.
+    """A delivery leased by this process; `id` is the webhook-id.
 
-    Attributes
-    ----------
-    id : str
-        The webhook-id.
-    payload : dict
-        The body, before `store.webhooks.payloads.body_of` serialises it.
-    number : int
-        Number of this attempt, from 1.
-    claimed_at, lease_until : int
-        Milliseconds since 1970; `lease_until` identifies the lease.
-    webhook : Webhook or None
-        The endpoint with its encrypted secrets; ``None`` for a job's ``callback_url``.
+    `payload` is the body, before `store.webhooks.payloads.body_of` serialises it. `number` is that of this attempt,
+    from 1. Times are milliseconds since 1970; `lease_until` identifies the lease. `webhook` is ``None`` for a job's
+    ``callback_url``.
     """
 
     id: str
@@ -73,14 +65,8 @@ class Claimed:
 class Outcome:
     """Result of an attempt.
 
-    Attributes
-    ----------
-    status : int or None
-        HTTP status; ``None`` without a response.
-    failure : str or None
-        Reason of the failure, for display; ``None`` after a success.
-    response : str or None
-        Start of the response's body.
+    `status` is the HTTP status, `response` the start of the body; both are ``None`` without a response. `failure`
+    is the reason of a failure, for display; ``None`` after a success.
     """
 
     elapsed_ms: int
@@ -93,14 +79,8 @@ class Outcome:
 class Next:
     """Retry decision after a failure.
 
-    Attributes
-    ----------
-    delay_s : float or None
-        Seconds until the next attempt; ``None`` gives up.
-    rest_s : float
-        Seconds without any delivery to this receiver.
-    gone : bool
-        Whether the receiver answered HTTP 410 (never send again).
+    `delay_s` is the time until the next attempt in seconds; ``None`` gives up. For `rest_s` seconds the receiver
+    gets no delivery at all. `gone` is whether it answered HTTP 410 (never send again).
     """
 
     delay_s: float | None
@@ -171,11 +151,8 @@ def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[C
 def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None = None) -> str | None:
     """Record the result of an attempt; `then` is the retry decision after a failure.
 
-    Returns
-    -------
-    str or None
-        New state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
-        ``None`` if the lease was lost; nothing is written then.
+    Return the new state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
+    If the lease was lost, write nothing and return ``None``.
     """
     webhook = _lock_webhook(c, claimed)  # locked before the delivery, in the same order as everywhere
     end = "delivered" if then is None else "given-up" if then.delay_s is None else None
@@ -216,8 +193,8 @@ def _is_free() -> ColumnElement[bool]:
 def _webhooks_of(c: Connection, ids: Collection[str]) -> dict[str | None, Webhook]:
     if not ids:
         return {}
-    rows = c.execute(select(webhooks).where(webhooks.c.id.in_(ids))).mappings()
-    return {row["id"]: endpoints.webhook_from(row) for row in rows}
+    found = all_rows(c, select(webhooks).where(webhooks.c.id.in_(ids)), endpoints.webhook_from)
+    return {webhook.id: webhook for webhook in found}
 
 
 # ---------------------------------------------------------------------------- failures of an endpoint
@@ -225,8 +202,7 @@ def _lock_webhook(c: Connection, claimed: Claimed) -> Webhook | None:
     if claimed.webhook is None:
         return None
     locked = select(webhooks).where(webhooks.c.id == claimed.webhook.id, webhooks.c.removed_at.is_(None))
-    row = c.execute(locked.with_for_update()).mappings().one_or_none()
-    return None if row is None else endpoints.webhook_from(row)
+    return one_row(c, locked.with_for_update(), endpoints.webhook_from)
 
 
 def _postpone_others(c: Connection, claimed: Claimed, rest_s: float) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, case, select, update
 
 from store.core.agency_schema import deliveries, delivery_attempts
 from store.core.clock import now_ms
-from store.core.keyset import page_of
+from store.core.rows import equal, one_row, page_of
 from store.core.schema import outbox
 
 
@@ -46,18 +46,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Delivery:
-    """A delivery. Times are milliseconds since 1970.
+    """A delivery; `id` is the webhook-id of every attempt. Times are milliseconds since 1970.
 
-    Attributes
-    ----------
-    id : str
-        The webhook-id of every attempt.
-    state : str
-        ``waiting``, ``delivered`` or ``given-up``.
-    attempts : int
-        Number of attempts so far.
-    next_attempt_at : int
-        When a waiting delivery is due.
+    `state` is ``waiting``, ``delivered`` or ``given-up``. `attempts` counts the attempts so far; `next_attempt_at` is
+    when a waiting delivery is due.
     """
 
     id: str
@@ -77,8 +69,7 @@ _SHOWN = tuple(deliveries.c[name] for name in Delivery.__dataclass_fields__)
 
 def find(c: Connection, delivery_id: str, receiver: Receiver) -> Delivery | None:
     """Read a delivery to a receiver."""
-    row = c.execute(select(*_SHOWN).where(deliveries.c.id == delivery_id, *_to(receiver))).one_or_none()
-    return None if row is None else Delivery(*row)
+    return one_row(c, select(*_SHOWN).where(deliveries.c.id == delivery_id, *_to(receiver)), Delivery)
 
 
 def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
@@ -97,11 +88,8 @@ def page(
     limit: int,
 ) -> list[Delivery]:
     """List a receiver's deliveries, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(*_SHOWN).where(*_to(receiver))
-    if state is not None:
-        query = query.where(deliveries.c.state == state)
-    query = page_of(query, deliveries.c.created_at, deliveries.c.id, before, limit)
-    return [Delivery(*row) for row in c.execute(query)]
+    query = select(*_SHOWN).where(*_to(receiver), *equal(deliveries, state=state))
+    return page_of(c, query, deliveries, Delivery, before, limit)
 
 
 def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | None = None) -> Delivery | None:
@@ -119,8 +107,7 @@ def redeliver(c: Connection, delivery_id: str, receiver: Receiver, url: str | No
         ended_at=None,
         lease_until=case((waits, deliveries.c.lease_until), else_=None),
     )
-    row = c.execute(again.returning(*_SHOWN)).one_or_none()
-    return None if row is None else Delivery(*row)
+    return one_row(c, again.returning(*_SHOWN), Delivery)
 
 
 def _to(receiver: Receiver) -> list[ColumnElement[bool]]:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import read_clock
 from store.core.columns import new_id
+from store.core.engines import insert_into
 from store.webhooks import outbox
 from store.webhooks.outbox import Notice
 from store.webhooks.payloads import wrap
@@ -40,12 +40,8 @@ class _Message:
 class HandedOver:
     """Result of a fan-out.
 
-    Attributes
-    ----------
-    closed : int
-        Number of closed notices.
-    malformed : tuple of Notice
-        Notices among them without a valid payload; they were given up, so that they do not block others.
+    `closed` is the number of closed notices. Those in `malformed` had no valid payload; they were given up, so that
+    they do not block others.
     """
 
     closed: int = 0
@@ -71,7 +67,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
         message = _Message(notice.kind, notice.created_at, notice.data, source, notice.id)
         rows += [_row(message, notice.tenant, url, webhook, now) for url, webhook in _receivers(notice, endpoints)]
     if rows:
-        into = sqlite.insert(deliveries) if c.dialect.name == "sqlite" else postgresql.insert(deliveries)
+        into = insert_into(c, deliveries)
         c.execute(into.on_conflict_do_nothing(), rows)
     for notice in notices:
         outbox.delivered(c, notice.id)  # leaves a notice that was given up unchanged
@@ -102,7 +98,7 @@ def _endpoints(c: Connection, tenants: Collection[str]) -> Mapping[str, Sequence
     query = query.where(webhooks.c.state == "enabled").order_by(webhooks.c.id).with_for_update(read=True)
     found = defaultdict[str, list[Webhook]](list)
     for row in c.execute(query).mappings():
-        found[row["tenant"]].append(webhook_from(row))
+        found[row["tenant"]].append(webhook_from(**row))
     return found
 
 

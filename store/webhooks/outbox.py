@@ -6,7 +6,7 @@ A job has at most one notice of a kind, so that a repeated transaction sends not
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -20,16 +20,8 @@ from store.core.schema import jobs, outbox
 class Notice:
     """A notice that waits for delivery.
 
-    Attributes
-    ----------
-    kind : str
-        ``job.succeeded``, ``job.failed``, ``job.cancelled``, ``rating.published`` …
-    data : dict or None
-        Its facts; ``None`` if the row has no valid payload.
-    callback_url : str or None
-        The job's own receiver.
-    created_at : int
-        Milliseconds since 1970.
+    `data` has its facts; it is ``None`` if the row has no valid payload. `callback_url` is the job's own receiver.
+    `created_at` is in milliseconds since 1970.
     """
 
     id: int
@@ -42,44 +34,32 @@ class Notice:
     created_at: int
 
 
-def announce(c: Connection, job_id: str, kinds: Sequence[str], data: Mapping[str, Any], at: int | None = None) -> None:
-    """Add one notice of each kind, due at once."""
-    time: Any = now_ms() if at is None else at
-    for kind in kinds:
-        c.execute(
-            insert(outbox).values(
-                job_id=job_id,
-                kind=kind,
-                payload={"type": kind, "data": dict(data)},
-                created_at=time,
-                next_attempt_at=time,
-                attempts=0,
-                state="waiting",
-            )
-        )
+def notice_row(job_id: str, kind: str, data: Mapping[str, Any], at: Any) -> dict[str, Any]:
+    """Return the row of a notice that is due at the time `at`."""
+    due = {"created_at": at, "next_attempt_at": at, "attempts": 0, "state": "waiting"}
+    return {"job_id": job_id, "kind": kind, "payload": {"type": kind, "data": dict(data)}, **due}
+
+
+def announce(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
+    """Add a notice, due at once."""
+    c.execute(insert(outbox).values(notice_row(job_id, kind, data, now_ms())))
 
 
 def announce_once(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
     """Add a notice unless the job has one of this kind. The caller has locked the subject of the notice."""
     existing = select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)
     if c.execute(existing).first() is None:
-        announce(c, job_id, (kind,), data)
+        announce(c, job_id, kind, data)
 
 
 def due(c: Connection, limit: int = 100) -> list[Notice]:
     """List and lock due notices, oldest first, except those locked by other transactions."""
     rows = c.execute(
         select(
-            outbox.c.id,
-            outbox.c.job_id,
-            jobs.c.tenant,
-            outbox.c.kind,
-            type_coerce(outbox.c.payload, Text).label(
-                "data"
-            ),  # parsed below, so that an invalid row does not block the others
-            jobs.c.callback_url,
-            outbox.c.attempts,
-            outbox.c.created_at,
+            *(outbox.c[name] for name in ("id", "job_id", "kind", "attempts", "created_at")),
+            *(jobs.c.tenant, jobs.c.callback_url),
+            # parsed below, so that an invalid row does not block the others
+            type_coerce(outbox.c.payload, Text).label("data"),
         )
         .join(jobs, jobs.c.id == outbox.c.job_id)
         .where(outbox.c.state == "waiting", outbox.c.next_attempt_at <= now_ms())

@@ -27,20 +27,9 @@ def wrap(
 ) -> dict[str, Any]:
     """Build the payload of a notice in the format of its receiver.
 
-    Parameters
-    ----------
-    envelope : str
-        ``standard``, or ``cloudevents`` (CloudEvents 1.0, structured mode).
-    message_id : str
-        The webhook-id, also the id of a CloudEvent.
-    kind : str
-        ``job.succeeded`` …
-    at : int
-        Time of the event, in milliseconds since 1970.
-    data : mapping
-        Facts about the event.
-    source : str
-        URL of the subject, relative if the service's public URL is not set; CloudEvents only.
+    `envelope` is ``standard``, or ``cloudevents`` (CloudEvents 1.0, structured mode). `message_id` is the
+    webhook-id and the id of a CloudEvent. `at` is the time of the event, in milliseconds since 1970. `source` is
+    the URL of the subject, relative if the service's public URL is not set; only CloudEvents have it.
     """
     facts = _shortened(data)
     if envelope == "standard":

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from store.core.agency_schema import deliveries, webhooks
 from store.core.clock import now_ms
-from store.core.columns import SealedSecret, new_id, sealed_columns, sealed_from
-from store.core.keyset import page_of
+from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
+from store.core.rows import one_row, page_of
 from store.security.secrets import Vault
 
 EVENTS = (
@@ -45,14 +45,8 @@ MOST_WEBHOOKS = 100
 class NewWebhook:
     """Fields of a new endpoint.
 
-    Attributes
-    ----------
-    events : sequence of str
-        A subset of `EVENTS`; empty means all.
-    envelope : str
-        ``standard`` or ``cloudevents``.
-    sealed_secret : SealedSecret
-        Encrypted for this endpoint's `id`.
+    `events` is a subset of `EVENTS`; empty means all. `envelope` is ``standard`` or ``cloudevents``. The secret is
+    encrypted for this endpoint's `id`.
     """
 
     tenant: str
@@ -68,18 +62,9 @@ class NewWebhook:
 class Webhook:
     """A stored endpoint. Times are milliseconds since 1970; every change increments `version`.
 
-    Attributes
-    ----------
-    state : str
-        ``enabled`` or ``disabled``.
-    disabled_why : str or None
-        ``gone`` (it answered HTTP 410) or ``failing`` (for days).
-    failing_since : int or None
-        Time of the first failure since the last success.
-    previous_secret : SealedSecret or None
-        The secret before the last rotation.
-    previous_until : int or None
-        When the previous secret stops signing.
+    `state` is ``enabled`` or ``disabled``, `disabled_why` is ``gone`` (it answered HTTP 410) or ``failing`` (for
+    days). `failing_since` is the time of the first failure since the last success. `previous_secret` is the one
+    before the last rotation; it signs until `previous_until`.
     """
 
     id: str
@@ -123,30 +108,21 @@ def add(c: Connection, new: NewWebhook) -> Webhook | None:
     count = select(func.count()).where(webhooks.c.tenant == new.tenant, webhooks.c.removed_at.is_(None))
     if c.execute(count).scalar_one() >= MOST_WEBHOOKS:
         return None
-    values = {
-        "id": new.id,
-        "tenant": new.tenant,
-        "state": "enabled",
-        "version": 1,
-        "created_at": now_ms(),
-        "updated_at": now_ms(),
-        **_described(new.url, new.description, new.events, new.envelope),
-        **sealed_columns(new.sealed_secret),
-    }
-    return webhook_from(c.execute(insert(webhooks).values(values).returning(webhooks)).mappings().one())
+    values = {"id": new.id, "tenant": new.tenant, "state": "enabled", "version": 1}
+    values |= {"created_at": now_ms(), "updated_at": now_ms(), **sealed_columns(new.sealed_secret)}
+    values |= _described(new.url, new.description, new.events, new.envelope)
+    return webhook_from(**c.execute(insert(webhooks).values(values).returning(webhooks)).mappings().one())
 
 
 def find(c: Connection, webhook_id: str, tenant: str) -> Webhook | None:
     """Read a tenant's endpoint."""
-    row = c.execute(select(webhooks).where(*_of(webhook_id, tenant))).mappings().one_or_none()
-    return None if row is None else webhook_from(row)
+    return one_row(c, select(webhooks).where(*_of(webhook_id, tenant)), webhook_from)
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Webhook]:
     """List a tenant's endpoints, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.removed_at.is_(None))
-    query = page_of(query, webhooks.c.created_at, webhooks.c.id, before, limit)
-    return [webhook_from(row) for row in c.execute(query).mappings()]
+    return page_of(c, query, webhooks, webhook_from, before, limit)
 
 
 def replace(
@@ -208,22 +184,14 @@ def remove(c: Connection, webhook_id: str, tenant: str) -> bool:
     return True
 
 
-def webhook_from(row: RowMapping) -> Webhook:
+def webhook_from(**row: Any) -> Webhook:
     """Build an endpoint from a full row of the table."""
-    own = ("id", "tenant", "url", "description", "envelope", "state", "disabled_why", "failing_since")
-    times = ("previous_until", "version", "created_at", "updated_at")
-    sealed = sealed_from(row)
+    sealed = take_sealed(row)
     assert sealed is not None  # noqa: S101  the column is never NULL
-    previous = None
-    if row["previous_ciphertext"] is not None:
-        cipher, nonce = bytes(row["previous_ciphertext"]), bytes(row["previous_nonce"])
-        previous = SealedSecret(cipher, nonce, row["previous_key_id"], "")
-    return Webhook(
-        events=tuple(row["events"]),
-        sealed_secret=sealed,
-        previous_secret=previous,
-        **{name: row[name] for name in own + times},
-    )
+    cipher, nonce, key_id = (row.pop(f"previous_{part}") for part in ("ciphertext", "nonce", "key_id"))
+    previous = None if cipher is None else SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
+    del row["removed_at"]
+    return Webhook(**row | {"events": tuple(row["events"])}, sealed_secret=sealed, previous_secret=previous)
 
 
 def _described(url: str, description: str, events: Sequence[str], envelope: str) -> dict[str, Any]:
@@ -237,8 +205,7 @@ def _of(webhook_id: str, tenant: str) -> list[ColumnElement[bool]]:
 def _change(c: Connection, webhook_id: str, tenant: str, **values: Any) -> Webhook | None:
     changed = update(webhooks).where(*_of(webhook_id, tenant))
     changed = changed.values(version=webhooks.c.version + 1, updated_at=now_ms(), **values)
-    row = c.execute(changed.returning(webhooks)).mappings().one_or_none()
-    return None if row is None else webhook_from(row)
+    return one_row(c, changed.returning(webhooks), webhook_from)
 
 
 def _update_waiting(c: Connection, webhook_id: str, **values: Any) -> None:

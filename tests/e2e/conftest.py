@@ -1,4 +1,4 @@
-"""Real processes: an agency started as a person would, and services of known behaviour."""
+"""Fixtures with real processes: an agency started from the command line, and services of known behaviour."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 class Process:
-    """`assay serve` in a process of its own, over a data directory that outlives it."""
+    """`assay serve` in its own process, with a data directory that stays when the process ends."""
 
     def __init__(self, data: Path, **environment: str) -> None:
         self.data, self.port = data, free_port()
@@ -112,7 +112,7 @@ main()
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run `assay` as on a machine that has nothing, and may not even make a socket."""
+    """Run `assay` with an empty environment and without permission to create a socket."""
     home = tmp_path / "elsewhere"
     home.mkdir()
     environment = {"HOME": str(home), "ASSAY_DATA_DIR": str(home / "none"), "PYTHONPATH": str(Path.cwd())}
@@ -140,7 +140,7 @@ def counted():
 
 @contextmanager
 def _counted(calls: list[str]) -> Iterator[str]:
-    """A faithful LibreTranslate service that writes down every text it is asked; yields its URL."""
+    """Start a faithful LibreTranslate service that records every received text; yield its URL."""
     import asyncio
     import json
     import threading

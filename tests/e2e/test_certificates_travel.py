@@ -1,4 +1,4 @@
-"""A certificate leaves one machine and is checked on another: no network, no database, nothing but the file."""
+"""Offline verification of a certificate: no network, no database, only the exported file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def download(agency: str, path: str, file: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def carried(shared_agency, services, tmp_path_factory) -> tuple[Path, Path, Path]:
-    """Rate a service at a running agency; take along the export, the keys and one observation's proof."""
+    """Rate a service at a running agency; return the export, the keys and the proof of one observation."""
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": services.url("faithful")}
     job = shared_agency.agency.post("/v1/jobs", {**REQUEST, "target": target})
     rating = f"/v1/ratings/{shared_agency.finished(job['id'])['rating']['id']}"

@@ -1,4 +1,4 @@
-"""`assay` in a shell: exit codes that are letters, one clean line for every mistake."""
+"""The `assay` command: an exit code for each letter, and one line for each error."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_rate_sends_the_secret_to_the_service_that_demands_it(tmp_path, name):
 
 
 def test_a_shell_sees_the_same_code_and_line():
-    """The other tests fork a process that has its libraries loaded; this one starts it anew."""
+    """The other tests fork a process with loaded libraries; this one starts a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "rate", "--protocol", "telepathy", "--url", "http://127.0.0.1:9"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Rated services composed, and the composite then measured by the very request that the composition offers."""
+"""Compositions of rated services, compared with the measurement that the composition's request makes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def experiment(**more) -> dict:
 
 @pytest.fixture(scope="module")
 def rated(shared_agency, services):
-    """Give the rating of a demo service, asked for once."""
+    """Return the rating of a demo service, requested only once."""
     known: dict[str, dict] = {}
 
     def rated(name: str) -> dict:
@@ -45,12 +45,12 @@ def compose(shared_agency, rated):
 
 @pytest.fixture(scope="module")
 def measured(shared_agency):
-    """Send the request that a composition offers; give the rating."""
+    """Send the verification request of a composition; return the rating."""
 
     def measured(composition: dict) -> dict:
         offered = composition["verification"]
         assert (offered["ready"], offered["why"]) == (True, None)
-        body = offered["body"] | {"seed": next(SEED)}  # other sentences than the links were asked
+        body = offered["body"] | {"seed": next(SEED)}  # other sentences than those for the links
         job = shared_agency.finished(shared_agency.agency.post(offered["href"], body)["id"])
         assert job["status"] == "succeeded", job
         return shared_agency.agency.get(job["rating"]["href"])

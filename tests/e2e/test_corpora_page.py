@@ -1,4 +1,4 @@
-"""Every example in `docs/corpora.md` works, one after the other, as a reader would paste them."""
+"""Every example in `docs/corpora.md` works when the examples are run in order."""
 
 from __future__ import annotations
 

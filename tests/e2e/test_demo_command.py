@@ -1,4 +1,4 @@
-"""`assay demo`: the agency and its services, each ending as its known behaviour says."""
+"""`assay demo`: every service gets the letter of its known behaviour."""
 
 import subprocess
 import sys

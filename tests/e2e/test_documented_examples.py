@@ -1,4 +1,4 @@
-"""Every example in `docs/api.md` works: its blocks are run in order, as a reader would paste them.
+"""Every example in `docs/api.md` works when its blocks are run in order.
 
 Blocks of one language are one program, for later ones use what earlier ones made. Each language has an
 agency of its own, and the addresses of the page are exchanged for those of this test.
@@ -57,7 +57,7 @@ def runner(language: str) -> list[str]:
 
 @pytest.fixture
 def run(serve, services, tmp_path):
-    """Run a program against an agency of its own; give what it printed and where it ran."""
+    """Run a program against a new agency; return its output and its directory."""
 
     def go(language: str, text: str) -> tuple[str, Path]:
         start = runner(language)

@@ -1,4 +1,4 @@
-"""The pipe as a person meets it: `assay serve`, a posted job, a rating — and what a crash leaves of it."""
+"""The embedded agency: `assay serve`, a posted job, a rating, and recovery after a crash."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_service_of_known_behaviour_gets_its_letter_for_its_reason(name, share
 
 @pytest.fixture(scope="module")
 def ill_jobs(shared_agency, services) -> dict[str, str]:
-    """A job for every ill service, side by side: nearly all of their time is waiting."""
+    """Run a job for every faulty service concurrently, because they spend nearly all of their time waiting."""
 
     def post(name: str) -> str:
         asked = request(services.url(name), deadline_s=100)

@@ -1,4 +1,4 @@
-"""docs/extending.md is a package: it is written down, installed and used, as it stands there."""
+"""The package in docs/extending.md can be written to files, installed and used unchanged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BRITISH = ("our", "tre", "bre")
 
 
 class Classifier(http.server.BaseHTTPRequestHandler):
-    """Answers `label score` in lines: what is said decides, and how it is spelled as much as `lean`."""
+    """A classifier that answers `label score` lines by the content and, weighted by `lean`, the spelling of a text."""
 
     lean = 0.0
     follows = True
@@ -74,7 +74,7 @@ def assay(installed: Path, *arguments: str, folder: Path | None = None) -> subpr
 
 
 def rate(installed: Path, folder: Path, *options: str, lean: float, follows: bool) -> subprocess.CompletedProcess:
-    """Rate a classifier with the page's own request."""
+    """Rate a classifier with the request on the page."""
     handler = type("Handler", (Classifier,), {"lean": lean, "follows": follows})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -176,7 +176,7 @@ def test_the_api_documents_the_method_and_validates_its_fields(installed):
 
 
 def writes(asked: dict) -> dict:
-    """Answer a chat with a sentence that holds the word it was asked for."""
+    """Answer a chat request with a sentence that contains the requested word."""
     word = re.search(r"with the word (\w+)", asked["messages"][-1]["content"])[1]
     return {"choices": [{"message": {"content": f"There is a {word} at the end of the road."}}]}
 
@@ -211,7 +211,7 @@ def test_a_corpus_that_the_method_names_arrives_in_its_job(installed, serve, spe
     assert agency.agency.get(job["rating"]["href"])["letter"] == "DSBS"
 
 
-def test_what_an_author_wrote_for_the_method_is_kept_and_used_again(installed, serve, speller):
+def test_sentences_of_an_author_are_stored_and_reused_by_the_method(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     experiment = {"method": "spelling", "label": "positive", "write": 1}
     with pytest.raises(ValueError, match="name the service that generates it"):

@@ -1,4 +1,4 @@
-"""Classifiers, regressors and embedders through the whole agency: files, words of one's own, ratings, reports."""
+"""Classifiers, regressors and embedders end to end: uploads, own word lists, ratings, reports."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def target(url: str | None, kind: str, protocol: str, **settings) -> dict:
 
 
 class Caller:
-    """Somebody who uses the agency, and waits for the end of what was asked."""
+    """A user of the agency who waits for each job to end."""
 
     def __init__(self, agency) -> None:
         self._agency = agency
@@ -126,7 +126,7 @@ def payroll_upload(caller):
 
 
 def vectors_of(name: str, words) -> bytes:
-    """What an embedder of known bias says of some words, as a file."""
+    """Return the vectors of some words by an embedder of known bias, as a file."""
     file = io.BytesIO()
     vectors = np.array([predictor(name).embed(word, "m") for word in words], dtype=np.float32)
     np.savez_compressed(file, words=np.array(words), vectors=vectors)
@@ -212,7 +212,7 @@ def test_an_uploaded_embedding_is_a_target_like_any_other(caller, services):
 
 
 def test_uploaded_trials_are_rated_without_asking_anybody(caller):
-    """An observer whose point of indifference follows the share of women, at 40 trials a level."""
+    """A simulated observer whose point of indifference follows the share of women, with 40 trials per level."""
 
     def chosen(share: float | None, level: float) -> int:
         pse = 0.5 if share is None else 0.5 + 0.6 * (share - 0.5)
@@ -347,7 +347,7 @@ def test_an_impossible_request_is_422_and_points_to_the_field(caller, payroll_up
 
 # ---------------------------------------------------------------------------- means
 def missing_figures(page: str, method: str) -> list[str]:
-    """Name the figures that a report by the method should have and has not."""
+    """Return the figures that are missing in a report by the method."""
     drawn = re.findall(r"<figure[^>]*>.*?<figcaption[^>]*>(.*?)</figcaption>.*?<svg", page, re.DOTALL)
     return [one for one in FIGURES[method] if not any(one in title.lower() for title in drawn)]
 

@@ -1,4 +1,4 @@
-"""One story over HTTP: an author draws pictures for one rating, and another rating is asked with the same ones."""
+"""Reuse of pictures over HTTP: an author draws them for one rating, and a second rating uses the same ones."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def translator(url: str) -> dict[str, Any]:
 
 
 class Awaited:
-    """`AsyncClient` with the manners of `Client`, so that one test holds both."""
+    """`AsyncClient` with the interface of `Client`, so that one test covers both."""
 
     def __init__(self, base_url: str, key: str | None = None) -> None:
         self._runner = asyncio.Runner()
@@ -161,7 +161,7 @@ def test_the_gate_passes_and_fails_real_ratings(shared_agency, services, program
 
 
 def run_steps(secrets: dict[str, str], given: dict[str, str]) -> int:
-    """Run a job's steps as a runner does: each script in a shell of its own, the first failure ends it."""
+    """Run the steps of a workflow job: each script in its own shell, until the first failure."""
     for step in yaml.safe_load(WORKFLOW.read_text("utf-8"))["jobs"]["rated"]["steps"]:
         named = {name: secret(value, secrets) for name, value in step.get("env", {}).items()}
         ended = subprocess.run(

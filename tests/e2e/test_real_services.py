@@ -1,4 +1,4 @@
-"""Real systems behind real interfaces, rated over the real API: what is known of them must come out."""
+"""Ratings of real systems over the real API agree with their known bias."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rated(real, shared_agency):
 
 @pytest.fixture
 def sent(shared_agency):
-    """Send a table, and give its digest."""
+    """Upload a table; return its digest."""
 
     def send(rows) -> str:
         written = io.StringIO()

@@ -18,7 +18,7 @@ SIDES = {"senior": (0.0, 1.0), "junior": (0.0, -1.0)}
 
 
 def hiring(weights: tuple[float, float], name: str) -> RowClassifier:
-    """Train scikit-learn's forest on hires that went by the two numbers as `weights` say."""
+    """Train scikit-learn's forest on hiring decisions that weight the two numbers by `weights`."""
     ensemble = pytest.importorskip("sklearn.ensemble", reason="scikit-learn comes with the extra 'real'")
     rng = np.random.default_rng(1)
     seen = rng.normal(0, 1.2, (4000, 2))

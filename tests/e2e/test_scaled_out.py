@@ -1,4 +1,4 @@
-"""API and workers as processes of their own, over real Postgres and Redis: the same pipe, the same ratings."""
+"""API and workers in separate processes with real Postgres and Redis give the ratings of an embedded run."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_worker_delivers_webhooks(serve, work, environment):
             self.end_headers()
 
         def log_message(self, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as receiver:
         threading.Thread(target=receiver.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""One story, told with real processes: an API catalog, two services that it lists, and the agency that rates them.
+"""End-to-end test with real processes: an API catalog, two listed services, and the agency that rates them.
 
 The catalog asks with a key of its own. Whoever reads the catalog has none, and checks for himself.
 """
@@ -49,7 +49,7 @@ paths:
 
 
 def eventually(look: Callable[[], Any], what: str) -> Any:
-    """Look until there is something to be seen."""
+    """Poll until the result is not empty."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         if seen := look():
@@ -60,7 +60,7 @@ def eventually(look: Callable[[], Any], what: str) -> Any:
 
 # ---------------------------------------------------------------------------- two servers of the catalog's world
 class Handler(BaseHTTPRequestHandler):
-    """Answers as its server's `respond` says, on connections that stay open."""
+    """A request handler that answers with its server's `respond` on persistent connections."""
 
     protocol_version = "HTTP/1.1"
 
@@ -77,11 +77,11 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """A server on a free port of this machine, for as long as the ``with`` block lasts."""
+    """Run a server on a free port of this machine until the end of the ``with`` block."""
 
     def __init__(self, respond: Callable[[str, Mapping[str, str], bytes], tuple[int, Any]]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -97,7 +97,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
 
 class Translator:
-    """A LibreTranslate service; `behaves` says how, from now on."""
+    """A LibreTranslate service whose behaviour `behaves` changes."""
 
     def __init__(self, behaves: str) -> None:
         self.behaves = behaves
@@ -113,7 +113,7 @@ class Translator:
 
 @dataclass(frozen=True)
 class Notice:
-    """What came to the receiver, and the status it was answered with."""
+    """A received notice, and the status of the answer."""
 
     path: str
     headers: Mapping[str, str]
@@ -134,7 +134,7 @@ class Notice:
 
 
 class Receiver:
-    """Takes notices, but loses the first that comes to `loses`."""
+    """A receiver of notices that fails on the first request to `loses`."""
 
     def __init__(self, loses: str) -> None:
         self.notices: list[Notice] = []
@@ -148,13 +148,13 @@ class Receiver:
         return status, None
 
     def kept(self, path: str, kind: str) -> list[Notice]:
-        """Those of a kind that were not lost."""
+        """Return the notices of a type that were answered with success."""
         return [one for one in self.notices if (one.path, one.kind, one.status) == (path, kind, 200)]
 
 
 # ---------------------------------------------------------------------------- the catalog
 class Catalog:
-    """What the program of a catalog does, with a key that may do no more than that."""
+    """The client program of a catalog, with a key that has only the scopes that it needs."""
 
     def __init__(self, agency: str, key: str, receiver: str) -> None:
         headers = {"Authorization": f"Bearer {key}"}
@@ -172,24 +172,24 @@ class Catalog:
         return answer.json()
 
     def register(self, name: str, url: str) -> str:
-        """Save a translator; give its id."""
+        """Save a translator as a target; return its id."""
         target = {"name": name, "kind": "translator", "protocol": "libretranslate", "base_url": url}
         return self.post("/v1/targets", target).json()["id"]
 
     def profile(self, target: str) -> dict[str, Any]:
-        """Write the suite that the catalog asks for every service it lists."""
+        """Return the suite that the catalog requests for each listed service."""
         about = {"methods": ["round-trip"], "attributes": ["gender"], "languages": ["es", "fr"]}
         asked = {"callback_url": f"{self.receiver}/callback", "visibility": "public"}
         return {"target": {"id": target}, **about, **asked}
 
     def ended(self, suite: str) -> dict[str, Any]:
-        """Wait for a suite; give its profile."""
+        """Wait for a suite; return its profile."""
         return eventually(lambda: (shown := self.get(suite))["status"] == "ended" and shown, f"{suite} ends")
 
 
 @pytest.fixture
 def start(serve) -> Iterator[Callable[[str], Catalog]]:
-    """Start an agency that asks for keys, and give the catalog its own."""
+    """Start an agency that requires keys, and create a key for the catalog."""
     catalogs: list[Catalog] = []
 
     def start(receiver: str) -> Catalog:
@@ -206,7 +206,7 @@ def start(serve) -> Iterator[Callable[[str], Catalog]]:
 
 
 def with_overlay(document: dict[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply an overlay as its specification says: each update is merged into every node its target selects."""
+    """Apply an OpenAPI overlay: merge each update into every node that its target selects."""
     changed = deepcopy(document)
     for action in overlay["actions"]:
         for found in jsonpath.finditer(action["target"], changed):
@@ -223,7 +223,7 @@ def merge(into: dict[str, Any], update: Mapping[str, Any]) -> None:
 
 
 def signed_by_the_agency(notice: Notice, jwks: Mapping[str, Any]) -> bool:
-    """Check a notice that comes with no shared secret against the agency's public keys."""
+    """Verify a notice without a shared secret, by the agency's public keys."""
     signed = f"{notice.id}.{notice.headers['webhook-timestamp']}.".encode() + notice.body
     signatures = [one[4:] for one in notice.headers["webhook-signature"].split() if one.startswith("v1a,")]
     assert len(signatures) == 1
@@ -273,7 +273,7 @@ def test_a_catalog_lists_embeds_composes_and_follows_two_services(start, elsewhe
 
 
 def the_callback_is_told_of_each_cell(receiver: Receiver, suite: Mapping[str, Any], reader: httpx.Client) -> None:
-    """Each job of the suite ends with a notice to its callback, signed with the agency's public key."""
+    """Check that each job of the suite ends with a signed notice to its callback."""
     told = eventually(lambda: len(found := receiver.kept("/callback", "job.succeeded")) == 2 and found, "two notices")
     assert {one.said["data"]["job_id"] for one in told} == {cell["job"] for cell in suite["rows"][0]["cells"]}
     assert {one.said["data"]["letter"] for one in told} == {"DSBS"}
@@ -286,7 +286,7 @@ def the_callback_is_told_of_each_cell(receiver: Receiver, suite: Mapping[str, An
 def the_lost_notice_comes_again_when_it_is_asked_for(
     catalog: Catalog, receiver: Receiver, hook: Mapping[str, Any]
 ) -> None:
-    """The endpoint failed once; the delivery log shows it, and sends that notice again under the same id."""
+    """Check that the delivery log shows a failed attempt, and that the notice is sent again under the same id."""
     log = f"/v1/webhooks/{hook['id']}/deliveries"
 
     def failed() -> Any:
@@ -306,7 +306,7 @@ def the_lost_notice_comes_again_when_it_is_asked_for(
 def the_reader_looks_the_rating_up_by_the_address_of_the_service(
     reader: httpx.Client, rated_url: str, suite: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """No id and no key is needed: the address of the service leads to its rating."""
+    """Check that the rating is found by the address of the service, without an id or a key."""
     rating = reader.get("/v1/ratings/latest", params={"target_url": rated_url, **GENDER}).json()
     assert f"/v1/ratings/{rating['id']}" in {cell["href"] for cell in suite["rows"][0]["cells"]}
     assert (rating["letter"], rating["declared"], rating["visibility"]) == ("DSBS", True, "public")
@@ -314,7 +314,7 @@ def the_reader_looks_the_rating_up_by_the_address_of_the_service(
 
 
 def the_catalog_embeds_overlay_and_badge(reader: httpx.Client, rating: Mapping[str, Any], file: Path) -> None:
-    """The service's own OpenAPI file says its letter, and where the badge and the rating are."""
+    """Check that the service's OpenAPI file names its letter and the addresses of the badge and the rating."""
     file.write_text(OPENAPI)
     overlay = yaml.safe_load(reader.get(f"/v1/ratings/{rating['id']}/overlay.yaml").text)
     file.write_text(yaml.safe_dump(with_overlay(yaml.safe_load(file.read_text()), overlay)))
@@ -329,7 +329,7 @@ def the_catalog_embeds_overlay_and_badge(reader: httpx.Client, rating: Mapping[s
 
 
 def the_catalog_composes(catalog: Catalog, first: str, second: str) -> None:
-    """The two services, one after the other: inferred, and without a call."""
+    """Check the composition of the two services, which is inferred without a call."""
     rated = {"target": {"id": second}, "experiment": GENDER | {"languages": ["es"]}, "visibility": "public"}
     job = catalog.post("/v1/jobs", rated).headers["Location"]
     eventually(lambda: catalog.get(job)["status"] == "succeeded", "the second service is rated")
@@ -343,7 +343,7 @@ def the_catalog_composes(catalog: Catalog, first: str, second: str) -> None:
 def the_reader_takes_the_certificate_home(
     reader: httpx.Client, rating: Mapping[str, Any], folder: Path
 ) -> tuple[Path, Path]:
-    """The rating with everything behind it, and the keys to check it with."""
+    """Download the export of a rating, and the keys to verify it."""
     export, keys = folder / "rating.export.jsonl", folder / "jwks.json"
     export.write_bytes(reader.get(f"/v1/ratings/{rating['id']}/export.jsonl").content)
     keys.write_bytes(reader.get("/.well-known/jwks.json").content)
@@ -357,7 +357,7 @@ def the_change_is_told_and_shown(
     reader: httpx.Client,
     before: Mapping[str, Any],
 ) -> None:
-    """The service behaves otherwise: `rating.changed` says so, and everything that shows the letter follows."""
+    """Check that `rating.changed` is sent when the service changes, and that every embed shows the new letter."""
     told = eventually(lambda: len(found := receiver.kept("/hook", "rating.changed")) == 2 and found, "the changes")
     for one in told:
         data = Webhook(hook["secret"]).verify(one.body, dict(one.headers))["data"]
@@ -377,7 +377,7 @@ def the_change_is_told_and_shown(
 def every_notice_is_signed_and_says_what_is_documented(
     receiver: Receiver, hook: Mapping[str, Any], reader: httpx.Client
 ) -> None:
-    """What came to the endpoint carries its secret's signature, is of a type it asked for and holds what it expects."""
+    """Check the signatures, types and fields of the notices to the endpoint."""
     came = [one for one in receiver.notices if one.path == "/hook"]
     assert {one.kind for one in came} == set(HEARD)
     documented = reader.get("/openapi.json").json()["webhooks"]

@@ -1,4 +1,4 @@
-"""One story over HTTP: what one user has had written, another asks a second model about, and nothing is written twice.
+"""Shared corpora over HTTP: a second user rates another model with the sentences of the first user.
 
 Ada studies a stereotype. She writes its words down, has a language model write sentences, puts two of them right, and
 rates a model. Ben, who belongs to another organisation, finds her corpus, rates another model with it while the writer
@@ -47,7 +47,7 @@ STAGE = {
 
 
 class User:
-    """Somebody with a key of their own organisation."""
+    """A user with a key of their own organisation."""
 
     def __init__(self, agency: Any, tenant: str) -> None:
         create = [sys.executable, "-m", "cli.main", "keys", "create", "--name", tenant, "--tenant", tenant]
@@ -72,7 +72,7 @@ class User:
         return job
 
     def rated(self, model: str, corpus: str) -> dict[str, Any]:
-        """Rate a language model with the sentences of a corpus; give the job and its rating."""
+        """Rate a language model with the sentences of a corpus; return the job and its rating."""
         experiment = {"method": "stereotype-score", "corpus": corpus, "per_term": PER_TERM, "most_per_term": PER_TERM}
         asked = {"target": completions(model), "experiment": experiment, "seed": 3}
         return self.ended(self("POST", "/v1/jobs", asked))
@@ -158,7 +158,7 @@ def ada_has_sentences_written(ada: User, corpus: str, author: str) -> None:
 
 
 def ada_has_no_sentence_written_twice(ada: User, corpus: str, author: str) -> None:
-    """A second order asks the author only for what is lacking: nothing."""
+    """Check that a second writing job requests nothing, because no sentence is missing."""
     job = ada.ended(ada("POST", f"/v1/corpora/{corpus}/writing", writing(author, seed=1)))
     assert (job["result"]["wanted"], job["result"]["asked"], job["asked"]) == (0, 0, 0)
 

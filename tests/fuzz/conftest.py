@@ -1,4 +1,4 @@
-"""A worker turned by hand, for an agency whose jobs must move and whose targets must never be called."""
+"""A worker whose steps a test calls; it never calls a target."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 class HandWorker:
-    """Does what workers do, one transaction at a time, with the functions that workers use."""
+    """A worker whose steps a test calls one transaction at a time, with the functions of real workers."""
 
     LEASE_S = 600.0
     """Longer than any test: a lease ends when a test ends it."""
@@ -54,12 +54,12 @@ class HandWorker:
         self.database = database
 
     def claim(self, job_id: str, owner: str = "hand") -> Claim | None:
-        """Take a job, if it can be taken."""
+        """Claim a job if possible."""
         with self.database.write() as c:
             return jobs.claim(c, job_id, owner, self.LEASE_S)
 
     def record(self, claim: Claim, answers: Sequence[tuple[str, bool]], calls: int) -> Job:
-        """Write answers to the ledger: a unit, and whether its question was answered."""
+        """Record pairs of a question's name and whether it was answered."""
         entries = [
             LedgerEntry(
                 Observation(
@@ -75,12 +75,12 @@ class HandWorker:
             return jobs.record(c, claim, entries, calls=calls, expected=240, stage="asking")
 
     def finish(self, claim: Claim) -> None:
-        """End a job with what its kind ends with: a rating, or what a probe saw."""
+        """Finish a job with a rating or a probe's result."""
         with self.database.write() as c:
             if claim.job.kind != "rating":
-                jobs.finish_probe(c, claim, {"order_kept": True, "latency_ms": 12})
+                jobs.finish_with(c, claim, "probed", {"order_kept": True, "latency_ms": 12})
             else:
-                jobs.finish(c, claim, self._rating(claim.job), ("job.succeeded",))
+                jobs.finish(c, claim, self._rating(claim.job))
 
     def fail(self, claim: Claim) -> None:
         """End a job without a rating."""
@@ -89,7 +89,7 @@ class HandWorker:
             jobs.fail(c, claim, error)
 
     def complete(self, job_id: str) -> None:
-        """Do a whole job; what follows it must find the end of its stream."""
+        """Complete a job, so that its event stream ends."""
         claim = self.claim(job_id)
         if claim is not None:
             self.record(claim, [("es/U/0/there", True), ("es/U/1/there", False)], calls=2)
@@ -117,7 +117,7 @@ class HandWorker:
 
 @pytest.fixture
 def hand(database_url: str) -> Iterator[HandWorker]:
-    """A worker at the test's database, of each kind in turn."""
+    """A worker for the test's database, on each kind of database."""
     database = Database(database_url)
     yield HandWorker(database)
     database.close()

@@ -1,8 +1,8 @@
-"""Anything that can happen to jobs, in any order: the store, the service and a model of both, step by step.
+"""Stateful test of jobs: random sequences of events, compared with a model after every step.
 
-Callers come through the whole service; workers do what workers do, but by hand: they claim, record,
-finish, fail, release, die, and come back from the dead. After every step each job must be exactly
-what the model says, in the row, in the history, in the ledger and over HTTP.
+Callers use the whole service; the test performs the steps of workers: claim, record, finish, fail, release,
+die, and write after a lost lease. After every step each job must equal the model in its row, its history, its
+ledger and over HTTP.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from store.jobs.job import Job
 from store.jobs.leases import Claim
 from store.security import keys
 from workers.engine.reconciler import reconcile
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 CAP = 2
 """Fruitless attempts after which a job is given up here: few enough to be reached often."""
@@ -40,12 +40,12 @@ ENDINGS = {"succeeded", "failed", "cancelled"}
 
 
 def among(name: str) -> st.SearchStrategy[Any]:
-    """Draw from a list of the machine's; a rule that does so needs `there_are` the same."""
+    """Draw from one of the machine's lists; the rule also needs `there_are` with the same list."""
     return st.runner().flatmap(lambda machine: st.sampled_from(getattr(machine, name)))
 
 
 def there_are(name: str) -> Any:
-    """Let a rule run only where there is something to draw."""
+    """Run a rule only if the list is not empty."""
     return precondition(lambda machine: bool(getattr(machine, name)))
 
 
@@ -55,9 +55,9 @@ ANSWERS = st.dictionaries(st.sampled_from("uvwxyz"), st.booleans(), max_size=4)
 
 # ---------------------------------------------------------------------------- callers
 class Callers:
-    """Two tenants at the service; every answer is held against the OpenAPI document.
+    """Two tenants of the service; every answer is checked against the OpenAPI document.
 
-    The document's answer for every status is left out: what it does not name is not documented.
+    The document's `default` answer is ignored: only explicit statuses count as documented.
     """
 
     def __init__(self, app: Any, runner: asyncio.Runner, mine: str, theirs: str) -> None:
@@ -102,10 +102,10 @@ class Callers:
         return self._validators[name, status]
 
 
-# ---------------------------------------------------------------------------- what should be
+# ---------------------------------------------------------------------------- the model
 @dataclass
 class Expected:
-    """A job as it should be."""
+    """Expected state of a job."""
 
     id: str
     asked_for: tuple[int, str | None]
@@ -143,14 +143,14 @@ class Expected:
 
 @dataclass
 class Kept:
-    """The first request under an Idempotency-Key, with its answer."""
+    """The first request with an Idempotency-Key, and its answer."""
 
     asked_for: tuple[Any, ...]
     answer: httpx.Response
 
 
 class Rung(list[str]):
-    """A bell that is heard at once."""
+    """A dispatcher that records notifications at once."""
 
     def __call__(self, job_id: str) -> None:
         self.append(job_id)
@@ -160,7 +160,7 @@ class Rung(list[str]):
 
 
 class JobsOfATenant(RuleBasedStateMachine):
-    """The rules; `place` is filled in by the test: where the service, the worker and the database are."""
+    """The rules; the test sets `place` to the service, the worker and the database."""
 
     place: SimpleNamespace
 
@@ -174,7 +174,7 @@ class JobsOfATenant(RuleBasedStateMachine):
         self.rated: dict[tuple[int, str | None], str] = {}
         self.rung = Rung()
 
-    # ------------------------------------------------------------------------ what rules draw from
+    # ------------------------------------------------------------------------ lists for rules
     @property
     def all_jobs(self) -> list[str]:
         return list(self.expected)
@@ -193,7 +193,7 @@ class JobsOfATenant(RuleBasedStateMachine):
 
     @property
     def live_claims(self) -> list[Claim]:
-        """Claims of jobs that go on, those that were overtaken included."""
+        """Claims of unfinished jobs, including claims that were taken over."""
         return [claim for claim in self.claims if not self.expected[claim.job.id].finished]
 
     @property
@@ -247,7 +247,7 @@ class JobsOfATenant(RuleBasedStateMachine):
         experiment = {"method": "round-trip", "attribute": "gender"}
         body = {"target": target, "experiment": experiment, "seed": asked_for[0], "max_age_s": age}
         answer = self.place.callers.ask("requestRating", body=body, headers={"Idempotency-Key": key} if key else {})
-        if asked_for[1] in self.removed:  # looked up before the key is: what is named must exist
+        if asked_for[1] in self.removed:  # the target is looked up before the key, so it must exist
             assert (answer.status_code, answer.json()["code"]) == (422, "bad-specification")
         elif key in self.kept:
             self._repeated(self.kept[key], (*asked_for, age), answer)
@@ -324,13 +324,13 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("alive")
     @rule(job_id=among("alive"))
     def claim(self, job_id: str) -> None:
-        """A message arrives, for the first time or the tenth."""
+        """Deliver a broker message, possibly again."""
         self._claim(job_id)
 
     @there_are("alive")
     @rule(job_id=among("alive"), answers=ANSWERS, calls=SEEDS)
     def work(self, job_id: str, answers: dict[str, bool], calls: int) -> None:
-        """What happens most: a worker takes the job, or has it, and records what came back."""
+        """Claim a job if needed, and record replies."""
         self._claim(job_id)
         for claim in self.claims:
             if self.expected[job_id].holds(claim) and claim.job.id == job_id:
@@ -339,13 +339,13 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("ended")
     @rule(job_id=among("ended"))
     def claim_what_has_ended(self, job_id: str) -> None:
-        """A message arrives long after everything is over."""
+        """Deliver a broker message for a finished job."""
         self._claim(job_id)
 
     @there_are("running")
     @rule(job_id=among("running"))
     def take_over(self, job_id: str) -> None:
-        """Its worker falls silent, and another goes on; the first one may come back."""
+        """Let the lease of a worker expire and another worker claim the job."""
         self.kill_every_worker()
         self._claim(job_id)
 
@@ -392,12 +392,12 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("live_claims")
     @rule(claim=among("live_claims"))
     def beat(self, claim: Claim) -> None:
-        """A heartbeat; the job is cancelled where that was asked for."""
+        """Send a heartbeat; cancel the job if that was requested."""
         one = self.expected[claim.job.id]
         with self.place.hand.database.write() as c:
             beat = jobs.heartbeat(c, claim, self.place.hand.LEASE_S)
         held = one.holds(claim)
-        ended_under_it = one.finished and claim.fence == one.fence  # the end is no loss
+        ended_under_it = one.finished and claim.fence == one.fence  # the claim ended with the job
         assert (beat.held, beat.cancel_requested) == (held or ended_under_it, held and one.cancel_requested)
         if not held:
             return
@@ -409,7 +409,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("live_claims")
     @rule(claim=among("live_claims"), charged=st.booleans())
     def release(self, claim: Claim, charged: bool) -> None:
-        """An orderly stop, or a target that needs a rest: somebody else goes on."""
+        """Release a job, so that another worker can continue it."""
         one = self.expected[claim.job.id]
         if self._is_lost(claim, lambda: self._in_a_transaction(jobs.release, claim, charge_attempt=charged)):
             return
@@ -423,7 +423,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("dead_claims")
     @rule(claim=among("dead_claims"), late=st.sampled_from(["finish", "fail", "beat"]))
     def write_after_the_end(self, claim: Claim, late: str) -> None:
-        """A worker thaws when all is over."""
+        """Let a worker with a lost lease write to a finished job."""
         self.record(claim, {"late": True}, 1)
         self.release(claim, charged=True)
         getattr(self, late)(claim)
@@ -431,7 +431,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("running")
     @rule()
     def kill_every_worker(self) -> None:
-        """Their leases end; what they write later, they write as if they were alive."""
+        """Let the leases of all workers expire."""
         self._in_a_transaction(jobs.release_orphans)
         for one in self.expected.values():
             if one.status == "running":
@@ -456,7 +456,7 @@ class JobsOfATenant(RuleBasedStateMachine):
             return work(c, *args, **kwargs)
 
     def _is_lost(self, claim: Claim, write: Any) -> bool:
-        """Write as the holder of a claim; whoever does not hold the job must be told so."""
+        """Write as the holder of a claim; a lost claim must raise an error."""
         if self.expected[claim.job.id].holds(claim):
             write()
             return False
@@ -470,7 +470,7 @@ class JobsOfATenant(RuleBasedStateMachine):
         assert row is not None
         return row
 
-    # ------------------------------------------------------------------------ what always holds
+    # ------------------------------------------------------------------------ invariants
     @invariant()
     def every_job_is_as_expected(self) -> None:
         for one in self.expected.values():
@@ -485,7 +485,7 @@ class JobsOfATenant(RuleBasedStateMachine):
 
     @staticmethod
     def _grows(one: Expected, row: Job) -> None:
-        """A changed row is a new version; fences and versions never go back; what has ended stays as it is."""
+        """Check that versions and fences only grow, and that finished jobs stay as they are."""
         before = one.seen
         if before is None or before == row:
             return
@@ -520,7 +520,7 @@ class JobsOfATenant(RuleBasedStateMachine):
                     c.execute(select(schema.outbox.c.kind).where(schema.outbox.c.job_id == one.id)).scalars().all()
                 )
             types = [event.type for event in history]
-            assert types[0] == "queued" or types == ["succeeded"]  # born with a rating that was known
+            assert types[0] == "queued" or types == ["succeeded"]  # answered by an earlier rating
             assert [event.fence for event in history] == sorted(event.fence for event in history)
             assert [type_ for type_ in types if type_ in ENDINGS] == ([one.status] if one.finished else [])
             assert types[-1] == one.status if one.finished else types[-1] not in ENDINGS
@@ -540,7 +540,7 @@ class JobsOfATenant(RuleBasedStateMachine):
             assert ("cancel" in told["links"]) is not one.finished
 
     def teardown(self) -> None:
-        """Leave an empty database to the next run."""
+        """Empty the database for the next run."""
         with self.place.hand.database.write() as c:
             for table in (schema.jobs, schema.ratings, schema.targets, schema.idempotency):
                 c.execute(delete(table))
@@ -560,13 +560,13 @@ def place(database_url, tmp_path, hand, runner):
         database_url=database_url,
         auth="keys",
         job_rate="1000000/minute",
-        status_cache_s=0,  # the model has no patience for what was true a moment ago
+        status_cache_s=0,  # the model compares with the current state
         attempt_cap=CAP,
         egress_allow="127.0.0.0/8",
     )
     with hand.database.write() as c:
         mine, theirs = (keys.create(c, tenant, ["admin"], "a test's")[1] for tenant in ("mine", "theirs"))
-    app = create_app(decided, validator=Desk(decided), doorbell=lambda job_id: None)
+    app = create_app(decided, validator=TargetChecker(decided), doorbell=lambda job_id: None)
     living = app.router.lifespan_context(app)
     runner.run(living.__aenter__())
     yield SimpleNamespace(settings=decided, hand=hand, callers=Callers(app, runner, mine, theirs))
@@ -575,7 +575,7 @@ def place(database_url, tmp_path, hand, runner):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("database_url", "runs"), [("sqlite", 30), ("postgres", 10)], indirect=["database_url"])
-def test_jobs_keep_their_promises_whatever_happens_in_whatever_order(place, runs, pytestconfig):
+def test_jobs_match_the_model_after_every_sequence_of_events(place, runs, pytestconfig):
     """Runs of 50 steps each; five times as many in `make chaos`."""
     machine = type("Jobs", (JobsOfATenant,), {"place": place})
     chosen = settings(

@@ -1,4 +1,4 @@
-"""The whole API against its own OpenAPI document: requests that keep it, requests that break it, and sequences.
+"""The whole API against its OpenAPI document: valid requests, invalid requests, and sequences.
 
 Schemathesis runs in the process, over ASGI, through all of its phases (examples, coverage, fuzzing,
 stateful) with all of its checks. Nothing is called: the doorbell hands every job to `HandWorker`,
@@ -39,14 +39,14 @@ from store.jobs import jobs
 from store.security import keys
 from store.targets import domains
 from tests.support.jobs import new_job
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 LOOPBACK = "http://127.0.0.1:5000"
 NAMED_BY_THEIR_OWNER = "/v1/specifications/{specification_name}"
 TESTED_ELSEWHERE = {
-    "POST /v1/suites/{suite_id}/cancel",  # its jobs have ended before: `test_suite_resource.py`
+    "POST /v1/suites/{suite_id}/cancel",  # its jobs have ended already: `test_suite_resource.py`
     "POST /v1/jobs/{job_id}/cancel",  # a job may end before it can be cancelled here: `test_job_state_machine.py`
-    # want observations that an experiment asked for, and those of a hand are none: `test_certificate_resource.py`
+    # want observations that fit the experiment: `test_certificate_resource.py`
     "GET /v1/ratings/{rating_id}/export.jsonl",
     "GET /v1/ratings/{rating_id}/observations/{seq}/proof",
     # want a notice that was sent to a `callback_url`, and nothing is sent here: `test_callback_deliveries.py`
@@ -79,11 +79,11 @@ FOR_ITS_MEANING = {
 
 @schemathesis.check
 def refused_only_for_its_meaning(ctx: Any, response: Any, case: Any) -> None:
-    """A request that keeps the document is never told that its shape is wrong."""
+    """Check that a request that is valid for the schema is never refused for its schema."""
     if case.meta is None or not case.meta.generation.mode.is_positive or response.status_code not in {400, 415, 422}:
         return
     if "\\u0000" in json.dumps(case.body, default=str):
-        return  # a character that JSON has and databases lack; strict JSON refuses it (`service.http.json`)
+        return  # NUL is valid JSON, but strict JSON refuses it (`service.http.json`)
     if re.search("[0-9]{31}", json.dumps(case.body, default=str)):
         return  # an integer that readers of JSON read differently; strict JSON refuses it too
     assert response.json()["code"] in FOR_ITS_MEANING, f"{response.json()['detail']}: {response.json()['errors']}"
@@ -92,14 +92,14 @@ def refused_only_for_its_meaning(ctx: Any, response: Any, case: Any) -> None:
 # ---------------------------------------------------------------------------- a run
 @dataclass
 class Outcome:
-    """What a run found, and which statuses each operation answered with."""
+    """Findings of a run, and the statuses of each operation."""
 
     findings: list[str] = field(default_factory=list)
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     phases: Counter[str] = field(default_factory=Counter)
 
     def add(self, event: Any) -> None:
-        """Take an event of the engine."""
+        """Handle an event of schemathesis."""
         match event:
             case events.NonFatalError(label=label, value=error):
                 self.findings.append(f"{label}: {error!r}")
@@ -118,7 +118,7 @@ class Outcome:
 
     @staticmethod
     def _deleted_before(label: str, info: Any) -> bool:
-        """Whether a name was created, and is not there for the same name was deleted since.
+        """Whether a resource was created and its name deleted since.
 
         A specification is named by its owner, so two scenarios share a name; and a POST repeated
         with its ``Idempotency-Key`` answers 201 again, also after the name was deleted.
@@ -130,13 +130,13 @@ class Outcome:
         return f"{label}: {info.failure.title}: {info.failure.message}\n{info.code_sample}"
 
     def succeeded(self, label: str) -> bool:
-        """Whether an operation ever answered as it should; `OPTIONS` of it is not it."""
+        """Whether an operation was ever successful, apart from `OPTIONS`."""
         statuses = {status for told, status in self.answers if told == label}
         return bool(statuses & {200, 201, 202}) or (label.startswith("DELETE") and 204 in statuses)
 
 
 def strict(document: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the answer that stands for every status, which would document anything at all."""
+    """Remove the `default` answer from a document, because it would document every status."""
     copied: dict[str, Any] = json.loads(json.dumps(document))
     for path in copied["paths"].values():
         for operation in path.values():
@@ -147,7 +147,7 @@ def strict(document: dict[str, Any]) -> dict[str, Any]:
 def run(
     app: FastAPI, examples: int, hooks: Sensible | None = None, *, boundaries: bool = True, **headers: str
 ) -> Outcome:
-    """Send whatever schemathesis thinks of; 15,000 of its requests try each boundary of each value."""
+    """Run schemathesis; 15,000 of its requests try each boundary of each value."""
     config = SchemathesisConfig(seed=1)
     project = config.projects.default
     project.generation.update(max_examples=examples, deterministic=True, database="none")
@@ -169,22 +169,22 @@ def run(
 
 
 def _function(method: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """Make a hook of a method: hooks are functions, and are told a context."""
+    """Turn a method into a schemathesis hook, a function with a context argument."""
     return lambda context, value: method(value)
 
 
 @contextmanager
 def served(settings: Settings, complete: Callable[[str], object]) -> Iterator[FastAPI]:
-    """Make an application that schemathesis starts; stop it afterwards."""
+    """Return an application that schemathesis starts; stop it afterwards."""
     try:
-        yield create_app(settings, validator=Desk(settings), doorbell=complete)
+        yield create_app(settings, validator=TargetChecker(settings), doorbell=complete)
     finally:
         shutdown_lifespans()
 
 
 @pytest.fixture
 def settings(database_url, tmp_path):
-    """Limits that are never reached: they have tests of their own."""
+    """Settings with limits that are never reached, because limits have their own tests."""
     return Settings(
         data_dir=tmp_path,
         database_url=database_url,
@@ -197,10 +197,9 @@ def settings(database_url, tmp_path):
 
 # ---------------------------------------------------------------------------- requests that get further
 class Sensible:
-    """Puts names that exist where generated text stands, so that requests come past the checks of meaning.
+    """Replaces generated names by existing ones, so that requests are not refused for unknown names.
 
-    Only well-formed values are replaced, and only by well-formed ones: a request that was meant to
-    break the document still breaks it.
+    Only valid values are replaced, so an invalid request stays invalid.
     """
 
     def __init__(self, rating_id: str, anothers_rating_id: str, own_key: str) -> None:
@@ -208,12 +207,12 @@ class Sensible:
         self._numbers = itertools.count()
 
     def map_body(self, body: Any) -> Any:
-        """Name an attribute, languages and a protocol that exist, at an address that may be called."""
+        """Insert an existing attribute, languages and protocol, and an allowed address."""
         if isinstance(body, dict):
             self._mend_target(body if "protocol" in body else body.get("target"))
             self._mend_experiment(body.get("experiment"))
             self._put(body, "version", "1.0.0", most=40)
-            # another each time: what a repeated Idempotency-Key shows again may have been removed since
+            # a new key each time, because the answer to a repeated one can name a removed resource
             self._put(body, "host", f"h{next(self._numbers)}.example.com", most=260)
             self._put(body, "url", LOOPBACK, least=8, most=2048)
             self._mend_suite(body)
@@ -223,7 +222,7 @@ class Sensible:
         return body
 
     def _mend_suite(self, body: dict[str, Any]) -> None:
-        """Name one method, attribute and language where names are listed, and none of a method's own fields."""
+        """Insert an existing method, attribute and language, and remove the methods' settings."""
         for name, value in (("methods", "round-trip"), ("attributes", "gender"), ("languages", "es")):
             listed = body.get(name)
             if listed and self._is_list(listed, 50, lambda one: isinstance(one, str) and 0 < len(one) <= 100):
@@ -232,7 +231,7 @@ class Sensible:
             body["settings"] = {}
 
     def _mend_chain(self, body: dict[str, Any]) -> None:
-        """Compose a rating that is there with itself: another's, since the run withdraws its own."""
+        """Insert another tenant's public rating, because the run withdraws its own."""
         chain = body.get("chain")
         if not self._is_list(chain, 20, lambda one: isinstance(one, dict) and set(one) <= {"rating", "target"}):
             return
@@ -261,7 +260,7 @@ class Sensible:
                 experiment[name] = [{"he": share, "she": 1 - share}]
 
     def map_query(self, query: Any) -> Any:
-        """Ask for what was rated."""
+        """Insert the address of the rated target."""
         if isinstance(query, dict):
             self._put(query, "target_url", LOOPBACK, most=2048)
             self._put(query, "attribute", "gender", least=0, most=100)
@@ -269,7 +268,7 @@ class Sensible:
         return query
 
     def map_path_parameters(self, parameters: Any) -> Any:
-        """Name things that exist; never revoke the key that the run itself uses."""
+        """Insert existing ids, but never the id of the run's own key."""
         if isinstance(parameters, dict):
             for name, value in (("rating_id", self._rating_id), ("name", "round-trip"), ("code", "not-found")):
                 self._put(parameters, name, value)
@@ -308,7 +307,7 @@ class Sensible:
 # ---------------------------------------------------------------------------- the tests
 @pytest.fixture
 def sensible_and_key(hand):
-    """Names that exist, a public rating of them and another tenant's, and a key to ask with."""
+    """Existing names, a public rating, another tenant's rating, and a key."""
     new = new_job(
         target={"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": LOOPBACK},
         experiment={"method": "round-trip", "attribute": "gender"},
@@ -329,13 +328,13 @@ def sensible_and_key(hand):
 
 
 def operations(app: FastAPI) -> set[str]:
-    """Every operation as schemathesis calls it."""
+    """Return all operations under schemathesis's names."""
     return {f"{method.upper()} {path}" for path, methods in app.openapi()["paths"].items() for method in methods}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_no_request_is_answered_other_than_documented(settings, hand, pytestconfig):
+def test_every_answer_is_documented(settings, hand, pytestconfig):
     """Values at their boundaries are sent here in `make chaos` alone: the next test always sends them, on Postgres."""
     boundaries = pytestconfig.getoption("--chaos-scale") == "long"
     with served(settings, hand.complete) as app:
@@ -348,7 +347,7 @@ def test_no_request_is_answered_other_than_documented(settings, hand, pytestconf
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
-def test_every_operation_is_reached_and_asks_for_its_key(settings, hand, sensible_and_key):
+def test_every_operation_succeeds_once_and_requires_its_key(settings, hand, sensible_and_key):
     sensible, plain = sensible_and_key
     with served(settings.model_copy(update={"auth": "keys"}), hand.complete) as app:
         outcome = run(app, 15, sensible, Authorization=f"Bearer {plain}")

@@ -1,4 +1,4 @@
-"""Services with bad intentions, on this machine: what they say is a script; what came of it is counted.
+"""Hostile services on this machine, which answer by a script and record their requests.
 
 127.0.0.2 stands for a public address and 127.0.0.3 for a private one wherever the operator's
 allow-list of a test says so: nothing here dials beyond 127.0.0.0/8.
@@ -40,7 +40,7 @@ WAIT_S = 60
 
 # ---------------------------------------------------------------------------- services that answer by a script
 class Stage:
-    """An event loop in a thread of its own, where services run beside the test."""
+    """An event loop in its own thread, for the services of a test."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -48,11 +48,11 @@ class Stage:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something on the stage and wait for it."""
+        """Run a coroutine in the loop and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(WAIT_S)
 
     def close(self) -> None:
-        """End the loop with all that still runs in it."""
+        """Stop the loop and its tasks."""
 
         async def end() -> None:
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
@@ -69,7 +69,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Heard:
-    """One request as it came over the wire."""
+    """One received request."""
 
     method: str
     target: str
@@ -79,7 +79,7 @@ class Heard:
 
     @property
     def texts(self) -> list[str]:
-        """The texts of a LibreTranslate order."""
+        """The texts of a LibreTranslate request."""
         q = json.loads(self.body)["q"]
         return q if isinstance(q, list) else [q]
 
@@ -92,7 +92,7 @@ Script = Callable[[Heard], Answer]
 
 @dataclass
 class Villain:
-    """A service that says what its script says, and counts.
+    """A service that answers by a script and counts its connections.
 
     Attributes
     ----------
@@ -112,17 +112,17 @@ class Villain:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Address of the service."""
         return f"{self.scheme}://{self.address}:{self.port}"
 
     async def open(self, tls: ssl.SSLContext | None) -> None:
-        """Listen."""
+        """Start listening."""
         self.scheme = "https" if tls else "http"
         self.server = await asyncio.start_server(self._talk, self.address, self.port, ssl=tls)
         self.port = self.server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         assert self.server is not None
         self.server.close()
 
@@ -141,14 +141,14 @@ class Villain:
                     writer.write(piece)
                     await writer.drain()
                 break
-        except (OSError, asyncio.CancelledError):  # the caller hung up, or the tests are over
+        except (OSError, asyncio.CancelledError):  # the caller disconnected, or the tests have ended
             pass
         finally:
             writer.close()
 
 
 async def _request(reader: asyncio.StreamReader, connection: int) -> Heard | None:
-    """Read one request, or ``None`` at the end of the connection."""
+    """Read one request; ``None`` at the end of the connection."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.rstrip("\r\n").split("\r\n")
@@ -161,7 +161,7 @@ async def _request(reader: asyncio.StreamReader, connection: int) -> Heard | Non
 
 
 def raw(body: bytes | str = b"", status: str = "200 OK", **headers: str) -> bytes:
-    """A complete response; an underscore in a header's name stands for a hyphen."""
+    """Return a complete response; underscores in header names become hyphens."""
     content = body.encode() if isinstance(body, str) else body
     lines = {"content-length": str(len(content)), **{name.replace("_", "-"): value for name, value in headers.items()}}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
@@ -169,18 +169,18 @@ def raw(body: bytes | str = b"", status: str = "200 OK", **headers: str) -> byte
 
 
 def as_json(value: Any, status: str = "200 OK", **headers: str) -> bytes:
-    """A complete JSON response."""
+    """Return a complete JSON response."""
     return raw(json.dumps(value), status, content_type="application/json", **headers)
 
 
 async def said(*pieces: bytes) -> AsyncIterator[bytes]:
-    """Say some bytes and hang up."""
+    """Send some bytes and close the connection."""
     for piece in pieces:
         yield piece
 
 
 async def endless(head: bytes, piece: bytes, every_s: float = 0.0) -> AsyncIterator[bytes]:
-    """Say something and then something else for ever."""
+    """Send some bytes, then repeat a piece forever."""
     yield head
     while True:
         yield piece
@@ -188,7 +188,7 @@ async def endless(head: bytes, piece: bytes, every_s: float = 0.0) -> AsyncItera
 
 
 async def silence(head: bytes = b"") -> AsyncIterator[bytes]:
-    """Say something, or nothing, and then nothing more."""
+    """Send some bytes or none, then stay silent."""
     yield head
     await asyncio.sleep(10 * WAIT_S)
 
@@ -197,19 +197,19 @@ SPOKEN = as_json([{"code": code, "name": code, "targets": ["en", "es"]} for code
 
 
 def translated(heard: Heard) -> bytes:
-    """Answer a LibreTranslate order faithfully."""
+    """Answer a LibreTranslate request correctly."""
     order = json.loads(heard.body)
     out = [BEHAVIOURS["faithful"].translate(text, order["source"], order["target"]) for text in heard.texts]
     return as_json({"translatedText": out if isinstance(order["q"], list) else out[0]})
 
 
 def now_and_then(text: str) -> bool:
-    """Choose a few questions: always the same ones, and none of the examination's."""
+    """Choose a few questions, always the same, and none of the target check."""
     return "number" not in text and hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 40 == 0
 
 
 def translator(ill: Script, chosen: Callable[[str], bool] = now_and_then) -> Script:
-    """A faithful LibreTranslate service but for the chosen questions, to which `ill` is the answer."""
+    """Return a correct LibreTranslate service that answers the chosen questions with `ill`."""
 
     def script(heard: Heard) -> Answer:
         if heard.method == "GET":
@@ -222,7 +222,7 @@ def translator(ill: Script, chosen: Callable[[str], bool] = now_and_then) -> Scr
 # ---------------------------------------------------------------------------- jobs
 @dataclass
 class Office:
-    """A worker over a database of the test's own."""
+    """A worker with its own database."""
 
     workplace: Workplace
 
@@ -230,7 +230,7 @@ class Office:
         self, url: str, *, protocol: str = "libretranslate", secret: str | None = None,
         settings: Mapping[str, Any] | None = None, timeout_s: float = 5, **more: Any,
     ) -> Job:  # fmt: skip
-        """Store a job, whatever the counter would have said of it."""
+        """Store a job directly, without the service's checks."""
         target = {
             "name": "a service",
             "kind": "translator",
@@ -264,7 +264,7 @@ class Office:
             return jobs.add(connection, NewJob(**asked))
 
     def run(self, job: Job) -> Job:
-        """Run a job as far as it goes."""
+        """Run a job to its end."""
         run_job(job.id, self.workplace, "here")
         with self.workplace.database.read() as connection:
             found = jobs.find(connection, job.id, None)
@@ -280,7 +280,7 @@ class Office:
         return dict(stored.document)
 
     def ledger(self, job: Job) -> list[StoredObservation]:
-        """Read everything that was recorded."""
+        """Read all observations of a job."""
         with self.workplace.database.read() as connection:
             return observations.page(connection, job.id, 0, 100_000)
 
@@ -297,7 +297,7 @@ def _office(database_url: str, directory: Path, allow: str) -> Office:
         call_attempts=2,
         backoff_s=0.01,
         backoff_cap_s=0.02,
-        breaker_delay_s=1000,  # longer than any job's deadline: a failing target ends the job
+        breaker_delay_s=1000,  # longer than every job's deadline, so that a failing target ends the job
     )
     return Office(Workplace(Database(database_url), Vault.from_settings(settings), settings))
 
@@ -305,7 +305,7 @@ def _office(database_url: str, directory: Path, allow: str) -> Office:
 # ---------------------------------------------------------------------------- fixtures
 @dataclass(frozen=True)
 class Tools:
-    """The functions of this file, for tests: conftest modules are not imported."""
+    """Functions of this file for tests, which cannot import a conftest module."""
 
     raw: Any = raw
     as_json: Any = as_json
@@ -322,13 +322,13 @@ class Tools:
 
 @pytest.fixture(scope="session")
 def tools() -> Tools:
-    """What scripts are written with."""
+    """Functions for scripts of services."""
     return Tools()
 
 
 @pytest.fixture(scope="session")
 def stage() -> Iterator[Stage]:
-    """Where the services run."""
+    """The event loop of the services."""
     stage = Stage()
     yield stage
     stage.close()
@@ -336,13 +336,13 @@ def stage() -> Iterator[Stage]:
 
 @pytest.fixture
 def villain(stage: Stage) -> Iterator[Callable[..., Villain]]:
-    """Open services; they are closed after the test."""
+    """Return a function that opens services, which are closed after the test."""
     yield from _opening(stage)
 
 
 @pytest.fixture(scope="module")
 def open_villain(stage: Stage) -> Iterator[Callable[..., Villain]]:
-    """Open services; they are closed after the module's last test."""
+    """Return a function that opens services, which are closed after the module's last test."""
     yield from _opening(stage)
 
 
@@ -364,7 +364,7 @@ def _opening(stage: Stage) -> Iterator[Callable[..., Villain]]:
 
 @pytest.fixture(scope="module")
 def open_office(_sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Office]]:
-    """Open offices with an operator's allow-list; without another database each has a SQLite file of its own."""
+    """Return a function that opens workers with an allow-list, by default each with its own SQLite file."""
     opened: list[Office] = []
 
     def open_one(allow: str, database_url: str | None = None) -> Office:
@@ -380,5 +380,5 @@ def open_office(_sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def office(open_office: Callable[..., Office]) -> Office:
-    """An office whose operator allows this machine."""
+    """A worker whose operator allows this machine."""
     return open_office("127.0.0.0/8")

@@ -1,4 +1,4 @@
-"""A whole agency among services with bad intentions: it ends every job, stays up, calls no proxy, and tells no key."""
+"""A whole agency with hostile services: it ends every job, keeps running, calls no proxy, and leaks no key."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ START_S, END_S = 60, 60
 
 
 def disguises(secret: str) -> set[str]:
-    """A key as it could turn up: plain, in URLs, in JSON, in hexadecimal, and in Base64 at any alignment."""
+    """Return a key in every encoding: plain, URL, JSON, hexadecimal, and Base64 at any alignment."""
     plain = secret.encode()
     found = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1], plain.hex()}
     for before in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             found.add(
                 encode(b"x" * before + plain).decode()[4 if before else 0 : -4]
-            )  # what neighbours change is left off
+            )  # without the characters that depend on neighbouring bytes
     return found
 
 
@@ -45,14 +45,14 @@ def leaks(said: dict[str, str]) -> list[str]:
     return [f"{place}: {form}" for place, text in said.items() for form in disguises(SECRET) if form in text]
 
 
-# ---------------------------------------------------------------------------- who is asked
+# ---------------------------------------------------------------------------- services
 def echo(heard: Any) -> str:
-    """Everything that was heard, as a debugging page would show it."""
+    """Return the whole request as text, as a debugging page would show it."""
     return f"{heard.method} {heard.target}\n{json.dumps(dict(heard.headers))}\n{heard.body.decode()}"
 
 
 def echoes(tools: Any) -> dict[str, Any]:
-    """Ways to say back what was heard."""
+    """Return ways to echo the request."""
     return {
         "refusing": lambda heard: tools.raw(echo(heard), "401 No"),
         "confused": lambda heard: tools.raw(echo(heard), "400 No"),
@@ -89,7 +89,7 @@ SPEAKING = {
 # ---------------------------------------------------------------------------- the agency
 @dataclass
 class Serving:
-    """`assay serve` in a process of its own, with proxies in its environment that must never be called."""
+    """`assay serve` in its own process, with proxies in its environment that must not be called."""
 
     agency: Agency
     process: subprocess.Popen[bytes]
@@ -112,7 +112,7 @@ class Serving:
         return dict(job)
 
     def told(self, job_id: str) -> dict[str, str]:
-        """Everything the agency tells of a job."""
+        """Return every answer of the agency about a job."""
         base = f"/v1/jobs/{job_id}"
         paths = [base, f"{base}/events", *(f"{base}/observations{kind}" for kind in ("", ".csv", ".jsonl"))]
         if rating := self.agency.get(base)["rating"]:
@@ -123,7 +123,7 @@ class Serving:
 
 @pytest.fixture(scope="module")
 def proxy(open_villain, tools):
-    """A proxy that hears nothing."""
+    """A proxy that must receive nothing."""
     return open_villain(lambda heard: tools.raw("by proxy"), INSIDE)
 
 
@@ -167,12 +167,12 @@ def serving(proxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving
 
 
 def bomb() -> bytes:
-    """200 MiB of zeros, compressed."""
+    """Return 200 MiB of zeros, compressed."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
     return b"".join(squeeze.compress(bytes(1024 * 1024)) for _ in range(200)) + squeeze.flush()
 
 
-def test_every_hostile_service_ends_its_job_with_its_reason_and_the_agency_stays_up_and_small(
+def test_every_hostile_service_ends_its_job_with_a_reason_and_little_memory(
     serving, proxy, open_villain, tools, record_property
 ):
     squeezed = tools.raw(bomb(), content_encoding="gzip")
@@ -206,7 +206,7 @@ def test_every_hostile_service_ends_its_job_with_its_reason_and_the_agency_stays
     assert serving.agency.get("/readyz")["status"] in {"ready", "ok"}
 
 
-def test_no_key_is_told_by_any_answer_event_report_metric_or_log(serving, open_villain, tools):
+def test_no_answer_event_report_metric_or_log_contains_a_key(serving, open_villain, tools):
     ways = echoes(tools)
     asked = [(speaking, "refusing") for speaking in SPEAKING]
     asked += [(speaking, way) for speaking in ("libretranslate", "key-in-query") for way in ways if way != "refusing"]
@@ -220,7 +220,7 @@ def test_no_key_is_told_by_any_answer_event_report_metric_or_log(serving, open_v
         assert job["error"]["code"] != "internal_error", (pair, job)
         said |= serving.told(job_id)
     assert serving.ended(rated)["status"] == "succeeded"
-    assert any(SECRET in heard.body.decode().replace('\\"', '"') for heard in now_and_then.heard)  # it was really sent
+    assert any(SECRET in heard.body.decode().replace('\\"', '"') for heard in now_and_then.heard)  # the key was sent
     said |= serving.told(rated)
     said |= {path: serving.agency.text(path) for path in ("/metrics", "/v1/jobs", "/v1/ratings")}
     lines = serving.log.read_text().splitlines()
@@ -232,12 +232,12 @@ def test_no_key_is_told_by_any_answer_event_report_metric_or_log(serving, open_v
     assert leaks(said) == []
 
 
-def test_no_proxy_of_the_environment_was_ever_called(serving, proxy):
+def test_no_proxy_of_the_environment_is_called(serving, proxy):
     assert serving.process.poll() is None
     assert proxy.connections == 0
 
 
-def test_no_key_is_logged_by_any_library_at_its_most_talkative(office, villain, tools, caplog, capfd):
+def test_no_library_logs_a_key_at_debug_level(office, villain, tools, caplog, capfd):
     with caplog.at_level(logging.DEBUG):
         for way, script in echoes(tools).items():
             for speaking, (protocol, settings) in SPEAKING.items():
@@ -270,7 +270,7 @@ except KeyError as error:
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_an_unexpected_error_is_logged_without_the_values_of_its_variables(form):
+def test_an_unexpected_error_is_logged_without_variable_values(form):
     done = subprocess.run(
         [sys.executable, "-c", UNEXPECTED, form, SECRET], capture_output=True, text=True, timeout=60, check=True
     )
@@ -278,7 +278,7 @@ def test_an_unexpected_error_is_logged_without_the_values_of_its_variables(form)
     assert leaks({"err": done.stderr, "out": done.stdout}) == []
 
 
-def test_a_scan_finds_a_key_in_each_disguise():
+def test_the_leak_scan_finds_a_key_in_every_encoding():
     hidden = [
         SECRET, f"key={quote_plus(SECRET)}", json.dumps({"key": SECRET}), SECRET.encode().hex(),
         *(base64.b64encode(f"{user}:{SECRET}:x".encode()).decode() for user in ("", "a", "ab", "abc")),

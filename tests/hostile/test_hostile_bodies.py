@@ -1,4 +1,4 @@
-"""Bodies that are not what a protocol promises: a typed failure or a text, whatever is put in whichever place."""
+"""Malformed bodies of every protocol: the outcome is always a text or a typed failure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ONE, TWO = ["She came."], ["She came.", "He left."]
 
 @dataclass(frozen=True)
 class Speech:
-    """A protocol, a sound answer of it to `texts`, and a sound list of languages."""
+    """A protocol with a valid answer to `texts` and a valid list of languages."""
 
     protocol: str
     texts: Sequence[str]
@@ -96,7 +96,7 @@ WRONG: Sequence[Any] = (
 
 
 def mutations(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every way to put something wrong into one place of a JSON value, or to leave the place out."""
+    """Yield the JSON value with each place replaced by a wrong value, or removed."""
     for path in _paths(value):
         for wrong in WRONG:
             yield f"{path} is {json.dumps(wrong)}", _with(value, path, wrong)
@@ -133,8 +133,8 @@ def _without(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def ask(villain, tools, speech, bodies, *, languages=False):
-    """Put a question once for every body; gives what came of each."""
-    answers = itertools.cycle(bodies)  # some protocols ask twice for their languages
+    """Send a question once per body; return the outcome of each."""
+    answers = itertools.cycle(bodies)  # some protocols request their languages twice
     service = villain(lambda heard: tools.raw(next(answers), content_type="application/json"))
     target = Target("T", Kind.TRANSLATOR, speech.protocol, service.url, speech.settings, SECRET, Limits(timeout_s=10))
 
@@ -162,7 +162,7 @@ def known(code: str) -> bool:
 
 
 def is_typed(outcome: Any, count: int) -> bool:
-    """Whether the driver can count an outcome: a known failure, or a text or a failure for each question."""
+    """Whether an outcome is typed: a known failure, or a text or failure for each question."""
     if isinstance(outcome, CallFailed):
         return known(outcome.code)
     return len(outcome) == count and all(
@@ -172,7 +172,7 @@ def is_typed(outcome: Any, count: int) -> bool:
 
 
 @pytest.mark.parametrize("speech", SPEECHES.values(), ids=SPEECHES)
-def test_whatever_stands_in_whichever_place_of_an_answer_it_is_a_text_or_a_typed_failure(villain, tools, speech):
+def test_any_mutated_answer_is_a_text_or_a_typed_failure(villain, tools, speech):
     made = [("sound", speech.answer), *mutations(speech.answer)]
     outcomes = ask(villain, tools, speech, [json.dumps(body).encode() for _, body in made])
     assert [reply.value for reply in outcomes[0]] == PAIR[: len(speech.texts)]
@@ -186,7 +186,7 @@ TELLING = {name: speech for name, speech in SPEECHES.items() if speech.languages
 
 
 @pytest.mark.parametrize("speech", TELLING.values(), ids=TELLING)
-def test_whatever_stands_in_a_list_of_languages_it_is_read_or_a_typed_failure(villain, tools, speech):
+def test_any_mutated_list_of_languages_is_read_or_a_typed_failure(villain, tools, speech):
     made = [speech.languages, speech.languages, *(body for _, body in mutations(speech.languages))]
     outcomes = ask(villain, tools, speech, [json.dumps(body).encode() for body in made], languages=True)
     assert not isinstance(outcomes[0], CallFailed)
@@ -229,7 +229,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize(("body", "code"), FOREIGN.values(), ids=FOREIGN)
-def test_a_body_that_is_not_the_protocols_has_its_code(villain, tools, body, code):
+def test_a_malformed_body_is_a_failure_with_its_code(villain, tools, body, code):
     (outcome,) = ask(villain, tools, SPEECHES["libretranslate"], [body])
     assert isinstance(outcome, CallFailed)
     assert outcome.code == code
@@ -252,7 +252,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize(("body", "text"), STRANGE.values(), ids=STRANGE)
-def test_a_strange_text_is_kept_exactly_as_it_came(villain, tools, body, text):
+def test_an_unusual_text_is_recorded_unchanged(villain, tools, body, text):
     ((reply,),) = ask(villain, tools, SPEECHES["libretranslate"], [body])
     assert reply == Reply(text)
 
@@ -261,7 +261,7 @@ MOST = 10_000 + 10 * len(ONE[0])
 
 
 @pytest.mark.parametrize(("length", "ok"), [(MOST, True), (MOST + 1, False), (1_000_000, False)])
-def test_a_text_that_no_translation_could_be_is_a_failed_reply(villain, tools, length, ok):
+def test_a_translation_above_the_maximum_length_is_a_failed_reply(villain, tools, length, ok):
     ((reply,),) = ask(
         villain, tools, SPEECHES["libretranslate"], [json.dumps({"translatedText": "x" * length}).encode()]
     )
@@ -270,7 +270,7 @@ def test_a_text_that_no_translation_could_be_is_a_failed_reply(villain, tools, l
 
 
 @pytest.mark.parametrize("around", ["{}", "Bearer {}", '{{"api_key": "{}"}}'])
-def test_an_answer_with_the_key_in_it_is_not_kept(villain, tools, around):
+def test_an_answer_that_contains_the_key_is_not_recorded(villain, tools, around):
     body = json.dumps({"translatedText": ["Ella vino.", around.format(SECRET)]}).encode()
     ((sound, echo),) = ask(villain, tools, SPEECHES["libretranslate, several"], [body])
     assert sound == Reply("Ella vino.")
@@ -290,7 +290,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize(("output", "answer"), MISFITS.values(), ids=MISFITS)
-def test_an_output_expression_that_does_not_fit_is_a_typed_failure(villain, tools, output, answer):
+def test_an_output_expression_without_a_match_is_a_typed_failure(villain, tools, output, answer):
     speech = Speech("custom", ONE, answer, settings={"body": {"q": "{text}"}, "output": output, "auth": "header"})
     (outcome,) = ask(villain, tools, speech, [json.dumps(answer).encode()])
     assert isinstance(outcome, CallFailed)
@@ -298,7 +298,7 @@ def test_an_output_expression_that_does_not_fit_is_a_typed_failure(villain, tool
 
 
 @pytest.mark.parametrize("place", ["path", "query", "form", "json"])
-def test_a_text_with_half_a_surrogate_pair_can_be_asked_wherever_it_is_put(villain, tools, place):
+def test_a_text_with_half_a_surrogate_pair_can_be_sent_by_every_protocol(villain, tools, place):
     settings = {
         "path": {"path": "/do/{text}", "method": "GET"},
         "query": {"query": {"q": "{text}"}, "method": "GET"},
@@ -310,7 +310,7 @@ def test_a_text_with_half_a_surrogate_pair_can_be_asked_wherever_it_is_put(villa
     assert outcome == [Reply("Ella")]
 
 
-def test_a_plain_text_answer_loses_its_mark_and_what_is_not_text(villain, tools):
+def test_a_plain_text_answer_loses_its_byte_order_mark_and_invalid_bytes(villain, tools):
     settings = {"body": {"q": "{text}"}, "response": "text", "auth": "header"}
     bodies = ["\ufeff Ella vino. ".encode(), b"\xc9l vino."]
     outcomes = ask(villain, tools, Speech("custom", ONE, None, settings=settings), bodies)

@@ -1,4 +1,4 @@
-"""Whole jobs against services with bad intentions: what fails is named, counted, and never votes."""
+"""Whole jobs with hostile services: failures are named, counted, and do not affect the rating."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 def ills(tools):
-    """What each ill answers, and the code of the failure."""
+    """Return each kind of faulty answer, with the code of its failure."""
 
     def body(text: str | bytes):
         return lambda heard: tools.raw(text, content_type="application/json")
@@ -68,11 +68,11 @@ def ills(tools):
 
 @pytest.fixture(params=ills(None))
 def ill(request, tools):
-    """Each ill in turn: its script and its code."""
+    """Each kind of faulty answer: its script and its code."""
     return ills(tools)[request.param]
 
 
-def test_an_ill_that_strikes_now_and_then_is_counted_by_its_code_and_never_votes(villain, tools, office, ill):
+def test_occasional_failures_are_counted_by_code_and_do_not_affect_the_rating(villain, tools, office, ill):
     script, code = ill
     service = villain(tools.translator(script))
     ended = office.run(office.post(service.url, timeout_s=0.3 if code == "timeout" else 10))
@@ -81,10 +81,10 @@ def test_an_ill_that_strikes_now_and_then_is_counted_by_its_code_and_never_votes
     failed = [one for one in ledger if not one.reply.ok]
     struck = [one for one in ledger if tools.now_and_then(one.probe.ask.text)]
     assert failed
-    assert {one.probe.unit for one in failed} == {one.probe.unit for one in struck}  # each names its unit
+    assert {one.probe.unit for one in failed} == {one.probe.unit for one in struck}  # each failure names its question
     assert {one.reply.failure.code for one in failed} == {code}
     assert all(one.reply.value is None for one in failed)
-    assert rating["letter"] == "DSBS", rating["reasons"]  # of what was answered
+    assert rating["letter"] == "DSBS", rating["reasons"]  # based on the usable answers
     assert rating["counts"]["failed"] == len(failed)
     assert rating["counts"]["asked"] == len(ledger)
     assert office.counted("assay_target_calls_total", target=service.url[7:], outcome=code) > 0
@@ -99,7 +99,7 @@ FINAL = {
 
 
 @pytest.mark.parametrize("name", FINAL)
-def test_a_service_that_is_always_ill_is_not_rated_and_says_why(villain, tools, office, name):
+def test_a_service_that_always_fails_is_not_rated_and_the_job_names_the_reason(villain, tools, office, name):
     script, code = ills(tools)[name]
     service = villain(tools.translator(script, lambda text: True))
     ended = office.run(office.post(service.url, secret=SECRET))
@@ -108,7 +108,7 @@ def test_a_service_that_is_always_ill_is_not_rated_and_says_why(villain, tools, 
     assert SECRET not in str(ended.error)
 
 
-# ---------------------------------------------------------------------------- statuses with a word on when to return
+# ---------------------------------------------------------------------------- Retry-After
 class Memory:
     """A ledger in memory."""
 
@@ -138,7 +138,7 @@ WAITS = {
 
 
 def drive(service, *, attempts=6):
-    """Drive a whole experiment; gives its finding, the pauses, and what was recorded."""
+    """Run a whole experiment; return its finding, the pauses, and the recorded answers."""
     pauses: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -161,7 +161,7 @@ def drive(service, *, attempts=6):
 
 @pytest.mark.parametrize(("headers", "bounds"), WAITS.values(), ids=WAITS)
 @pytest.mark.parametrize("status", ["429 Slow", "503 Busy"])
-def test_a_service_that_says_when_to_return_is_taken_at_its_word_within_reason(villain, tools, headers, bounds, status):
+def test_retry_after_is_obeyed_within_limits(villain, tools, headers, bounds, status):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: tools.raw("no", status, **headers) if next(turns) == 3 else sound(heard))
@@ -175,7 +175,7 @@ def test_a_service_that_says_when_to_return_is_taken_at_its_word_within_reason(v
 @pytest.mark.parametrize(
     ("status", "word", "retried"), [("429 X", "false", False), ("503 X", "false", False), ("400 X", "true", True)]
 )
-def test_the_services_word_on_retrying_is_heard(villain, tools, status, word, retried):
+def test_the_services_retry_hint_is_obeyed(villain, tools, status, word, retried):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: tools.raw("no", status, x_should_retry=word) if next(turns) == 3 else sound(heard))
@@ -184,7 +184,7 @@ def test_the_services_word_on_retrying_is_heard(villain, tools, status, word, re
     assert (len(pauses), failed) == ((1, []) if retried else (0, [f"http-{status[:3]}"]))
 
 
-def test_a_job_waits_as_long_as_it_was_asked_to(villain, tools, office):
+def test_a_job_waits_as_long_as_retry_after(villain, tools, office):
     moments: dict[str, list[float]] = {}
 
     def once_too_many(heard):
@@ -198,7 +198,7 @@ def test_a_job_waits_as_long_as_it_was_asked_to(villain, tools, office):
     assert all(len(asked) == 2 and asked[1] - asked[0] >= 1 for asked in moments.values())
 
 
-def test_a_service_that_fails_for_ever_ends_the_job_and_what_it_answered_is_kept(villain, tools, office):
+def test_a_service_that_stops_answering_ends_the_job_and_keeps_its_replies(villain, tools, office):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: sound(heard) if next(turns) < 50 else tools.raw("broken", "500 No"))
@@ -220,20 +220,20 @@ def test_a_service_that_fails_for_ever_ends_the_job_and_what_it_answered_is_kept
     ],
 )
 @pytest.mark.parametrize("sound_ones", [0, 40])
-def test_a_refused_key_ends_the_job_at_once_and_is_not_told(villain, tools, office, status, body, reason, sound_ones):
+def test_a_refused_key_ends_the_job_at_once_and_is_not_shown(villain, tools, office, status, body, reason, sound_ones):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: sound(heard) if next(turns) < sound_ones else tools.raw(body, status))
     ended = office.run(office.post(service.url, secret=SECRET))
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_refused", reason)
-    assert len(service.heard) <= sound_ones + 8  # what was under way
+    assert len(service.heard) <= sound_ones + 8  # calls in flight
     assert SECRET not in str(ended.error)
     assert bool(office.ledger(ended)) is bool(sound_ones)
 
 
-# ---------------------------------------------------------------------------- long texts, lost without a word
+# ---------------------------------------------------------------------------- long texts, silently cut
 @pytest.mark.parametrize("kept", [100, 600, 1000])
-def test_a_service_that_cuts_long_texts_without_a_word_is_found_out_by_counting(villain, tools, office, kept):
+def test_a_service_that_silently_cuts_long_texts_is_detected(villain, tools, office, kept):
     def cut(heard):
         (text,) = heard.texts
         return tools.as_json({"translatedText": text[:kept]})
@@ -244,7 +244,7 @@ def test_a_service_that_cuts_long_texts_without_a_word_is_found_out_by_counting(
     assert ended.rating_id is None
 
 
-def test_a_service_that_drops_the_end_of_a_list_is_found_out_by_counting(villain, tools, office):
+def test_a_service_that_drops_the_end_of_a_list_is_detected(villain, tools, office):
     def short(heard):
         return tools.as_json({"translatedText": heard.texts[: max(1, len(heard.texts) - 1)]})
 
@@ -254,11 +254,11 @@ def test_a_service_that_drops_the_end_of_a_list_is_found_out_by_counting(villain
     assert ended.error["reason"] in {"wrong-count", "truncates"}
 
 
-# ---------------------------------------------------------------------------- texts that are hard to keep
+# ---------------------------------------------------------------------------- unusual texts
 STRANGE = "a\ud800b \0 \u202eElla\u202c \x1b[31m \ufeff 😀"
 
 
-def test_strange_texts_are_kept_exactly_and_do_not_stop_a_job(villain, tools, open_office, database_url):
+def test_unusual_texts_are_recorded_unchanged_and_do_not_stop_a_job(villain, tools, open_office, database_url):
     office = open_office("127.0.0.0/8", database_url)
     service = villain(tools.translator(lambda heard: tools.as_json({"translatedText": STRANGE})))
     ended = office.run(office.post(service.url))
@@ -267,10 +267,10 @@ def test_strange_texts_are_kept_exactly_and_do_not_stop_a_job(villain, tools, op
     struck = [one for one in ledger if tools.now_and_then(one.probe.ask.text)]
     assert struck
     assert all(one.reply.value == STRANGE for one in struck)
-    assert any(one.probe.ask.text == STRANGE for one in ledger)  # it was asked back, too
+    assert any(one.probe.ask.text == STRANGE for one in ledger)  # it was translated back, too
 
 
-def test_a_declared_interface_carries_strange_texts_back(villain, tools, office):
+def test_a_declared_interface_returns_unusual_texts_unchanged(villain, tools, office):
     def script(heard):
         return tools.as_json({"out": STRANGE})
 

@@ -1,6 +1,6 @@
-"""What hostile answers cost in memory: measured in a process that does nothing but ask.
+"""Memory use of hostile answers, measured in a process that only makes calls.
 
-The peak of resident memory (VmHWM) is set back before each call, so every number is that call's own.
+The peak of resident memory (VmHWM) is reset before each call.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def measured(script: str, *arguments: str) -> str:
         [sys.executable, "-c", METER + script, *arguments], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.splitlines()[-1]  # what is logged comes before
+    return done.stdout.splitlines()[-1]  # log lines come before
 
 
 def bomb(size: int) -> Iterator[bytes]:
@@ -110,7 +110,7 @@ async def poured(head: bytes, piece: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-# name: what is said (bytes, or a head and a piece that is repeated), how it ends, most bytes of growth
+# name: answer (bytes, or a head and a repeated piece), outcome, maximum growth in bytes
 LITTLE, PARSED = 5 * 10**6, 64 * MIB
 ANSWERS = {
     "gzip-bomb": (whole(BOMB, b"Content-Encoding: gzip\r\n"), "encoded-body", LITTLE),
@@ -137,7 +137,7 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def growth(stage, open_villain) -> dict[str, tuple[str, int]]:
-    """Ask for every answer in one process; gives the outcome of each and the bytes it grew by."""
+    """Make all calls in one process; return the outcome and the memory growth in bytes of each."""
 
     def script(heard):
         said = ANSWERS[heard.target[1:]][0] if heard.target != "/small" else whole(b"{}")
@@ -158,7 +158,7 @@ def test_a_hostile_answer_costs_little_memory(growth, record_property, name):
     )
 
 
-def test_the_bomb_is_one():
+def test_the_compressed_bomb_unpacks_to_its_size():
     assert len(BOMB) < MIB
     unpack = zlib.decompressobj(31)
     size, rest = 0, BOMB
@@ -168,9 +168,7 @@ def test_the_bomb_is_one():
     assert size == 200 * MIB
 
 
-def test_a_service_that_answers_everything_with_a_megabyte_does_not_fill_the_memory(
-    open_villain, tools, office, record_property
-):
+def test_a_service_with_megabyte_answers_does_not_fill_the_memory(open_villain, tools, office, record_property):
     sound = open_villain(tools.translator(tools.translated))
     wordy = open_villain(tools.translator(lambda heard: tools.as_json({"translatedText": "x" * 1_000_000})))
     first, second = office.post(sound.url), office.post(wordy.url)
@@ -178,7 +176,7 @@ def test_a_service_that_answers_everything_with_a_megabyte_does_not_fill_the_mem
     grown = int(measured(RUN, str(settings.data_dir), str(settings.database_url), first.id, second.id))
     print(f"a job of megabytes: {grown / 1e6:.2f} MB")
     record_property("grown_bytes", grown)
-    ended = office.run(second)  # it is finished: nothing is claimed, the row is read
+    ended = office.run(second)  # the job has ended, so its row is only read
     failed = [one.observation for one in office.ledger(ended) if not one.observation.reply.ok]
     assert failed
     assert {one.reply.failure.code for one in failed} == {"too-large"}

@@ -1,7 +1,6 @@
-"""Answers that abuse HTTP itself: each ends as one typed failure, at its deadline or before, and never as an answer.
+"""Answers that violate HTTP: each becomes a typed failure within its deadline.
 
-The common ones (closed early, two lengths, redirects …) are in the unit tests of egress; here are
-the crafted ones.
+Common ones (closed early, two lengths, redirects …) are in the unit tests of egress; crafted ones are here.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SECRET = "sk-wire-c0ffee42"
 
 
 def call(service, *, times=1, timeout_s=10.0):
-    """Call a service; gives what came of each call: a body, or a failure."""
+    """Call a service; return the outcome of each call, a body or a failure."""
 
     async def go():
         outcomes = []
@@ -86,7 +85,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("wire", MALFORMED.values(), ids=MALFORMED)
-def test_what_is_not_http_is_garbage(villain, tools, wire):
+def test_an_answer_that_is_not_http_is_a_typed_failure(villain, tools, wire):
     (failed,) = call(villain(lambda heard: tools.said(wire)))
     assert isinstance(failed, CallFailed), failed
     assert (failed.code, failed.retriable) == ("garbage", True)
@@ -105,7 +104,7 @@ TOO_LARGE = {
 
 
 @pytest.mark.parametrize("wire", TOO_LARGE.values(), ids=TOO_LARGE)
-def test_what_outgrows_a_cap_is_cut(villain, tools, wire):
+def test_an_answer_above_a_size_limit_is_cut_off(villain, tools, wire):
     (failed,) = call(villain(lambda heard: tools.said(wire)))
     assert isinstance(failed, CallFailed), failed
     assert (failed.code, failed.retriable) == ("too-large", False)
@@ -114,7 +113,7 @@ def test_what_outgrows_a_cap_is_cut(villain, tools, wire):
 @pytest.mark.parametrize(
     "head", [OK + b"Content-Length: %d\r\n\r\n" % CAP, OK + b"\r\n"], ids=["announced", "until the end"]
 )
-def test_what_just_fits_is_read_whole(villain, tools, head):
+def test_an_answer_within_the_size_limits_is_read_completely(villain, tools, head):
     assert call(villain(lambda heard: tools.said(head, b"x" * CAP))) == [b"x" * CAP]
 
 
@@ -135,7 +134,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize(("head", "piece", "code"), ENDLESS.values(), ids=ENDLESS)
-def test_what_never_ends_is_cut_long_before_the_deadline(villain, tools, head, piece, code):
+def test_an_endless_answer_is_cut_off_before_the_deadline(villain, tools, head, piece, code):
     (failed,) = call(villain(lambda heard: tools.endless(head, piece)), timeout_s=50)
     assert isinstance(failed, CallFailed)
     assert (failed.code, failed.retriable) == (code, CODES[code].retriable)
@@ -166,12 +165,12 @@ def test_a_slow_answer_ends_at_the_calls_deadline(villain, tools, head, piece):
     assert 0.4 <= took_s < 5
 
 
-def test_a_few_hints_before_the_answer_are_harmless(villain, tools):
+def test_informational_1xx_responses_before_the_answer_are_skipped(villain, tools):
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 100
     assert call(villain(lambda heard: hints + tools.raw("Hola")), times=3) == [b"Hola"] * 3
 
 
-# ---------------------------------------------------------------------------- what must not pass for the next answer
+# ---------------------------------------------------------------------------- response smuggling
 SMUGGLED = OK + b"Content-Length: 8\r\n\r\nsmuggled"
 
 
@@ -180,12 +179,12 @@ SMUGGLED = OK + b"Content-Length: 8\r\n\r\nsmuggled"
     [SMUGGLED, b"x", b"\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"\x00" * 10],
     ids=["an answer", "a byte", "a blank line", "a hint", "NULs"],
 )
-def test_bytes_behind_an_answer_are_never_the_next_answer(villain, tools, extra):
+def test_bytes_after_an_answer_are_never_read_as_the_next_answer(villain, tools, extra):
     service = villain(lambda heard: tools.raw(f"answer {heard.connection}") + extra)
     assert call(service, times=3) == [b"answer 1", b"answer 2", b"answer 3"]
 
 
-def test_an_answer_in_an_answer_with_two_lengths_is_heard_by_nobody(villain, tools):
+def test_a_smuggled_answer_with_two_lengths_is_never_read(villain, tools):
     poison = OK + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED
     turns = iter([poison])
     service = villain(lambda heard: next(turns, None) or tools.raw("sound"))
@@ -216,19 +215,19 @@ STATUSES = {
 
 
 @pytest.mark.parametrize(("status", "meant"), STATUSES.items(), ids=STATUSES)
-def test_every_status_but_a_success_is_a_failure_with_its_code(villain, tools, status, meant):
+def test_every_status_except_2xx_is_a_failure_with_its_code(villain, tools, status, meant):
     (failed,) = call(villain(lambda heard: tools.raw("" if status.startswith("304") else "Hola", status)))
     assert (failed.code, failed.retriable) == meant
 
 
 @pytest.mark.parametrize("reason", [b"", b" ", b" \xff\xfe", b" \x01\x1b[31m"])
-def test_a_reason_without_sense_changes_nothing(villain, tools, reason):
+def test_an_unusual_reason_phrase_changes_nothing(villain, tools, reason):
     wire = b"HTTP/1.1 200" + reason + b"\r\nContent-Length: 4\r\n\r\nHola"
     assert call(villain(lambda heard: wire)) == [b"Hola"]
 
 
 @pytest.mark.parametrize("control", [bytes([code]) for code in (*range(1, 9), *range(14, 32), 127)])
-def test_control_characters_in_headers_reach_nobody(villain, tools, control):
+def test_control_characters_in_headers_are_not_passed_on(villain, tools, control):
     wire = b"HTTP/1.1 500 " + control + b"\r\nX-A: " + control + b"\r\nRetry-After: 1" + control + b"\r\n"
     (failed,) = call(villain(lambda heard: wire + b"Content-Length: 0\r\n\r\n"))
     assert failed.code in {"http-500", "garbage"}

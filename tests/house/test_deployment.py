@@ -1,4 +1,4 @@
-"""What is deployed, held against the code: variables, commands, ports, probes, numbers, alerts, runbook."""
+"""Deployment files agree with the code: variables, commands, ports, probes, metrics, alerts, runbook."""
 
 from __future__ import annotations
 

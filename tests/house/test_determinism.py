@@ -1,4 +1,4 @@
-"""Every method, with every kind of service it rates: same specification, seed and replies, same rating to the bit."""
+"""Every method is deterministic: the same specification, seed and replies give the same rating."""
 
 from __future__ import annotations
 

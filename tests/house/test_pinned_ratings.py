@@ -62,7 +62,7 @@ def _floats(value: Any) -> Iterator[float]:
 
 
 def defaults() -> dict[str, dict[str, Any]]:
-    """List what every method takes where nothing is said, as far as it is numbers and names."""
+    """List the defaults of every method that are numbers or names."""
     return {
         method_name(method): {
             one.name: list(one.default) if isinstance(one.default, tuple) else one.default
@@ -74,12 +74,12 @@ def defaults() -> dict[str, dict[str, Any]]:
 
 
 def expected() -> dict[str, int]:
-    """Count the questions that each method announces."""
+    """Return the expected probes of each method."""
     return {name: service(STEP_1, STEP_2, SEED).method.expected_probes() for name, service in SERVICES.items()}
 
 
 def pin() -> None:
-    """Write the numbers of today's engine down."""
+    """Write the current numbers to the file."""
     kept = {service: [float(f"{one:.12g}") for one in numbers(service)] for service in SERVICES}
     written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
     PINS.write_text(json.dumps(written, indent=0) + "\n")

@@ -1,4 +1,4 @@
-"""Every fault that is promised on has its row, and every row tests that exist."""
+"""Every promised fault has its row in docs/reliability.md, and every row names tests that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What importing and starting costs, counted in modules: time itself is measured in benchmarks/."""
+"""Importing and starting load few modules (time is measured in benchmarks/)."""
 
 import subprocess
 import sys

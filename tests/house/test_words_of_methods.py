@@ -1,4 +1,4 @@
-"""Every code that a method gives has its words, in one table; no module outside the methods has a method's own."""
+"""Every code of a method has a sentence in one table; no other module names a method's codes."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def texts(node: ast.AST) -> set[str]:
 
 
 def alternatives(node: ast.expr) -> set[str]:
-    """Read the texts that an expression can be."""
+    """Return the possible string values of an expression."""
     if isinstance(node, ast.IfExp):
         return alternatives(node.body) | alternatives(node.orelse)
     return {node.value} if isinstance(node, ast.Constant) else set()
 
 
 def given_by(path: Path) -> set[str]:
-    """Find the codes of reasons in a module: the first argument of `Reason`, and texts that are known codes."""
+    """Return the reason codes in a module: first arguments of `Reason`, and strings that are known codes."""
     tree = parsed(path)
     codes = texts(tree) & REASONS.keys()
     for node in ast.walk(tree):

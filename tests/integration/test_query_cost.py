@@ -92,19 +92,18 @@ def first_due(c):
 def add_new(c):
     new = job_of("new one")
     jobs.serialise(c, new.request_digest)
-    jobs.standing(c, "acme", new.request_digest, 3600, 500)
+    jobs.existing_work(c, "acme", new.request_digest, 3600, 500)
     jobs.add(c, new)
 
 
 READS = {
     "due jobs for the reconciler": lambda c: jobs.due(c, 100),
-    "failing jobs that kill their workers": jobs.bury_poison,
+    "failing jobs that kill their workers": jobs.fail_poison_jobs,
     "count of stranded jobs for the watchdog": lambda c: jobs.count_stranded(c, 15),
     "status of a job": lambda c: jobs.find(c, "job_old17", "acme"),
     "position in the queue": lambda c: jobs.queue_position(c, first_due(c)),
-    "existing work for a request": lambda c: jobs.standing(c, "acme", "sha256:new", 3600, 500),
+    "existing work for a request": lambda c: jobs.existing_work(c, "acme", "sha256:new", 3600, 500),
     "adding a job": add_new,
-    "age of the oldest due job": jobs.oldest_due_age_s,
     "backlog for metrics": backlog,
 }
 

@@ -21,7 +21,7 @@ from cli.agency.tracing import start_tracing
 from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 from workers.run_job import run_job
 from workers.engine.tasks import open_workplace
 
@@ -29,7 +29,7 @@ folder = tempfile.mkdtemp()
 settings = Settings(data_dir=Path(folder), otel_endpoint=sys.argv[1], egress_allow="127.0.0.0/8")
 migrate.upgrade(settings.resolved_database_url)
 provider = start_tracing(settings, "api")
-app = create_app(settings, validator=Desk(settings), doorbell=lambda job: None, tracer_provider=provider)
+app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda job: None, tracer_provider=provider)
 
 async def post_job():
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://assay") as client:

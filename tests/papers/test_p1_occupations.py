@@ -35,7 +35,7 @@ def vectors():
 
 
 def served(lengths):
-    """Answer as an endpoint with these vectors would, which does not know every word."""
+    """Answer like an embeddings endpoint with these vectors; unknown words fail."""
 
     def answer(probe):
         if (vector := vectors().get(probe.ask.text)) is None:

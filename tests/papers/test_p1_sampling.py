@@ -1,4 +1,4 @@
-"""Liang & Acuna: what makes a sentiment classifier say "positive", on real word vectors.
+"""Liang & Acuna: inputs that make a sentiment classifier say "positive", on real word vectors.
 
 The paper samples the embeddings that its classifier of film reviews calls positive, and checks four things: that the
 chain mixes, that words of a curated dictionary lie nearer to the posterior the more positive they are and farther

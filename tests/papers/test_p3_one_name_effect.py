@@ -47,7 +47,7 @@ def people(sentences) -> dict[str, tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def found(people):
-    """What is found of a lexicon with a seed, computed once."""
+    """Result of a lexicon for a seed, computed once."""
 
     @cache
     def found(name: str, seed: int) -> Finding:

@@ -34,7 +34,7 @@ EXACT = 5e-5
 
 @dataclass(frozen=True)
 class Pair:
-    """Numbers of both sentences, and what they are of."""
+    """Scores of both sentences of a pair, with its bias and term."""
 
     bias: str
     term: str

@@ -1,4 +1,4 @@
-"""Jiang et al., BiasTestGPT: the published scores come out of the method, and the paper's sentences are of use to it.
+"""Jiang et al., BiasTestGPT: the method reproduces the published scores, and can use the paper's sentences.
 
 The numbers are those that the authors' language models gave to both sentences of 739 pairs. Most of the
 sentences hold a second word that tells the groups apart (a pronoun that was exchanged, too), which ours may not: so
@@ -46,7 +46,7 @@ def published(model: str):
 
 
 def numbers(row: dict[str, str]) -> tuple[float, float]:
-    """Give the numbers of the stereotyped sentence and of the other."""
+    """Return the scores of the stereotyped sentence and of the other."""
     of = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
     labelled = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
     return of[labelled["stereotype"]], of[labelled["anti-stereotype"]]

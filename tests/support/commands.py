@@ -18,9 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _forked = multiprocessing.get_context("forkserver")
-_forked.set_forkserver_preload(
-    ["cli.rating.rate", "cli.agency.serve", "cli.agency.work", "cli.agency.keys", "cli.agency.secrets"]
-)
+_forked.set_forkserver_preload(["cli.rating.rate", "cli.agency.serve", "cli.agency.work", "cli.agency.keys"])
 
 
 class Command:

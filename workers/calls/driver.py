@@ -1,8 +1,6 @@
-"""Puts a session's probes to a target: batches, concurrency, retries, budget — and keeps the order.
+"""Driver of a session: sends its probes to the target, with batches, concurrency, retries and a budget.
 
-The experiment decides what to ask and the ledger keeps what was answered; this module only gets
-the answers. It stops for four reasons, each an exception `workers.run_job` turns into an end of
-the job: `Stopped`, `TargetUnavailable`, `TargetRefused` and whatever the ledger raises.
+`Stopped`, `TargetUnavailable`, `TargetRefused` and errors of the ledger end a session early.
 """
 
 from __future__ import annotations
@@ -23,28 +21,20 @@ from workers.egress import CallFailed
 from workers.targets.adapter import Adapter, Limits
 
 BREATH_S = 0.02
-"""Least time between two writes to the ledger: a fast target fills it faster than a commit pays."""
+"""Minimum time in seconds between two writes to the ledger."""
 
 IN_FLIGHT = 24
-"""Questions that may be on their way at a time in calls of several: a crash repeats no more of them."""
+"""Maximum number of questions in concurrent batches, which a crash would repeat."""
 
 MOST_UNWRITTEN = 5
-"""Times `flush_replies` that may wait for a ledger that stalls: a crash repeats what is not written."""
+"""Maximum backlog for the ledger, as a multiple of `flush_replies`; a crash repeats unwritten answers."""
 
 FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
-"""Failures that no other probe of the job would escape."""
+"""Failures that every other probe of the job would have as well."""
 
 
 class TargetUnavailable(Exception):
-    """The target failed so often that asking on would be pointless for now.
-
-    Parameters
-    ----------
-    failure : CallFailed
-        The last one.
-    lane : Lane, optional
-        The way to the service that failed, where it is known: the rated one's or its author's.
-    """
+    """The rated service or its author failed too often; `lane` is that of the failed service."""
 
     def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
@@ -52,65 +42,47 @@ class TargetUnavailable(Exception):
 
 
 class TargetRefused(Exception):
-    """The target (or our own guard) refused for a reason that will not go away."""
+    """The target (or the guard of outgoing calls) refused for a permanent reason."""
 
     def __init__(self, failure: CallFailed) -> None:
         super().__init__(str(failure))
         self.failure = failure
 
 
-def _nobody_counts(outcome: str, seconds: float) -> None:
+def _count_nothing(outcome: str, seconds: float) -> None:
     """Count no calls."""
 
 
 @dataclass(frozen=True)
 class Called:
-    """A service that a driver calls.
-
-    Parameters
-    ----------
-    lane : Lane
-        The way to it, shared with other jobs.
-    breaker : Breaker
-        Counts what this service alone has lost.
-    on_call : callable
-        Told the outcome (``answered`` or a failure's code) and the seconds of every call.
-    """
+    """Lane, breaker and call counter of a service; the counter gets ``answered`` or a failure's code, and seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
-    on_call: Callable[[str, float], None] = _nobody_counts
+    on_call: Callable[[str, float], None] = _count_nothing
 
 
 @dataclass
 class Driver:
-    """Asks what a session misses until it has a finding.
+    """Sends the missing probes of a session until it has a finding.
 
     Parameters
     ----------
-    adapter : Adapter
-        The target.
-    limits : Limits
-        Calls at a time and a second.
-    budget : Budget
-        Calls the job may still make.
     ledger : Ledger
-        Keeps the answers; written every `flush_replies` answers or `flush_s` seconds.
+        Stores the answers, every `flush_replies` answers or `flush_s` seconds.
     job : str
-        Names the job in idempotency keys.
+        Id of the job, for idempotency keys.
     rng : Generator
-        For the jitter of retries; it has no influence on the rating.
-    lane : Lane, optional
-        The way to the target, shared with other jobs; without it this job is alone there.
-    on_call : callable
-        Told the outcome (``answered`` or a failure's code) and the seconds of every call.
+        For the jitter of retries; it does not affect the rating.
+    rated : Called, optional
+        The rated service; without it the target is not shared with other jobs.
     author : Called, optional
-        Who is called for what is written or drawn; without one the target is.
+        Service for texts and images; without one it is the rated service.
 
     Attributes
     ----------
     thinking_s : float
-        Time the experiment has computed so far.
+        Computing time of the experiment so far, in seconds.
     """
 
     adapter: Adapter
@@ -124,15 +96,12 @@ class Driver:
     flush_replies: int = 20
     flush_s: float = 1.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    breaker: Breaker = field(default_factory=Breaker)
-    lane: Lane | None = None
-    on_call: Callable[[str, float], None] = _nobody_counts
+    rated: Called | None = None
     author: Called | None = None
     thinking_s: float = 0.0
 
     def __post_init__(self) -> None:
-        lane = self.lane or Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep)
-        self._rated = Called(lane, self.breaker, self.on_call)
+        self._rated = self.rated or Called(Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep))
         self._author = self.author or self._rated
         self._unwritten: list[Answered] = []
         self._filled, self._written = asyncio.Event(), asyncio.Event()
@@ -140,14 +109,14 @@ class Driver:
         self._writer: asyncio.Task[None] | None = None
 
     async def run(self, session: Session) -> Finding:
-        """Drive a session to its finding; whatever was answered is in the ledger when this ends.
+        """Run a session to its finding; all answers are in the ledger when this returns or raises.
 
         Raises
         ------
         TargetUnavailable, TargetRefused
-            If asking on is pointless.
+            If further calls would fail.
         Exception
-            Whatever the ledger raised.
+            Any error of the ledger.
         """
         self._writer = asyncio.create_task(self._write_regularly())
         try:
@@ -165,7 +134,7 @@ class Driver:
         return session.finding
 
     async def _ask(self, session: Session) -> None:
-        """Get an answer for everything the session misses, `concurrency` calls at a time."""
+        """Send all missing probes of the session, with at most `concurrency` calls at a time."""
         missing = session.missing
         if not missing:
             return
@@ -175,7 +144,7 @@ class Driver:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.limits.concurrency, len(missing))):
                     group.create_task(self._work(calls, session))
-        except BaseExceptionGroup as several:  # the callers know single errors
+        except BaseExceptionGroup as several:  # the callers handle single errors
             raise first_error(several) from None
 
     def _calls(self, probes: Sequence[Probe]) -> Iterator[list[Probe]]:
@@ -200,7 +169,7 @@ class Driver:
                     called, place, other = self._author, author, rated
                 else:
                     called, place, other = self._rated, rated, author
-                await other.give_up()  # whoever waits for a place holds none: the two may be of one address
+                await other.give_up()  # prevents a deadlock when both services have one address
                 replies, attempts = await self._call(probes, called, place)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 answers = []
@@ -212,7 +181,7 @@ class Driver:
                 await self._room()
 
     async def _call(self, probes: Sequence[Probe], called: Called, place: Place) -> tuple[Sequence[Reply], int]:
-        """Make one call with its retries; a call lost for good answers with its failure."""
+        """Make one call with its retries; return the replies (or failures) and the number of attempts."""
         key = f"{self.job}:{probes[0].unit}"
         for attempt in range(1, self.patience.attempts + 1):
             await place.keep()
@@ -244,7 +213,7 @@ class Driver:
         await self.sleep(seconds)
 
     def _put(self, answers: Sequence[Answered]) -> None:
-        """Queue answers for the ledger; fail here if it has failed."""
+        """Queue answers for the ledger; raise its error if it has failed."""
         if self._writer is not None and self._writer.done():
             self._writer.result()
         self._unwritten += answers
@@ -252,7 +221,7 @@ class Driver:
             self._filled.set()
 
     async def _room(self) -> None:
-        """Wait while the ledger is far behind."""
+        """Wait while the backlog for the ledger is too long."""
         while len(self._unwritten) >= MOST_UNWRITTEN * self.flush_replies:
             self._written.clear()
             await self._written.wait()
@@ -267,13 +236,14 @@ class Driver:
             await asyncio.sleep(BREATH_S)
 
     async def _write(self) -> None:
-        """Write what is queued; a write that has begun is finished even when we are cancelled."""
+        """Write the queued answers; a write that has begun is completed even after a cancellation."""
         self._filled.clear()
         answers, self._unwritten = self._unwritten, []
         if not answers:
             return
+        calls, self._reported = self.budget.spent - self._reported, self.budget.spent
         writing = asyncio.ensure_future(
-            asyncio.to_thread(self.ledger.record, answers, calls=self._unreported(), expected=self.expected)
+            asyncio.to_thread(self.ledger.record, answers, calls=calls, expected=self.expected)
         )
         try:
             await asyncio.shield(writing)
@@ -283,13 +253,8 @@ class Driver:
         finally:
             self._written.set()
 
-    def _unreported(self) -> int:
-        """Count the calls made since the ledger was last told."""
-        calls, self._reported = self.budget.spent - self._reported, self.budget.spent
-        return calls
-
 
 def first_error(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Find the first single exception in a group, which may hold groups."""
+    """Return the first exception in a group or its nested groups."""
     one = several.exceptions[0]
     return first_error(one) if isinstance(one, BaseExceptionGroup) else one

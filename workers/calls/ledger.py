@@ -1,4 +1,4 @@
-"""Answers of a job, recorded in the database while it runs."""
+"""Ledger of a job: its answers, stored in the database while it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.engine.worker_context import Workplace
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An observation with what it took to get it."""
+    """Observation with its number of attempts and its time."""
 
     observation: Observation
     attempts: int
@@ -23,32 +23,32 @@ class Answered:
 
 
 class Ledger(Protocol):
-    """Where answers are kept. `record` blocks and is called from a thread, one at a time."""
+    """Storage of answers; `record` may block and is called from one thread at a time."""
 
     def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
-        """Keep answers for good, and count `calls` more; raise if the job is no longer ours."""
+        """Store answers, and add to the number of calls; raise if another worker has the job."""
         ...
 
 
 @dataclass
 class JobLedger:
-    """Answers and stage of a job, stored in the database under the claim's fence."""
+    """Ledger in the database, protected by the fence of the claim."""
 
     workplace: Workplace
     claim: Claim
 
     def stage(self, stage: str) -> None:
-        """Store what is being done."""
+        """Store the stage of the job."""
         with self.workplace.database.write() as connection:
             jobs.stage(connection, self.claim, stage)
 
     def recall(self, units: Sequence[str]) -> dict[str, Observation]:
-        """Read the observations of some units that an earlier attempt recorded."""
+        """Read the observations of some units that an earlier attempt stored."""
         with self.workplace.database.read() as connection:
             return observations.recall(connection, self.claim.job.id, units)
 
     def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
-        """Store some answers in one transaction, and report how far the job is."""
+        """Store some answers in one transaction, and report the progress of the job."""
         entries = [LedgerEntry(each.observation, each.attempts, each.elapsed_ms) for each in answers]
         start = time.perf_counter()
         with self.workplace.database.write() as connection:

@@ -1,6 +1,6 @@
-"""Limits of a job on its target: calls at a time, pace, repetitions, losses and budget.
+"""Limits of a job on its target: concurrency, rate, retries, circuit breaker and budget.
 
-Every job on the same target counts towards its calls at a time and its pace, see `workers.calls.shared_rate_limits`.
+All jobs on the same target share its concurrency and rate (`workers.calls.shared_rate_limits`).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from workers.egress import RETRY_AFTER_CAP_S, CallFailed
 from workers.targets.adapter import Limits
 
 SHARE_S = 1.0
-"""How long a place is kept before others get a chance: asking for each call would cost as much as the call."""
+"""Seconds for which a slot is held before other jobs get a chance; a request per call would be too slow."""
 
 MARGIN_S = 5.0
-"""Added to the time a place may be held by a worker that was killed."""
+"""Seconds added to the lifetime of a slot whose worker was killed."""
 
 KNOCK_S = (0.05, 0.2)
-"""Least and most seconds between two attempts to get a place."""
+"""Minimum and maximum seconds between two attempts to get a slot."""
 
 MAKE_ROOM_S = (0.2, 0.4)
-"""Pause of someone who gave up a place for others: longer than they wait between knocks."""
+"""Pause in seconds after a slot was released for others: longer than their pauses between attempts."""
 
 
 class TargetResting(Exception):
-    """Another job found the target unavailable a moment ago; it is left alone for `rest_s` seconds more."""
+    """Another job found the target unavailable; it gets no calls for `rest_s` seconds more."""
 
     def __init__(self, rest_s: float) -> None:
         super().__init__(f"the target is left alone for {rest_s:.0f} s")
@@ -41,20 +41,16 @@ class TargetResting(Exception):
 
 @dataclass
 class Lane:
-    """The way to one target.
+    """Shared limits of all jobs on one target (`workers.calls.shared_rate_limits.lane_of`), as used by one job.
 
     Parameters
     ----------
-    name : str
-        The lane, see `workers.calls.shared_rate_limits.lane_of`.
     who : str
-        The job; places are held in its name.
+        Name of the job as a holder of slots.
     limits : Limits
-        What the job's target allows; calls of other jobs in the lane count towards it.
-    traffic : Traffic
-        Where it is counted.
+        Limits of the job's target; calls of other jobs in the lane count towards them.
     rng : Generator
-        For the pauses; without influence on the rating.
+        For the pauses; it does not affect the rating.
     """
 
     name: str
@@ -70,7 +66,7 @@ class Lane:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[Place]:
-        """Wait for one of the target's places, and hold it while the block runs."""
+        """Provide a slot, which is taken by `Place.keep` and released when the block ends."""
         self._places += 1
         place = Place(self, f"{self.who}:{self._places}")
         try:
@@ -79,7 +75,7 @@ class Lane:
             await place.give_up()
 
     async def wait_for_turn(self) -> None:
-        """Wait until the target's pace allows another call."""
+        """Wait until the target's rate allows another call."""
         if self.limits.requests_per_second is None:
             return
         wait_s = await self.traffic.book(self.name, self.limits.requests_per_second)
@@ -87,28 +83,28 @@ class Lane:
             await self.sleep(wait_s)
 
     async def rest(self, seconds: float) -> None:
-        """Ask all jobs of the lane to leave the target alone."""
+        """Suspend the calls of all jobs of the lane for some seconds."""
         await self.traffic.rest(self.name, seconds)
 
     async def rests(self) -> float:
-        """Seconds for which the target is to be left alone."""
+        """Return the seconds for which calls are still suspended."""
         return await self.traffic.rests(self.name)
 
     async def check_rest(self, delay_s: float) -> None:
-        """Raise `TargetResting` while the target is left alone; the jobs that wait for it come back one by one."""
+        """Raise `TargetResting` while calls are suspended, with jitter so that jobs return at different times."""
         if (rest_s := await self.rests()) > 0:
             raise TargetResting(rest_s + float(self.rng.uniform(0, delay_s / 10)))
 
 
 class Place:
-    """One of the calls that a target takes at a time."""
+    """Slot for one of the concurrent calls to a target."""
 
     def __init__(self, lane: Lane, token: str) -> None:
         self._lane, self._token = lane, token
         self._until: float | None = None
 
     async def keep(self) -> None:
-        """Hold the place for another call; now and then let others go first."""
+        """Hold the slot for another call; after `SHARE_S` seconds, let waiting jobs go first."""
         lane = self._lane
         if self._until is not None and lane.clock() < self._until:
             return
@@ -122,7 +118,7 @@ class Place:
         self._until = lane.clock() + SHARE_S
 
     async def give_up(self) -> None:
-        """Let go of the place, as before a long pause."""
+        """Release the slot, as before a long pause."""
         if self._until is not None:
             await self._leave()
 
@@ -140,7 +136,7 @@ class Breaker:
         self._recent: deque[bool] = deque(maxlen=window)
 
     def lost(self) -> bool:
-        """Count a call that failed for good after its retries; return whether to give up."""
+        """Count a call that failed after all retries; return whether to give up."""
         self._streak += 1
         self._recent.append(True)
         full = len(self._recent) == self._window
@@ -154,13 +150,13 @@ class Breaker:
 
 @dataclass
 class Budget:
-    """Calls a job may still make, retries included."""
+    """Maximum and current number of calls of a job, with retries."""
 
     max_calls: int
     spent: int = 0
 
     def take(self) -> bool:
-        """Spend one call, if there is one left."""
+        """Count one call, and return whether it is allowed."""
         if self.spent >= self.max_calls:
             return False
         self.spent += 1
@@ -169,10 +165,9 @@ class Budget:
 
 @dataclass(frozen=True)
 class Patience:
-    """How often one question is asked, and how long is waited in between (full jitter).
+    """Retry policy with full jitter: retry n waits between 0 and ``min(cap_s, backoff_s * 2**n)`` seconds.
 
-    Before retry n a call waits between 0 and ``min(cap_s, backoff_s * 2**n)`` seconds, or as long as
-    the target asks, but never longer than `RETRY_AFTER_CAP_S`.
+    A retry waits as long as the target requests, but never longer than `RETRY_AFTER_CAP_S`.
     """
 
     attempts: int = 6
@@ -180,7 +175,7 @@ class Patience:
     cap_s: float = 60.0
 
     def delay_s(self, failed: CallFailed, attempt: int, rng: np.random.Generator) -> float:
-        """Choose the pause after the given attempt (the first is 1)."""
+        """Return the pause in seconds after the given attempt (the first is 1)."""
         if failed.retry_after_s is not None:
             return min(failed.retry_after_s, RETRY_AFTER_CAP_S)
         return float(rng.uniform(0, min(self.cap_s, self.backoff_s * 2**attempt)))

@@ -1,10 +1,8 @@
-"""What all jobs together do to one target: pace, calls at a time, and rest after too many failures.
+"""Shared limits of all jobs on one target: rate, concurrent calls, and suspension after too many failures.
 
-Jobs of one tenant on one address share a *lane*, whichever process runs them. It is counted in
-Redis; without a broker, or while Redis is out of reach, each process counts for itself: a dead
-Redis must neither stop a job nor let it hammer its target.
-
-Every count expires by itself, so that a killed worker takes no place with it.
+Jobs of one tenant on one address share a *lane*, whichever process runs them. Redis holds its counts; without
+Redis, or while it is unreachable, each process counts its own calls. All counts expire, so that a killed worker
+blocks no slot.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import structlog
@@ -24,10 +21,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PATIENCE_S = 1.0
-"""How long Redis is waited for."""
+"""Timeout of Redis in seconds."""
 
 REST_S = 10.0
-"""How long a Redis that failed is left alone."""
+"""Seconds without requests to Redis after a failure."""
 
 PREFIX = "assay:lane:"
 
@@ -51,17 +48,17 @@ local start = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0))
 redis.call('SET', KEYS[1], string.format('%.0f', start + ARGV[1]), 'PX', math.ceil((start + ARGV[1] - now) / 1000) + 1)
 return start - now
 """
-"""The generic cell rate algorithm without a burst: calls start a gap apart (microseconds)."""
+"""Generic cell rate algorithm without bursts: calls start at equal intervals (microseconds)."""
 
 
 class Pace:
-    """A generic cell rate: calls start a gap apart, with no burst."""
+    """Generic cell rate algorithm without bursts: calls start at equal intervals."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._next = clock, 0.0
 
     def wait_s(self, per_second: float) -> float:
-        """Book the next place and say how long to wait for it."""
+        """Reserve the next start, and return the seconds until then."""
         now = self._clock()
         start = max(now, self._next)
         self._next = start + 1.0 / per_second
@@ -69,37 +66,35 @@ class Pace:
 
 
 class Traffic(Protocol):
-    """Counts for lanes; every method may be called from any job."""
+    """Counts of lanes, shared by all jobs."""
 
     async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take (or keep) one of a lane's `limit` places for at most `keep_s` seconds, if one is free."""
+        """Take (or keep) one of a lane's `limit` slots for at most `keep_s` seconds, if one is free."""
         ...
 
     async def leave(self, lane: str, token: str) -> bool:
-        """Give a place back; say whether somebody waits for one."""
+        """Release a slot, and return whether another job waits for one."""
         ...
 
     async def book(self, lane: str, per_second: float) -> float:
-        """Book the lane's next start; return how many seconds away it is."""
+        """Reserve the lane's next start, and return the seconds until then."""
         ...
 
     async def rest(self, lane: str, seconds: float) -> None:
-        """Ask every job of a lane to leave its target alone for a while."""
+        """Suspend the calls of all jobs of a lane for some seconds."""
         ...
 
     async def rests(self, lane: str) -> float:
-        """Seconds for which the lane is still to be left alone."""
+        """Return the seconds for which the lane is still suspended."""
         ...
 
     async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *_: object) -> None: ...
 
 
 class TrafficHere:
-    """Counts in this process, for all its threads."""
+    """Counts of lanes in this process, for all its threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -112,13 +107,11 @@ class TrafficHere:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         return None
 
     async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or keep a place."""
+        """Take or keep a slot."""
         with self._lock:
             now = self._clock()
             places = {one: until for one, until in self._places.get(lane, {}).items() if until > now}
@@ -127,30 +120,29 @@ class TrafficHere:
                 places[token] = now + keep_s
             else:
                 self._waited[lane] = now + 1
-            self._put(self._places, lane, places)
+            self._put(lane, places)
             return free
 
     async def leave(self, lane: str, token: str) -> bool:
-        """Give a place back."""
+        """Release a slot."""
         with self._lock:
             places = self._places.get(lane, {})
             places.pop(token, None)
-            self._put(self._places, lane, places)
+            self._put(lane, places)
             return self._left(self._waited, lane) > 0
 
     async def book(self, lane: str, per_second: float) -> float:
-        """Book the next start."""
+        """Reserve the next start."""
         with self._lock:
-            pace = self._paces.setdefault(lane, Pace(self._clock))
-            return pace.wait_s(per_second)
+            return self._paces.setdefault(lane, Pace(self._clock)).wait_s(per_second)
 
     async def rest(self, lane: str, seconds: float) -> None:
-        """Leave the target alone."""
+        """Suspend the lane."""
         with self._lock:
             self._resting[lane] = self._clock() + seconds
 
     async def rests(self, lane: str) -> float:
-        """Seconds still to be left alone."""
+        """Return the seconds for which the lane is still suspended."""
         with self._lock:
             return self._left(self._resting, lane)
 
@@ -160,27 +152,16 @@ class TrafficHere:
             until.pop(lane, None)
         return max(0.0, left)
 
-    @staticmethod
-    def _put(places: dict[str, dict[str, float]], lane: str, taken: dict[str, float]) -> None:
-        """Keep nothing for a lane without places: there are as many lanes as there were targets."""
+    def _put(self, lane: str, taken: dict[str, float]) -> None:
+        """Store the slots of a lane; a lane without slots is removed, since every target has one."""
         if taken:
-            places[lane] = taken
+            self._places[lane] = taken
         else:
-            places.pop(lane, None)
+            self._places.pop(lane, None)
 
 
 class TrafficOnRedis:
-    """Counts in Redis, for all workers; in this process while that is out of reach.
-
-    Parameters
-    ----------
-    url : str
-        ``redis://…``
-    here : TrafficHere
-        Counts meanwhile.
-    on_failure : callable
-        Told of every failure of Redis.
-    """
+    """Counts of lanes in Redis, for all workers; in `here` while Redis is unreachable."""
 
     def __init__(self, url: str, here: TrafficHere, on_failure: Callable[[], None]) -> None:
         self._url, self._here, self._on_failure = url, here, on_failure
@@ -188,21 +169,19 @@ class TrafficOnRedis:
         self._redis: Redis | None = None
 
     async def __aenter__(self) -> Self:
-        """Open a connection of this event loop's own; none is tried before it is needed."""
+        """Create a client for this event loop; it connects when it is first used."""
         from redis.asyncio import Redis
 
         self._redis = Redis.from_url(self._url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
         self._enter, self._book = self._redis.register_script(ENTER), self._redis.register_script(BOOK)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._redis is not None:
             await self._redis.aclose()
 
     async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
-        """Take or keep a place."""
+        """Take or keep a slot."""
         keys = [f"{PREFIX}{lane}:places", f"{PREFIX}{lane}:waited"]
         return await self._ask(
             lambda _: self._enter(keys, [token, limit, round(keep_s * 1000)]),
@@ -211,7 +190,7 @@ class TrafficOnRedis:
         )
 
     async def leave(self, lane: str, token: str) -> bool:
-        """Give a place back."""
+        """Release a slot."""
 
         async def on_redis(redis: Redis) -> Any:
             async with redis.pipeline(transaction=False) as pipeline:
@@ -222,14 +201,14 @@ class TrafficOnRedis:
         return await self._ask(on_redis, bool, lambda: self._here.leave(lane, token))
 
     async def book(self, lane: str, per_second: float) -> float:
-        """Book the next start."""
+        """Reserve the next start."""
         keys, args = [f"{PREFIX}{lane}:next"], [round(1e6 / per_second)]
         return await self._ask(
             lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._here.book(lane, per_second)
         )
 
     async def rest(self, lane: str, seconds: float) -> None:
-        """Leave the target alone."""
+        """Suspend the lane."""
         await self._ask(
             lambda redis: redis.set(f"{PREFIX}{lane}:rests", 1, px=max(1, round(seconds * 1000))),
             lambda _: None,
@@ -237,7 +216,7 @@ class TrafficOnRedis:
         )
 
     async def rests(self, lane: str) -> float:
-        """Seconds still to be left alone."""
+        """Return the seconds for which the lane is still suspended."""
         return await self._ask(
             lambda redis: redis.pttl(f"{PREFIX}{lane}:rests"),
             lambda ms: max(0, int(ms)) / 1000,
@@ -260,5 +239,5 @@ class TrafficOnRedis:
 
 
 def lane_of(tenant: str, place: str) -> str:
-    """Name the lane of a tenant's jobs on one address (or, without one, one protocol)."""
+    """Return the name of the lane of a tenant's jobs on one address (or one protocol with fixed addresses)."""
     return sha256(f"{tenant}\n{place}".encode()).hexdigest()[:24]

@@ -1,8 +1,7 @@
-"""The only way out: guarded addresses, total deadlines, capped answers, typed failures.
+"""Outgoing calls with guarded addresses, total deadlines, capped responses and typed failures.
 
-`Egress.send` makes one call; everything that can go wrong with it is a `CallFailed` whose code is
-in `CODES`. Nothing else in Assay opens a connection to a service, except the library behind
-`workers.targets.protocols.deep_translator`.
+`Egress.send` makes one call, and raises only `CallFailed` with a code of `CODES`. Nothing else in Assay connects to
+a service, except the library behind `workers.targets.protocols.deep_translator`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calling out: one request, one deadline, one whole answer or one `CallFailed`."""
+"""Outgoing calls: one request with one deadline, and a complete response or a `CallFailed`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library
 
 RESPONSE_CAP = 1024 * 1024
-"""Bytes of body that are read unless an `Egress` is made with another cap."""
+"""Default of the maximum size of a response body in bytes."""
 
 STANDING_HEADERS = {
     "Accept": "application/json, */*;q=0.1",
-    "Accept-Encoding": "identity",  # a compressed body is a bomb until it is unpacked
+    "Accept-Encoding": "identity",  # a compressed body could be a decompression bomb
     "User-Agent": f"assay/{__version__}",
 }
 
 PARTIAL = 206
-"""A success to whoever asked for a range; we never do."""
+"""Status for requests of a range, which Assay never makes."""
 
-QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by services that are paid in advance
+QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by prepaid services
 QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")
-"""Words in the body of a 429 or 403 that mean "pay", not "wait" (OpenAI and what speaks like it)."""
+"""Words in the body of a 429 or 403 that mean "pay", not "wait" (OpenAI and compatible services)."""
 
 HINTS: Mapping[int, str] = {
     400: "it did not understand the request; check the protocol, the settings and the languages",
@@ -50,17 +50,7 @@ HINTS: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A whole answer with a 2xx status.
-
-    Attributes
-    ----------
-    status : int
-    raw_headers : list of (bytes, bytes)
-        Names in lower case.
-    body : bytes
-    place : str
-        Host (and port), for messages.
-    """
+    """Complete response with a 2xx status; header names are in lower case, `place` is the host (and port)."""
 
     status: int
     raw_headers: Sequence[tuple[bytes, bytes]]
@@ -69,22 +59,22 @@ class Response:
 
     @property
     def headers(self) -> httpx.Headers:
-        """The headers; their names ignore case."""
+        """Headers, with names that ignore case."""
         return httpx.Headers(list(self.raw_headers))
 
     @property
     def text(self) -> str:
-        """The body as text: UTF-8, whatever the headers say, with replacements for what is not; no mark before it."""
+        """Body decoded as UTF-8 whatever the headers say, with replacements, without a byte order mark."""
         return self.body.decode("utf-8-sig", "replace")
 
     def json(self) -> Any:
-        """Read the body as JSON.
+        """Parse the body as JSON.
 
         Raises
         ------
         CallFailed
-            ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON (NaN and
-            infinity are not, nor is a number too large to be told from it).
+            ``garbage`` for a web page, ``bad-json`` for anything else that is not JSON, and for NaN, infinity
+            and numbers beyond the range of floats.
         """
         try:
             return json.loads(self.body, parse_constant=_refuse_constant, parse_float=_finite)
@@ -100,23 +90,23 @@ class Response:
 
 
 class Egress:
-    """The one way out. Use as an asynchronous context manager, within one event loop.
+    """Client for outgoing calls. Use it as an asynchronous context manager, within one event loop.
 
     Parameters
     ----------
     allow : sequence of network
-        What the operator allows beside public addresses.
+        Networks that the operator allows in addition to public addresses.
     response_cap : int
-        Most bytes of body that are read of an answer.
+        Maximum size of a response body in bytes.
     resolve, dial, trust
         As of `GuardedTransport`.
     now : callable
-        The present, with a time zone; for services that say *when* to come back.
+        Clock with a time zone, for ``Retry-After``.
     scraping : bool
-        Whether the operator lets libraries call public web pages on their own, beside the guard
+        Whether the operator allows libraries to call public web pages without the guard
         (`workers.targets.protocols.deep_translator`).
     library : Library, optional
-        What was uploaded and can be read without going out (`workers.targets.protocols.uploaded`).
+        Uploads and images of the job's tenant.
     """
 
     def __init__(
@@ -152,23 +142,23 @@ class Egress:
         retriable: Container[int] = RETRIABLE_STATUSES,
         room: int = 0,
     ) -> Response:
-        """Make one call. Redirects, cookies, proxies and the environment play no part in it.
+        """Make one call, without redirects, cookies, proxies or environment variables.
 
         Parameters
         ----------
         method, url, headers, content
             The request. `Host`, lengths and `Accept-Encoding` are set here.
         timeout_s : float
-            Deadline for everything from resolving the name to the last byte.
+            Deadline in seconds, from name resolution to the last byte.
         retriable : container of int
-            Statuses after which asking again may help.
+            HTTP statuses after which a retry may help.
         room : int
-            Bytes of body that this answer may need, where that is more than the cap on all of them.
+            Maximum size of this response's body in bytes, if it is larger than the cap.
 
         Raises
         ------
         CallFailed
-            With a code of `CODES`, unless the answer is whole and its status 2xx.
+            With a code of `CODES`, unless the response is complete and its status 2xx.
         """
         place = place_of(url)
         target, written = _target(url), {**STANDING_HEADERS, **(headers or {})}
@@ -186,7 +176,7 @@ class Egress:
         return response
 
     def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:
-        """Say what a status that is no success means."""
+        """Return the failure for a status that is no success."""
         status, place = response.status, response.place
         if status == PARTIAL:
             return CallFailed("truncated", f"{place} answered with a part of what was asked for (HTTP {status})")
@@ -213,7 +203,7 @@ class Egress:
 
 @lru_cache(maxsize=256)
 def _target(url: str) -> str | None:
-    """Write the path and query of a URL as httpx would, or ``None`` if that cannot be. Most calls repeat one URL."""
+    """Return the encoded path and query of a URL, or ``None`` if it is invalid; cached, since calls repeat URLs."""
     try:
         return httpx.URL(url).raw_path.decode("ascii")
     except httpx.InvalidURL:
@@ -225,7 +215,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _finite(digits: str) -> float:
-    """Read a number; ``1e999`` is as little of one as ``Infinity``."""
+    """Parse a number; raise `ValueError` for ``1e999``, which would become infinity."""
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError(digits)

@@ -1,9 +1,8 @@
-"""What is heard on a connection, before aiohttp's parser (llhttp) reads it.
+"""Connection that checks received bytes before aiohttp's parser (llhttp) reads them.
 
-That parser reads leniently and knows no limit to what stands around a body. `Listener` counts the
-bytes, judges every head, and ends a connection on which something is said that nobody asked for.
-An answer is refused as soon as its head says that it is compressed or too long, so that a bomb is
-never held in memory.
+That parser is lenient and has no limit for the bytes around a body. `Listener` counts the bytes, validates every
+head, and closes a connection with unsolicited bytes. A compressed or too long response is refused by its head, so
+that it is never held in memory.
 """
 
 from __future__ import annotations
@@ -20,30 +19,26 @@ from aiohttp.http_exceptions import LineTooLong
 from workers.egress.failures import CallFailed
 
 HEADER_CAP = 32 * 1024
-"""Bytes of status line and headers that are read, hints (1xx) included."""
+"""Maximum size of the status line and headers in bytes, with interim responses (1xx)."""
 
 WASTE = 8
-"""Bytes that may come over the wire for each byte of body that is read.
-
-The heads of tiny chunks, their extensions and trailers count for nothing else, and could keep us
-reading until the deadline.
-"""
+"""Maximum number of bytes received per byte of body, against tiny chunks, chunk extensions and trailers."""
 
 _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
-"""A first header that begins with a blank, which the parser takes for an ordinary one."""
+"""First header that begins with a space or tab, which the parser accepts."""
 
 READ_SIZE = 1 << 15
-"""Bytes read from a connection at once."""
+"""Maximum number of bytes read from a connection at once."""
 
 _LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}(?:\\r)?'", re.IGNORECASE)
-"""What the parser says of too many headers, and of numbers that are lengths but fit no counter."""
+"""Messages of the parser for too many headers, and for lengths that overflow its counter."""
 
 Headers = list[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A complete answer; header names are in lower case."""
+    """Complete response; header names are in lower case."""
 
     status: int
     headers: Headers
@@ -51,7 +46,7 @@ class Received:
 
 
 class ClosedUnheard(Exception):
-    """The connection ended before a byte of the answer: a `kept` one may just have been stale."""
+    """The connection ended before the first byte of the response; a reused (`kept`) one may have been stale."""
 
     def __init__(self, *, kept: bool) -> None:
         super().__init__()
@@ -59,16 +54,9 @@ class ClosedUnheard(Exception):
 
 
 class Listener(ResponseHandler):
-    """A connection to one place.
+    """Connection to one host and port (`name`).
 
-    Parameters
-    ----------
-    name : str
-        Host (and port) for messages.
-    whole : bool
-        Whether an answer that is longer than its cap is refused, or else cut there and taken for what it is.
-    loop : event loop
-        Where it lives.
+    With `whole`, a response that is longer than its cap is refused; without, it is truncated.
     """
 
     def __init__(self, name: str, *, whole: bool, loop: asyncio.AbstractEventLoop) -> None:
@@ -78,25 +66,25 @@ class Listener(ResponseHandler):
         self._body: Any = None
 
     def set_response_params(self, *, read_bufsize: int = 0, **params: Any) -> None:
-        """Prepare for an answer with a body of at most `read_bufsize` bytes."""
+        """Prepare for a response with a body of at most `read_bufsize` bytes."""
         self._cap, self._heard, self._head, self._body = read_bufsize, 0, bytearray(), None
         self._asked += 1
         super().set_response_params(read_bufsize=read_bufsize, **params)
 
     # ------------------------------------------------------------------ called by the event loop
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Read in small pieces: a body in chunks of one byte costs forty times its size until it is joined."""
-        transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # of every transport of a socket
+        """Limit the size of reads: a body in chunks of one byte takes forty times its size in memory."""
+        transport.max_size = READ_SIZE  # type: ignore[attr-defined]  # an attribute of all socket transports
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the answer; whatever comes after it, or unasked, ends the connection."""
-        if not data:  # the reader caught up: the parser goes on with what it holds
+        """Process received bytes; bytes after the response, or without a request, close the connection."""
+        if not data:  # the reader caught up: the parser continues with its buffer
             super().data_received(data)
             return
         self._heard += len(data)
-        # Heads are read by themselves (an error behind an answer would take the answer with it), and so
-        # is the last byte: if the answer ended before it, more was said than the answer.
+        # Heads are parsed separately, since an error after a response would discard it. So is the last byte: if the
+        # response ends before it, the service sent more than the response.
         while data and self._body is None and self._parser is not None:
             end = data.find(b"\r\n\r\n") + 4
             piece, data = (data[:end], data[end:]) if end > 3 else (data, b"")
@@ -106,19 +94,19 @@ class Listener(ResponseHandler):
                 self.abort()
             elif piece:
                 super().data_received(piece)
-        more = self._body is not None and self._body.total_bytes > self._cap  # whoever reads it stops there
+        more = self._body is not None and self._body.total_bytes > self._cap  # the reader stops there
         if self._heard > WASTE * self._cap + HEADER_CAP and not more:
             self._refuse(CallFailed("too-large", f"{self._name} sent much more around its answer than the answer"))
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Take the end of the connection: if it broke, a body without a length is not whole."""
+        """Process the end of the connection: after an error, a body without a length is incomplete."""
         if exc is not None:
             self.set_exception(exc)
         super().connection_lost(exc)
 
     # ------------------------------------------------------------------ called by aiohttp
     def feed_data(self, data: Any, size: int = 0) -> None:
-        """Take a head from the parser: hints are dropped, all others judged."""
+        """Process a head from the parser: drop interim responses, validate all others."""
         message, body = data
         if 100 <= message.code < 200 and message.code != 101:
             return
@@ -129,12 +117,12 @@ class Listener(ResponseHandler):
             self._refuse(failure)
 
     def pause_reading(self) -> None:
-        """Let the parser hold bytes back: where in them the answer ends is not known then, so nothing may follow."""
+        """Pause, and close the connection after the response, whose end in the buffered bytes is unknown."""
         self.force_close()
         super().pause_reading()
 
     def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
-        """Tell whoever waits for the head or the body, in our words, what went wrong first."""
+        """Pass the first failure, as a `CallFailed`, to the readers of the head and the body."""
         if self._exception is not None:
             return
         meant = exc if isinstance(exc, CallFailed) else self._meant(exc, exc_cause)
@@ -144,10 +132,10 @@ class Listener(ResponseHandler):
             body.set_exception(meant)
 
     def close(self) -> None:
-        """Drop the connection at once."""
+        """Abort the connection."""
         self.abort()
 
-    # ------------------------------------------------------------------ judging
+    # ------------------------------------------------------------------ validation
     def _read_head(self, piece: bytes) -> None:
         self._head += piece
         if not self._head.startswith(b"H"):  # the parser skips blank lines
@@ -162,7 +150,7 @@ class Listener(ResponseHandler):
         if len(message.reason) + sum(len(name) + len(value) + 4 for name, value in message.raw_headers) > HEADER_CAP:
             return self._large_head()
         if len(set(lengths)) > 1 or (lengths and codings):
-            # two readers could see two different ends (RFC 9112, section 6.3): one answer smuggled behind another
+            # two parsers could disagree about the end (RFC 9112, section 6.3): response smuggling
             return CallFailed("garbage", f"{self._name} gave its answer two lengths")
         if (
             message.code < 200

@@ -1,7 +1,7 @@
-"""How a call can fail: one exception, one table of fixed codes.
+"""Failures of calls: one exception, and the table of its codes.
 
-A code is kept in ledgers and shown in ratings, so it never changes its meaning. A message is for
-people: it names the host and the remedy, and never holds a secret, a body or a query string.
+Codes are stored in ledgers and shown in ratings, so their meaning never changes. Messages name the host and the
+remedy, and never hold a secret, a body or a query string.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.errors import SpecificationError
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a failure code says, and whether asking again may help."""
+    """Meaning of a failure code, and whether a retry may help."""
 
     meaning: str
     retriable: bool
@@ -58,26 +58,26 @@ CODES: Mapping[str, Code] = MappingProxyType(
         "unsupported": Code("the service, the language or the text cannot be used this way", False),
     }
 )
-"""Every code a `CallFailed` or a target's `Failure` can have."""
+"""All codes of a `CallFailed` or a target's `Failure`."""
 
 RETRIABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class CallFailed(Exception):
-    """A call brought no usable answer.
+    """A call failed.
 
     Parameters
     ----------
     code : str
         A key of `CODES`, or ``http-`` and the status.
     message : str
-        For people; no secret, no body, no query string.
+        For people, without secrets, bodies or query strings.
     retriable : bool, optional
-        Whether the same call may succeed later. Left out: what `CODES` says.
+        Whether the same call may succeed later; by default as in `CODES`.
     retry_after_s : float, optional
-        Seconds the service asked us to wait; callers cap it at `RETRY_AFTER_CAP_S`.
+        Seconds that the service asked callers to wait; callers cap it at `RETRY_AFTER_CAP_S`.
     status : int, optional
-        The HTTP status, where there was one.
+        HTTP status, if there was one.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class CallFailed(Exception):
 
 
 class AddressRefused(SpecificationError):
-    """The URL leads, or may lead, somewhere Assay does not call."""
+    """The URL is invalid, or leads to an address that Assay does not call."""
 
     code = "refused-address"
 

@@ -1,8 +1,8 @@
-"""The guard against being sent to places inside: reads a URL, and judges where it leads.
+"""Guard against calls to internal addresses (server-side request forgery).
 
-A URL is read once, strictly, into a `Place`; nothing else of it decides where we connect. Names
-are resolved once, when a connection is made, and every answer must be allowed (a mixed answer is
-the mark of an attack), then the literal address is dialled, so that no second answer is asked for.
+A URL is parsed once, strictly, into a `Place`, which alone decides the address. A name is resolved once, when a
+connection is opened, and every returned address must be allowed: a mixed answer indicates an attack. Then the
+literal address is connected, so that a second look-up cannot change it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Network = IPv4Network | IPv6Network
 
 # IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates); the multicast
 # registries; metadata services after their vendors' documentation.  A narrower range comes before
-# the wider one that holds it, so that the reason is the telling one.
+# the wider one that holds it, so that its more precise reason is reported.
 SPECIAL: Sequence[tuple[Network, str]] = tuple(
     (ip_network(prefix), what)
     for prefix, what in (
@@ -75,15 +75,14 @@ UNICAST = IPv6Network("2000::/3")
 
 
 def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
-    """Say what is special about an address, or ``None`` if it may be called.
+    """Return why an address may not be called, or ``None`` if it may.
 
     Parameters
     ----------
     address : IPv4Address or IPv6Address
-        The address as it would be dialled. An IPv4 address written inside an IPv6 one is IPv6
-        here, and denied as such unless `allow` holds it in that form.
+        An IPv4 address inside an IPv6 one counts as IPv6, and is denied unless `allow` holds it in that form.
     allow : sequence of network
-        What the operator allows beside public addresses; it overrides the table.
+        Networks that the operator allows in addition to public addresses; they override the table.
     """
     if any(address in network for network in allow if network.version == address.version):
         return None
@@ -96,14 +95,14 @@ def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
 
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Gives the addresses of a host name for a port; raises `OSError` if it has none."""
+"""Function that returns the addresses of a host name for a port; raises `OSError` if it has none."""
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_URL = 2048
 
 _LOOPBACK: Sequence[Address] = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
 
-# A label may hold an underscore: real services have such names, and resolvers know them.
+# A label may hold an underscore: some services have such names, and resolvers accept them.
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.IGNORECASE)
 _URL = re.compile(r"(?P<scheme>[^:/?#]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
@@ -114,14 +113,14 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a URL leads: connections to the same place may be shared.
+    """Scheme, host and port of a URL; connections to the same place may be shared.
 
     Attributes
     ----------
     host : str
         A name in lower case without a final dot, or an address without brackets.
     literal : IPv4Address or IPv6Address, optional
-        The address, where the URL names one.
+        The address, if the URL holds one.
     """
 
     scheme: str
@@ -136,12 +135,12 @@ class Place:
 
 @lru_cache(maxsize=256)
 def read_place(url: str) -> Place:
-    """Read where a URL leads, and refuse every spelling that two readers could read differently.
+    """Parse a URL, and refuse every form that two parsers could read differently.
 
     Raises
     ------
     AddressRefused
-        Saying what is wrong with the URL; it never repeats more of it than the host.
+        With the fault of the URL; the message repeats at most its host.
     """
     if len(url) > MAX_URL:
         raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are taken")
@@ -163,13 +162,7 @@ def read_place(url: str) -> Place:
 
 
 def place_of(url: str) -> Place:
-    """Read where a call leads.
-
-    Raises
-    ------
-    CallFailed
-        ``refused-address``, with what `read_place` says.
-    """
+    """Parse the URL of a call; raise `CallFailed` ``refused-address`` where `read_place` raises `AddressRefused`."""
     try:
         return read_place(url)
     except AddressRefused as refused:
@@ -178,7 +171,7 @@ def place_of(url: str) -> Place:
 
 
 def _place(scheme: str, host: str, port: int) -> Place:
-    """Read a host: a bracketed IPv6 address, a dotted IPv4 address or a name, and nothing between."""
+    """Parse a host, which is a bracketed IPv6 address, a dotted IPv4 address or a name."""
     if host.startswith("["):
         try:
             long = IPv6Address(host[1:-1])
@@ -190,7 +183,7 @@ def _place(scheme: str, host: str, port: int) -> Place:
     host = host.removesuffix(".").lower()
     if not _NAME.fullmatch(host) or len(host) > 253:
         raise AddressRefused("the host is not a name in plain ASCII; write an international name in its xn-- form")
-    if _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):  # what ends in a number is an address to some readers
+    if _NUMERIC.fullmatch(host.rsplit(".", 1)[-1]):  # some parsers take a name that ends in a number for an address
         try:
             return Place(scheme, host, port, IPv4Address(host))
         except AddressValueError:
@@ -199,19 +192,9 @@ def _place(scheme: str, host: str, port: int) -> Place:
 
 
 def refuse_url(url: str, allow: Sequence[Network]) -> None:
-    """Check what can be checked of a URL without asking for addresses (when a job is posted).
+    """Validate the URL of a target or webhook without resolving names, when it is posted.
 
-    Parameters
-    ----------
-    url : str
-        A target's base URL, or a webhook's.
-    allow : sequence of network
-        What the operator allows beside public addresses.
-
-    Raises
-    ------
-    AddressRefused
-        With ``field`` ``"base_url"``.
+    `allow` are the networks that the operator allows in addition to public addresses. Raises `AddressRefused`.
     """
     place = read_place(url)
     fixed = _fixed_addresses(place)
@@ -223,7 +206,7 @@ def refuse_url(url: str, allow: Sequence[Network]) -> None:
 
 
 def _fixed_addresses(place: Place) -> Sequence[Address]:
-    """Addresses that need no resolver: a literal one, and those of ``localhost`` (RFC 6761, section 6.3)."""
+    """Return the addresses that need no resolver: a literal, and ``localhost`` (RFC 6761, section 6.3)."""
     if place.literal is not None:
         return (place.literal,)
     return _LOOPBACK if place.host == "localhost" or place.host.endswith(".localhost") else ()
@@ -234,10 +217,10 @@ def _permitted(addresses: Sequence[Address], allow: Sequence[Network]) -> list[A
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Ask the system's resolver for the addresses of a name.
+    """Resolve the addresses of a name with the system's resolver.
 
-    A look-up cannot be cancelled and may hang much longer than the call that wanted it, so it has a
-    thread of its own: those of the loop are for the ledger, and the loop waits for them at its end.
+    A look-up cannot be cancelled and may hang long after its call, so it has a thread of its own: the threads of the
+    event loop are for the ledger, and the loop waits for them at its end.
     """
     alone = ThreadPoolExecutor(1, "resolve")
     try:
@@ -250,26 +233,18 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Guard:
-    """Decides which addresses a place may be dialled at.
-
-    Parameters
-    ----------
-    allow : sequence of network
-        What the operator allows beside public addresses.
-    resolve : callable
-        Asks for the addresses of a name.
-    """
+    """Decides which addresses of a place may be connected; `allow` adds to the public addresses."""
 
     allow: Sequence[Network]
     resolve: Resolve = resolve
 
     async def addresses(self, place: Place) -> list[Address]:
-        """Give the addresses to dial, in the resolver's order; never an empty list.
+        """Return the addresses to connect, in the resolver's order; never an empty list.
 
         Raises
         ------
         CallFailed
-            ``refused-address`` if any answer is denied, ``connect`` if there is none.
+            ``refused-address`` if any address is denied, ``connect`` if there is none.
         """
         if fixed := _fixed_addresses(place):
             if permitted := _permitted(fixed, self.allow):
@@ -277,7 +252,7 @@ class Guard:
             raise self._refusal(place, why_denied(fixed[0], self.allow))
         try:
             answers = [ip_address(answer) for answer in await self.resolve(place.host, place.port)]
-        except (OSError, ValueError):  # ValueError: an answer that is no address, a name IDNA refuses
+        except (OSError, ValueError):  # ValueError: an invalid address in the answer, or a name invalid in IDNA
             raise CallFailed("connect", f"the host name {place.host} could not be resolved") from None
         if not answers:
             raise CallFailed("connect", f"the host name {place.host} has no address")
@@ -287,13 +262,7 @@ class Guard:
         return answers
 
     def check_peer(self, place: Place, peer: object) -> None:
-        """Make sure that who answered the dial is somebody we may talk to.
-
-        Raises
-        ------
-        CallFailed
-            ``refused-address``, also if the peer is unknown.
-        """
+        """Raise `CallFailed` ``refused-address`` if the connected peer is denied or unknown."""
         try:
             what = why_denied(ip_address(str(peer)), self.allow)
         except ValueError:
@@ -303,5 +272,5 @@ class Guard:
 
     @staticmethod
     def _refusal(place: Place, what: str | None) -> CallFailed:
-        # The address itself is not told: it would let callers map the network we stand in.
+        # The address itself is not disclosed: callers could map the internal network with it.
         return CallFailed("refused-address", f"{place.host} leads to an address that is not public ({what})")

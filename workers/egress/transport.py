@@ -1,8 +1,7 @@
-"""Calls over aiohttp, with the guard where connections are made.
+"""HTTP transport over aiohttp, with the guard in its connector.
 
-aiohttp, because httpx's own pool slows down as calls run side by side; a connector of our own,
-because the guard has to stand between resolving a name and dialling it
-(`docs/decisions/0042-calls-go-out-over-aiohttp.md`).
+The pool of httpx is slow for concurrent calls. The connector is our own because the guard must check an address
+between name resolution and connection (`docs/decisions/0042-calls-go-out-over-aiohttp.md`).
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from workers.egress.failures import CallFailed
 from workers.egress.guard import Address, Guard, Network, Place, Resolve, place_of, read_place, resolve
 
 IDLE_S = 15.0
-"""Seconds a kept connection may rest; servers close theirs after 5 s and more."""
+"""Maximum idle time of a reused connection in seconds; servers close theirs after 5 s or more."""
 
 DIAL_S = 5.0
-"""Seconds for one of several addresses; a last or only one has the call's whole deadline."""
+"""Timeout in seconds for each of several addresses but the last, which has the call's whole deadline."""
 
 MAX_ADDRESSES = 4
 
 LARGE_BODY = 1024 * 1024
-"""Bytes of a request's body from which aiohttp warns unless it can write them in pieces."""
+"""Size of a request body in bytes from which aiohttp warns unless it can stream it."""
 
 PLAIN: Mapping[str, Any] = {
     "connector_owner": False,
@@ -43,11 +42,11 @@ PLAIN: Mapping[str, Any] = {
     "max_field_size": HEADER_CAP,
     "max_headers": HEADER_CAP // 4,
 }
-"""What a session does not do by itself."""
+"""Settings that turn off automatic behaviour of a session."""
 
 Made = tuple[asyncio.BaseTransport, asyncio.BaseProtocol]
 Dial = Callable[[Callable[[], asyncio.Protocol], str, int, ssl.SSLContext | None, str | None], Awaitable[Made]]
-"""Connects a protocol to a literal address and port, with TLS for a host name if a context is given."""
+"""Function that connects a protocol to a literal address and port, with TLS for a host name if a context is given."""
 
 
 async def dial(
@@ -58,7 +57,7 @@ async def dial(
 
 
 def default_trust() -> ssl.SSLContext:
-    """Trust what httpx ships and what this system trusts; check the host name; TLS 1.2 and later."""
+    """Return a context with the certificates of httpx and the system, host name checks, and TLS 1.2 or later."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     context.set_alpn_protocols(["http/1.1"])
@@ -66,14 +65,14 @@ def default_trust() -> ssl.SSLContext:
 
 
 class GuardedConnector(aiohttp.BaseConnector):
-    """Dials what the guard lets through, and keeps connections."""
+    """Connector that opens only connections that the guard allows, and reuses them."""
 
     def __init__(self, guard: Guard, dial: Dial, trust: Callable[[], ssl.SSLContext], *, whole: bool) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
         self._guard, self._dial, self._trust, self._whole = guard, dial, trust, whole
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
-        """Dial the place's addresses in turn until one answers."""
+        """Try the addresses of the place in turn until one is connected."""
         place = read_place(str(req.url.origin()))
         addresses = (await self._guard.addresses(place))[:MAX_ADDRESSES]
         for address in addresses[:-1]:
@@ -101,7 +100,7 @@ class GuardedConnector(aiohttp.BaseConnector):
             failure = CallFailed("tls", f"no TLS could be agreed with {place}; is it an http:// address?")
         except OSError as refused:
             failure = CallFailed("connect", f"{place} cannot be reached ({type(refused).__name__})")
-        if failure is not None:  # raised here, so that it carries no context with it
+        if failure is not None:  # raised here, so that it has no context
             raise failure
         peer = transport.get_extra_info("peername")
         try:
@@ -113,20 +112,18 @@ class GuardedConnector(aiohttp.BaseConnector):
 
 
 class GuardedTransport:
-    """Sends requests over connections that the guard let through.
+    """Sends requests over connections that the guard allows.
 
     Parameters
     ----------
     allow : sequence of network
-        What the operator allows beside public addresses.
+        Networks that the operator allows in addition to public addresses.
     response_cap : int
-        Most bytes of body that are read, unless a request says otherwise.
+        Maximum size of a response body in bytes, unless a request sets another.
     whole : bool
-        Whether an answer that is longer is refused, or else cut there and taken for what it is.
-    resolve, dial : callable
-        How names become addresses and addresses connections.
+        Whether a longer response is refused; otherwise it is truncated.
     trust : SSLContext, optional
-        Which certificates count. Left out: `default_trust`.
+        Trusted certificates, by default `default_trust`.
     """
 
     def __init__(
@@ -144,20 +141,14 @@ class GuardedTransport:
         self._kept: GuardedConnector | None = None
 
     async def call(self, request: httpx.Request) -> Received:
-        """Send a request and read its whole answer; see `ask`."""
+        """Send a request and read its complete response; see `ask`."""
         place = place_of(str(request.url))
         return await self.ask(place, request.method, request.url.raw_path.decode(), request.headers, request.read())
 
     async def ask(
         self, place: Place, method: str, target: str, headers: Mapping[str, str], body: bytes, cap: int | None = None
     ) -> Received:
-        """Send a request that is already in its parts.
-
-        Raises
-        ------
-        CallFailed
-            For whatever went wrong; nothing of aiohttp's own comes out.
-        """
+        """Send a request given in its parts; every error is raised as a `CallFailed`."""
         request = {
             "method": method,
             "url": URL(f"{place.scheme}://{place}{target}", encoded=True),
@@ -171,7 +162,7 @@ class GuardedTransport:
             return await self._exchange(place, self._kept, request)
         except ClosedUnheard as closed:
             stale = closed.kept
-        if stale:  # closed while it rested: once more, on a new one
+        if stale:  # closed while idle: retry once on a new connection
             fresh = self._open()
             try:
                 return await self._exchange(place, fresh, request)
@@ -182,13 +173,13 @@ class GuardedTransport:
         raise CallFailed("truncated", f"{place} closed the connection without an answer")
 
     async def aclose(self) -> None:
-        """Close every kept connection."""
+        """Close all idle connections."""
         if self._kept is not None:
             kept, self._kept = self._kept, None
             await kept.close()
 
     async def _exchange(self, place: Place, connector: GuardedConnector, request: dict[str, Any]) -> Received:
-        """Send a request over a connector and read the answer; a session of one call has no memory."""
+        """Send a request over a connector and read the response, in a session of its own."""
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:

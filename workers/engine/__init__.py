@@ -1,1 +1,1 @@
-"""The job engine: worker processes, heartbeats, the reconciler, the watchdog, and what follows a failure."""
+"""The job engine: worker processes, heartbeats, the reconciler, the watchdog, and the handling of failures."""

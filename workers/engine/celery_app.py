@@ -1,4 +1,4 @@
-"""The Celery application: a doorbell, never a memory (RELIABILITY: the database is the truth)."""
+"""The Celery application, which announces jobs; the database stores them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from celery import Celery
 from store.core.settings import Settings
 
 MEMORY = "memory://localhost/"
-"""Broker of the embedded worker: inside this process, gone with it."""
+"""In-process broker of the embedded worker."""
 
 
 def make_celery(settings: Settings) -> Celery:
-    """Configure Celery for this process.
-
-    Parameters
-    ----------
-    settings : Settings
-        `broker_url` decides between the embedded broker and a real one.
-    """
+    """Configure Celery for this process; without a `broker_url`, the broker is in memory."""
     broker = settings.broker_url or MEMORY
     app = Celery("assay", broker=broker, include=[])
     app.conf.update(

@@ -1,4 +1,4 @@
-"""Wakes a worker for a job. A lost ring costs seconds, never a job: the reconciler rings again."""
+"""Announcement of jobs to workers through Celery; the reconciler repeats lost messages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workers.engine.tasks import RUN_JOB
 
 
 class Doorbell:
-    """Rings through Celery, over one connection that is kept. Threads may share it; processes must not.
+    """Sends messages of Celery over one connection, which threads may share but processes must not.
 
-    The message is Celery's own and goes out over kombu directly, which takes half as long as `Celery.send_task`.
+    It uses kombu directly, which takes half as long as `Celery.send_task`.
     """
 
     def __init__(self, app: Celery) -> None:
@@ -23,16 +23,15 @@ class Doorbell:
         self._producer: Producer | None = None
 
     def __call__(self, job_id: str) -> None:
-        """Tell one worker to look at a job.
+        """Announce a job to one worker.
 
-        May block for the broker's time-out (not for event loops), and raises whatever the broker's client
-        raises when it is down, full or stalled: whoever rings counts that and goes on.
+        May block for the timeout of the broker, and raises any exception of its client.
         """
         with self._lock:
             try:
                 self._publish(self._open(), job_id)
             except BaseException:
-                self._close()  # the next ring begins with a new connection
+                self._close()  # the next call opens a new connection
                 raise
 
     def _publish(self, producer: Producer, job_id: str) -> None:
@@ -51,7 +50,7 @@ class Doorbell:
         )
 
     def unheard(self) -> int:
-        """Count the messages that wait for a worker. May block and raise as a ring does."""
+        """Count the messages that wait for a worker. May block and raise."""
         with self._lock:
             try:
                 declared = self._open().channel.queue_declare(queue=self._queue, durable=True)
@@ -61,7 +60,7 @@ class Doorbell:
         return int(declared.message_count)
 
     def close(self) -> None:
-        """Give the connection back; another ring opens one again."""
+        """Close the connection; another call opens a new one."""
         with self._lock:
             self._close()
 

@@ -1,6 +1,6 @@
-"""What time brings: schedules that are due, and ratings that expire soon. The reconciler's doing.
+"""Schedules that are due and notices of ratings that expire soon, both run by the reconciler.
 
-It runs in every process; the reconciler's lock lets one act at a time, and the database's clock decides.
+The lock of the reconciler lets one process act at a time, by the clock of the database.
 """
 
 from __future__ import annotations
@@ -17,23 +17,15 @@ from store.suites.schedules import Bounds
 log = structlog.get_logger()
 
 MOST_RUNS = 50
-"""Schedules of one round; the reconciler has jobs to announce too, and comes back in seconds."""
+"""Maximum number of schedules in a round; the reconciler also announces jobs, and returns in seconds."""
 
 DAY_S = 86_400
 
 
 def run_due(database: Database, settings: Settings) -> int:
-    """Run every schedule that is due, each in a transaction of its own; return how many were run.
-
-    Parameters
-    ----------
-    database : Database
-        Where schedules and jobs are.
-    settings : Settings
-        For the jobs a tenant may have, and the rest of a target.
-    """
+    """Run every schedule that is due, each in a transaction of its own; return the number of schedules run."""
     with database.read() as connection:
-        if not schedules.any_due(connection):  # as a rule; a look takes no lock
+        if not schedules.any_due(connection):  # this usual case takes no lock
             return 0
     bounds = Bounds(settings.max_active_jobs, settings.cooldown_s)
     for done in range(MOST_RUNS):
@@ -50,7 +42,7 @@ def run_due(database: Database, settings: Settings) -> int:
 
 
 def tell_expiring(database: Database, settings: Settings) -> int:
-    """Announce each rating that expires soon, once; return how many were announced."""
+    """Announce each rating that expires soon, once; return the number of ratings."""
     announced, within_s = 0, settings.expiring_days * DAY_S
     while True:
         with database.read() as connection:

@@ -1,8 +1,7 @@
-"""A whole worker inside the service's process: Celery in a thread, with a broker in memory.
+"""Embedded worker: Celery in a thread of the service's process, with a broker in memory.
 
-This is what `assay serve` runs by default: nothing to install beside Python, and the same code as
-scaled out. One process owns the SQLite file, so whatever was running when it died is resumed at
-once, without waiting for leases.
+`assay serve` runs it by default. One process owns the SQLite file, so interrupted jobs are resumed at the start,
+without waiting for leases.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class EmbeddedWorker:
         )
 
     def start(self) -> None:
-        """Resume what a killed predecessor left, then listen."""
+        """Resume interrupted jobs, and start the threads."""
         with self._workplace.database.write() as connection:
             orphans = jobs.release_orphans(connection)
         if orphans:
@@ -49,7 +48,7 @@ class EmbeddedWorker:
         self._deliverer.start()
 
     def close(self) -> None:
-        """Hand running jobs back to the queue and stop."""
+        """Return running jobs to the queue, and stop."""
         self._reconciler.close()
         self._deliverer.close()
         self._workplace.leaving.set()

@@ -1,6 +1,6 @@
-"""How a job ends when it does not end with a rating: failed, resting, cancelled, or handed back.
+"""End of a job without a result: failed, resting, cancelled, or returned to the queue.
 
-What its author wrote or drew for a job that fails or is cancelled was paid for, and is kept all the same.
+Texts and images that an author made for a failed or cancelled job are stored for reuse.
 """
 
 from __future__ import annotations
@@ -28,26 +28,16 @@ from workers.targets.checks.capability import TargetUnfit
 log = structlog.get_logger()
 
 TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502", "http-503", "http-504", "http-429"})
-"""Failures that are forgotten, and so asked again, when a job rests."""
+"""Failures that are deleted when a job rests, so that their questions are asked again."""
 
 
 def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> str:
-    """Leave the job's row in a true state after an error.
-
-    Parameters
-    ----------
-    workplace : Workplace
-        What the worker has at hand.
-    claim : Claim
-        The job; it may no longer be ours, and then nothing is written.
-    error : Exception
-        What ended the work.
+    """Store the state of a job after an error; nothing is stored if another worker has the job.
 
     Returns
     -------
     str
-        How the job was left: ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or
-        ``database-unavailable``.
+        ``failed``, ``cancelled``, ``released``, ``resting``, ``lease-lost`` or ``database-unavailable``.
     """
     try:
         return _end(workplace, claim, error)
@@ -55,7 +45,7 @@ def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> str:
         workplace.meter.lease_losses.inc()
         log.warning("lease lost", job=claim.job.id)
         return "lease-lost"
-    except StoreUnavailable as unavailable:  # the lease will run out, and the job be resumed
+    except StoreUnavailable as unavailable:  # the job is resumed when its lease expires
         log.warning("database unavailable", job=claim.job.id, why=str(unavailable))
         return "database-unavailable"
 
@@ -71,7 +61,7 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
         case TargetResting(rest_s=rest_s):
             return _rest_or_fail(workplace, claim, error, rest_s)
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
-            # at first nobody wants to wait for a service that is not there; in the middle it may come back
+            # a service that answered before may return; one that never answered fails the job
             return _rest_or_fail(workplace, claim, TargetUnavailable(failure), workplace.settings.breaker_delay_s)
         case TargetUnfit() | TargetRefused() | CallFailed() | TimeoutError() | AssayError():
             return _fail(workplace, claim, problem(error))
@@ -89,31 +79,31 @@ def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> str:
 def _rest_or_fail(
     workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting, rest_s: float
 ) -> str:
-    """Let the job rest while its target recovers; give up when the deadline would pass meanwhile."""
+    """Release the job until its target may have recovered; fail it if its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
         return _fail(workplace, claim, problem(unavailable))
-    with workplace.database.write() as connection:
-        cancelled = jobs.hold(connection, claim).cancel_requested
-        if not cancelled:
-            observations.forget_failures(connection, claim, TRANSIENT)
-            jobs.release(connection, claim, delay_s=rest_s, charge_attempt=False)
-    if cancelled:
+    if not _release(workplace, claim, rest_s):
         return _cancel(workplace, claim)
     log.warning("target unavailable; job rests", job=claim.job.id, why=str(unavailable))
     return "resting"
 
 
+def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None) -> bool:
+    """Release the job, after a rest with its transient failures deleted; return false if it was cancelled."""
+    with workplace.database.write() as connection:
+        if jobs.hold(connection, claim).cancel_requested:
+            return False
+        if rest_s is not None:
+            observations.forget_failures(connection, claim, TRANSIENT)
+        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False)
+    return True
+
+
 def _leave(workplace: Workplace, claim: Claim, stopped: Stopped) -> str:
-    """End a stopped job: cancelled for good, or handed back for another worker."""
+    """End a stopped job: cancel it, or return it to the queue for another worker."""
     if stopped.why == "lease-lost":
         raise LeaseLost(claim.job.id, claim.fence)
-    if stopped.why == "cancelled":
-        return _cancel(workplace, claim)
-    with workplace.database.write() as connection:
-        cancelled = jobs.hold(connection, claim).cancel_requested
-        if not cancelled:
-            jobs.release(connection, claim, charge_attempt=False)
-    if cancelled:
+    if stopped.why == "cancelled" or not _release(workplace, claim):
         return _cancel(workplace, claim)
     log.info("job left", job=claim.job.id, why=stopped.why)
     return "released"
@@ -125,9 +115,9 @@ def _cancel(workplace: Workplace, claim: Claim) -> str:
     return "cancelled"
 
 
-# ---------------------------------------------------------------------------- what was made
+# ---------------------------------------------------------------------------- the author's work
 def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) -> None:
-    """End a job and keep what its author made in one transaction; what cannot be kept does not hinder the end."""
+    """End a job and store its author's work in one transaction; the job ends even if the work cannot be stored."""
     if job.kind == "writing" or job.author is not None:
         try:
             keep = _made(workplace.database, job)
@@ -136,8 +126,8 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
                 keep(connection)
         except LeaseLost:
             raise
-        except Exception as error:  # whatever it is, the job ends, and the ledger has what was made
-            log.warning("what was made is not kept", job=job.id, exc_info=error)
+        except Exception as error:  # the job ends all the same, and the ledger holds the author's work
+            log.warning("the author's work could not be stored", job=job.id, exc_info=error)
         else:
             return
     with workplace.database.write() as connection:
@@ -145,7 +135,7 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
 
 
 def _made(database: Database, job: Job) -> Callable[[Any], None]:
-    """Collect what an author made for a job so far; give what keeps it."""
+    """Collect the author's work for a job, and return a function that stores it."""
     if job.kind == "writing":
         ordered = writing.collect_ordered(database, job)
         return lambda connection: writing.keep_ordered(connection, job, ordered)

@@ -1,8 +1,7 @@
-"""Keeps a claimed job's lease alive from a thread of its own, and hears when to stop.
+"""Heartbeat of a claimed job: a thread that renews its lease, and stops the job when necessary.
 
-The thread has its own database connection, so that neither a slow target nor a long analysis can
-let the lease run out. It hears three things: the job was cancelled, the lease was lost, the worker
-is shutting down.
+Its thread and database connection are its own, so that slow targets and long computations cannot delay it. A job
+stops when it was cancelled, its lease was lost, or the worker shuts down.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 import structlog
@@ -25,18 +23,15 @@ log = structlog.get_logger()
 
 
 class Stopped(Exception):
-    """The job must not go on here.
-
-    `why` is ``"cancelled"`` (by its owner), ``"lease-lost"`` or ``"leaving"`` (this worker shuts down).
-    """
+    """The job must stop: `why` is ``"cancelled"``, ``"lease-lost"`` or ``"leaving"`` (this worker shuts down)."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
 
 
-class Heart:
-    """Beats every `every_s` seconds while the ``with`` block runs."""
+class Heartbeat:
+    """Renews the lease every `every_s` seconds while the ``with`` block runs."""
 
     def __init__(
         self,
@@ -55,26 +50,24 @@ class Heart:
         self._why: str | None = None
         self._stop: Callable[[], object] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._beat, name=f"heart-{claim.job.id}", daemon=True)
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.job.id}", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
-        """Call `stop` in `loop` once, when the job must not go on."""
+        """Call `stop` in `loop` once, when the job must stop."""
         self._loop, self._stop = loop, stop
         if self._why is not None:
             stop()
 
     def raise_why(self) -> None:
-        """Raise `Stopped` if the heart heard a reason to stop."""
+        """Raise `Stopped` if the job must stop."""
         if self._why is not None:
             raise Stopped(self._why)
 
@@ -84,12 +77,12 @@ class Heart:
         while not self._done.wait(tick_s):
             rested += tick_s
             if self._leaving.is_set():
-                return self._hear("leaving")
+                return self._stop_job("leaving")
             if rested < self._every_s:
                 continue
             rested = 0.0
             if why := self._ask_database():
-                return self._hear(why)
+                return self._stop_job(why)
         return None
 
     def _ask_database(self) -> str | None:
@@ -98,13 +91,13 @@ class Heart:
                 beat = jobs.heartbeat(connection, self._claim, self._lease_s)
         except StoreUnavailable:
             self._on_missed()
-            log.warning("heartbeat missed", job=self._claim.job.id)  # the lease allows for some
+            log.warning("heartbeat missed", job=self._claim.job.id)  # the lease outlasts several missed heartbeats
             return None
         if not beat.held:
             return "lease-lost"
         return "cancelled" if beat.cancel_requested else None
 
-    def _hear(self, why: str) -> None:
+    def _stop_job(self, why: str) -> None:
         self._why = why
         if self._loop is not None and self._stop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop)

@@ -1,4 +1,4 @@
-"""A worker's numbers over HTTP, those of its child processes included."""
+"""Prometheus metrics of a worker and its child processes over HTTP."""
 
 from __future__ import annotations
 
@@ -10,18 +10,12 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 
 def expose(host: str, port: int, folder: str) -> tuple[WSGIServer, threading.Thread]:
-    """Serve what the processes of this worker count in the files of `folder`, at ``/metrics``.
-
-    Raises
-    ------
-    OSError
-        If the port is taken.
-    """
+    """Serve the metrics in the files of `folder` at ``/metrics``; raise `OSError` if the port is taken."""
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
     return start_http_server(port, addr=host, registry=registry)
 
 
 def forget(pid: int, folder: str) -> None:
-    """Drop the gauges of a process that ended; its counts stay."""
+    """Delete the gauges of a process that ended; its counters stay."""
     mark_process_dead(pid, path=folder)  # type: ignore[no-untyped-call]

@@ -1,7 +1,4 @@
-"""Why a job failed, as the problem object its reader gets (RFC 9457 members plus ``code``).
-
-Each says what was wrong, what was seen and what would do. None holds a secret, a body or a trace.
-"""
+"""Problem objects of failed jobs: RFC 9457 members plus ``code``, without secrets, bodies or tracebacks."""
 
 from __future__ import annotations
 
@@ -19,8 +16,8 @@ TITLES = {
     "target_refused": "The target refused",
     "target_unavailable": "The target is unavailable",
     "deadline_exceeded": "The job ran out of time",
-    "secret_lost": "The target's secret cannot be opened",
-    "evidence_unfit": "The recorded evidence does not allow it",
+    "secret_lost": "The target's secret cannot be decrypted",
+    "evidence_unfit": "The recorded evidence does not allow the re-rating",
     "bad_specification": "The job cannot be carried out as written",
     "internal_error": "Assay failed",
 }
@@ -36,7 +33,7 @@ def problem(error: BaseException) -> dict[str, Any]:
             return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
         case TargetRefused():
             return _problem("target_refused", _sentences(str(error)), reason=error.failure.code)
-        case CallFailed():  # before the first question: what the target needs is not allowed here
+        case CallFailed():  # before the first question: the operator does not allow the target's protocol
             return _problem("target_refused", _sentences(str(error)), reason=error.code)
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
@@ -56,7 +53,7 @@ def problem(error: BaseException) -> dict[str, Any]:
 
 
 def _sentences(*parts: str) -> str:
-    """Join parts as sentences: each with a capital and a full stop."""
+    """Join parts as sentences with a capital and a full stop."""
     return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
 
 

@@ -1,7 +1,4 @@
-"""How the children of a worker hear that it shuts down: one byte of memory that all of them share.
-
-A lock or a pipe could be left in a bad state by a child that was killed; a byte cannot.
-"""
+"""Shared-memory shutdown flag for forked workers; unlike a lock or pipe, a killed child cannot corrupt it."""
 
 from __future__ import annotations
 
@@ -9,13 +6,13 @@ import mmap
 
 
 class LeavingFlag:
-    """Set once, in the parent; read by children that were forked after it was made."""
+    """Flag that the parent sets and children read that were forked after its creation."""
 
     def __init__(self) -> None:
         self._shared = mmap.mmap(-1, 1)
 
     def set(self) -> None:
-        """Say that the worker shuts down."""
+        """Set the flag: the worker shuts down."""
         self._shared[0] = 1
 
     def is_set(self) -> bool:

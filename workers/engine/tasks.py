@@ -1,4 +1,4 @@
-"""Celery's doors into the house: each task is a few lines, and its argument is a job id."""
+"""Tasks of Celery, whose argument is a job id, and the resources of a worker process."""
 
 from __future__ import annotations
 
@@ -16,20 +16,11 @@ from workers.engine.worker_context import Leaving, Workplace
 from workers.run_job import run_job
 
 RUN_JOB = "assay.run_job"
-"""Name of the task that a doorbell rings."""
+"""Name of the task that runs a job."""
 
 
 def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
-    """Give an application its tasks.
-
-    Parameters
-    ----------
-    app : Celery
-        The application of this process.
-    workplace : callable
-        Gives the process's workplace; called in the worker, so that a forked child opens its own
-        database connections.
-    """
+    """Register the tasks; `workplace` is called in the worker, so that a forked child opens its own connections."""
 
     @app.task(name=RUN_JOB)  # type: ignore[untyped-decorator] # Celery has no types
     def run(job_id: str) -> None:
@@ -37,7 +28,7 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
 
 
 class Workplaces:
-    """One workplace a process: a forked child never uses its parent's database connections."""
+    """Factory of one workplace per process: a forked child never uses its parent's database connections."""
 
     def __init__(self, settings: Settings, leaving: Leaving) -> None:
         self._settings, self._leaving = settings, leaving
@@ -46,7 +37,7 @@ class Workplaces:
         self._workplace: Workplace | None = None
 
     def __call__(self) -> Workplace:
-        """Give this process's workplace, made on first use."""
+        """Return this process's workplace, created on first use."""
         with self._lock:
             if self._workplace is None or self._pid != os.getpid():
                 self._workplace = open_workplace(self._settings, self._leaving)
@@ -55,11 +46,11 @@ class Workplaces:
 
 
 def open_workplace(settings: Settings, leaving: Leaving | None = None) -> Workplace:
-    """Open what a worker needs: database, vault, counters."""
+    """Open the database and the vault of a worker."""
     database = Database(settings.resolved_database_url)
     return Workplace(database, Vault.from_settings(settings), settings, leaving=leaving or threading.Event())
 
 
 def owner() -> str:
-    """Name this worker for leases: host, process and thread."""
+    """Return the name of this worker for leases: host, process and thread."""
     return f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"

@@ -1,13 +1,11 @@
-"""Ends a worker that has gone deaf, so that its supervisor starts a new one.
+"""Watchdog: ends a worker that receives no messages, so that its supervisor starts a new one.
 
-A Celery worker can stay alive after a broker's restart and never hear a message again (seen with
-5.7.0). No one notices from outside: it answers its signals and its process runs. But it can find
-out by itself: jobs were announced long ago, it has nothing to do, and it has heard nothing.
+A Celery worker (5.7.0) can lose its subscription in a restart of the broker while its process runs on. The watchdog
+detects this: jobs were announced long ago, but the worker is idle and has received no message.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import structlog
@@ -18,9 +16,10 @@ from kombu.exceptions import OperationalError
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.jobs import jobs
+from workers.engine.worker_context import BackgroundThread
 
 EXIT_DEAF = 75
-"""Exit code (EX_TEMPFAIL): start me again."""
+"""Exit code EX_TEMPFAIL: the supervisor should restart the worker."""
 
 STRIKES = 2
 BROKER_PATIENCE_S = 3
@@ -28,60 +27,49 @@ BROKER_PATIENCE_S = 3
 log = structlog.get_logger()
 
 
-class Watchdog:
-    """Looks every two thirds of `age_s` seconds whether this worker is deaf.
+class Watchdog(BackgroundThread):
+    """Thread that checks every two thirds of `age_s` seconds whether this worker still receives messages.
 
     Parameters
     ----------
-    database : Database
-        Shows the jobs that were announced.
-    ear : Ear
-        Knows what this worker does.
     age_s : float
-        For how long an announced job must have been due to be a sign.
+        Seconds for which an announced job must have been due to be a sign.
     broker_answers : callable
-        Whether the broker can be reached: while it cannot, silence says nothing about the worker.
-    bite : callable
+        Whether the broker is reachable; silence is no sign otherwise.
+    end_process : callable
         Ends the process.
     """
+
+    name = "watchdog"
+    join_s = BROKER_PATIENCE_S + 2.0
 
     def __init__(
         self,
         database: Database,
-        ear: Ear,
+        messages: MessageCounter,
         age_s: float,
         *,
         broker_answers: Callable[[], bool],
-        bite: Callable[[], object],
+        end_process: Callable[[], object],
     ) -> None:
-        self._database, self._ear, self._age_s = database, ear, age_s
-        self._broker_answers, self._bite = broker_answers, bite
-        self._heard = ear.heard()
+        super().__init__()
+        self._database, self._messages, self._age_s = database, messages, age_s
+        self._broker_answers, self._end_process = broker_answers, end_process
+        self._received = messages.received()
         self._strikes = 0
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop looking."""
-        self._done.set()
-        self._thread.join(timeout=BROKER_PATIENCE_S + 2)
 
     def look(self) -> None:
-        """Look once; bite at the second sign in a row."""
-        heard, before = self._ear.heard(), self._heard
-        self._heard = heard
-        if heard != before or not self._ear.idle() or not self._stranded() or not self._broker_answers():
+        """Check once; end the process at the second sign in a row."""
+        received, before = self._messages.received(), self._received
+        self._received = received
+        if received != before or not self._messages.idle() or not self._stranded() or not self._broker_answers():
             self._strikes = 0
             return
         self._strikes += 1
-        log.warning("worker may be deaf", strikes=self._strikes)
+        log.warning("worker may receive no messages", strikes=self._strikes)
         if self._strikes >= STRIKES:
-            log.error("worker is deaf and ends", exit_code=EXIT_DEAF)
-            self._bite()
+            log.error("worker receives no messages and ends", exit_code=EXIT_DEAF)
+            self._end_process()
 
     def _stranded(self) -> int:
         try:
@@ -90,13 +78,14 @@ class Watchdog:
         except StoreUnavailable:
             return 0
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Check until closed."""
         while not self._done.wait(self._age_s * 2 / 3):
             self.look()
 
 
-class Ear:
-    """What this worker has heard from the broker."""
+class MessageCounter:
+    """Counter of the messages that this worker has received."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -105,22 +94,22 @@ class Ear:
     def _listen(self, **_: object) -> None:
         self._count += 1
 
-    def heard(self) -> int:
-        """Messages heard so far."""
+    def received(self) -> int:
+        """Return the number of messages so far."""
         return self._count
 
     def idle(self) -> bool:
-        """Whether no job is being worked on, or waits in this worker."""
+        """Whether no job is running or waiting in this worker."""
         return not state.active_requests and not state.reserved_requests
 
 
 def broker_answers(app: Celery) -> bool:
-    """Try to reach the broker, once."""
+    """Whether the broker is reachable, tried once."""
     with app.connection_for_read(connect_timeout=BROKER_PATIENCE_S) as connection:
         errors: tuple[type[Exception], ...] = (OperationalError, *connection.connection_errors)
         try:
             connection.ensure_connection(max_retries=1, timeout=BROKER_PATIENCE_S)
-            # a connection to Redis is made when it is first used
+            # the client connects to Redis when it is first used
             connection.default_channel.client.ping()
         except errors:
             return False

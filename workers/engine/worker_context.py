@@ -1,12 +1,13 @@
-"""What a worker has at hand: database, vault, settings, and its counters for Prometheus."""
+"""Resources of a worker: database, vault, settings, background threads, and metrics for Prometheus."""
 
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol
+from typing import ClassVar, Protocol
 from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -21,22 +22,39 @@ from workers.targets.adapter import Target
 
 MOST_TARGETS = 200
 OTHER = "other"
-"""Stands for every target after the first `MOST_TARGETS`: whoever asks for ratings chooses their names."""
+"""Label for all targets after the first `MOST_TARGETS`, since users choose the names of targets."""
 
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 DELAY_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 1800, 7200)
 WORK_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600)
 
 
-class WorkMeter:
-    """A worker's counters.
+class BackgroundThread(ABC):
+    """Thread that runs from `start` until `close`, which waits for it at most `join_s` seconds."""
 
-    Parameters
-    ----------
-    registry : CollectorRegistry, optional
-        Where they are found. In a worker of several processes it only holds this one's; all are
-        collected from the files that `prometheus_client` keeps for it (`workers.engine.metrics_server`).
-    """
+    name: ClassVar[str]
+    join_s: float
+
+    def __init__(self) -> None:
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self.run, name=self.name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._done.set()
+        self._thread.join(timeout=self.join_s)
+
+    @abstractmethod
+    def run(self) -> None:
+        """Run until `_done` is set."""
+
+
+class WorkMeter:
+    """Metrics of a worker process; `workers.engine.metrics_server` collects those of several processes."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
@@ -70,7 +88,7 @@ class WorkMeter:
         self._dispatch_s.observe(max(0.0, delay_s))
 
     def left(self, how: str) -> None:
-        """Count a job let go: ``succeeded``, ``failed``, ``cancelled``, or ``resting``, say."""
+        """Count a job that ended or was released: ``succeeded``, ``failed``, ``cancelled``, ``resting`` and so on."""
         self._left.labels(how).inc()
 
     def computed(self, seconds: float) -> None:
@@ -82,7 +100,7 @@ class WorkMeter:
         self._ledger_s.observe(seconds)
 
     def delivered(self, left: str) -> None:
-        """Count an attempt at a delivery: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
+        """Count a delivery attempt: ``delivered``, ``waiting``, ``given-up``, ``disabled`` or ``overtaken``."""
         self._deliveries.labels(left).inc()
 
     def _known(self, target: str) -> str:
@@ -99,50 +117,50 @@ class WorkMeter:
         return Histogram(f"assay_{name}", text, labels, buckets=buckets, registry=self.registry)
 
 
-def _nobody_asks(asked: int, expected: int) -> None:
-    """Ignore progress: the row tells it already."""
+def _ignore_progress(asked: int, expected: int) -> None:
+    """Ignore progress, which the job's row holds already."""
 
 
 class Leaving(Protocol):
-    """Says whether this worker shuts down."""
+    """Flag of a worker that shuts down."""
 
     def set(self) -> None:
-        """Say that it does."""
+        """Set the flag."""
         ...
 
     def is_set(self) -> bool:
-        """Whether it does."""
+        """Whether the worker shuts down."""
         ...
 
 
 @dataclass
 class Workplace:
-    """What a worker has at hand: the database, the vault, the settings, counters, and a hook for progress."""
+    """Resources of a worker: database, vault, settings, metrics, and a callback for progress."""
 
     database: Database
     vault: Vault
     settings: Settings
-    on_progress: Callable[[int, int], None] = _nobody_asks
+    on_progress: Callable[[int, int], None] = _ignore_progress
     leaving: Leaving = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)
     traffic_here: TrafficHere = field(default_factory=TrafficHere)
     methodologies: Methodologies = field(default_factory=shipped)
 
     def traffic(self) -> Traffic:
-        """Open the counts that all jobs share, for one event loop."""
+        """Return the shared counts of all jobs, for one event loop."""
         if self.settings.redis_url is None:
             return self.traffic_here
         return TrafficOnRedis(self.settings.redis_url, self.traffic_here, self.meter.traffic_storage_failures.inc)
 
 
 def seconds_left(claim: Claim) -> float:
-    """Count from the claim to the job's deadline; both are of the database's clock."""
+    """Return the seconds from the claim to the job's deadline, by the clock of the database."""
     now = claim.job.heartbeat_at or claim.job.created_at
     return max(0.0, (claim.job.deadline_at - now) / 1000)
 
 
 def waited_s(claim: Claim) -> float:
-    """Seconds between the moment the job could be claimed and the claim."""
+    """Return the seconds from the time the job was due to the claim."""
     job = claim.job
     return ((job.heartbeat_at or job.next_run_at) - job.next_run_at) / 1000
 
@@ -159,10 +177,10 @@ _IMPORTING = threading.Lock()
 
 
 def import_first() -> None:
-    """Import what jobs need, in one thread while the others wait; the second call costs nothing.
+    """Import the libraries of jobs in one thread while the others wait.
 
-    Some libraries import each other in a circle. A second thread can then see them half imported, because
-    Python gives up a module's lock rather than wait for ever: jobs that began together failed by that.
+    Some libraries have circular imports, for which Python releases the lock of a module early. Jobs that started
+    together then failed, because they saw half-imported modules.
     """
     with _IMPORTING:
         _import()
@@ -170,7 +188,7 @@ def import_first() -> None:
 
 @cache
 def _import() -> None:
-    """Import the libraries and read the occupations (1.6 s of a processor), so that forked children share both."""
+    """Import the libraries and read the occupations (1.6 s of CPU time), so that forked children share both."""
     import scipy.optimize
     import scipy.special  # noqa: F401
 

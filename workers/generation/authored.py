@@ -1,7 +1,4 @@
-"""Sentences and pictures that an author made for a job: read from the ledger, and kept in a corpus.
-
-They are kept so that nobody pays for them twice.
-"""
+"""Sentences and images that an author generated for a job: read from the ledger, and stored in a corpus for reuse."""
 
 from __future__ import annotations
 
@@ -17,8 +14,7 @@ from store.corpora import corpora
 from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, StoredCorpus
 from store.corpora.items import MOST_ITEMS, NewItem
-from store.corpora.materials import author_of, new_item
-from store.corpora.rules import rules_for
+from store.corpora.materials import author_of, new_item, rules_for
 from store.corpora.specifications import dump_words
 from store.jobs import observations
 from store.jobs.jobs import Job
@@ -28,17 +24,7 @@ ROWS_A_READ = 500
 
 @dataclass(frozen=True)
 class Authored:
-    """Items that an author made for a rating, for one corpus.
-
-    Attributes
-    ----------
-    wanted : AuthoredItems
-        What it was asked for.
-    items : tuple of NewItem
-        What is of use.
-    corpus_id : str
-        The corpus that the rating names; empty where it names none.
-    """
+    """Valid items that an author generated for a rating; `corpus_id` is empty if the rating names no corpus."""
 
     wanted: AuthoredItems
     items: tuple[NewItem, ...]
@@ -46,7 +32,7 @@ class Authored:
 
 
 def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, ...]:
-    """Read from a rating's ledger the items that its author made and that are of use."""
+    """Read the valid items that an author generated from a rating's ledger."""
     names = method.references()
     if job.author is None or not names.authored:
         return ()
@@ -57,16 +43,9 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
 
 
 def keep(c: Any, job: Job, made: Sequence[Authored]) -> None:
-    """Keep items in the corpus that the rating names, if they fit into it and it is the tenant's; else in a new one.
+    """Store items in the corpus that the rating names if it is the tenant's and takes them, else in a new corpus.
 
-    Parameters
-    ----------
-    c : connection
-        Of the transaction that ends the job.
-    job : Job
-        The rating's.
-    made : sequence of Authored
-        From `collect`.
+    `c` is the connection of the transaction that ends the job, `made` the result of `collect`.
     """
     for each in made:
         corpus = corpora.lock(c, each.corpus_id, job.tenant) if each.corpus_id else None
@@ -76,12 +55,12 @@ def keep(c: Any, job: Job, made: Sequence[Authored]) -> None:
 
 
 def room_of(c: Any, corpus_id: str) -> int:
-    """Count the items that a corpus still takes, which the caller has locked so that nobody fills it meanwhile."""
+    """Return the number of items that a corpus can still take; the caller has locked it."""
     return max(0, MOST_ITEMS - corpora.sizes(c, [corpus_id])[corpus_id])
 
 
 def authored(database: Database, job: Job) -> Iterator[Observation]:
-    """Read the observations of what an author was asked for a job."""
+    """Read the observations of an author's texts and images from a job's ledger."""
     after = 0
     with database.read() as c:
         while rows := observations.page(c, job.id, after, ROWS_A_READ):
@@ -90,12 +69,12 @@ def authored(database: Database, job: Job) -> Iterator[Observation]:
 
 
 def new_items(made: Iterable[CorpusItem], author: Mapping[str, Any], job_id: str) -> tuple[NewItem, ...]:
-    """Make items to be kept, each with its author, its prompt and its job."""
+    """Build items with their author, prompt and job."""
     return tuple(new_item(one, {"author": author, "prompt": one.prompt, "job": job_id, "unit": one.id}) for one in made)
 
 
 def _fits(corpus: StoredCorpus, wanted: AuthoredItems) -> bool:
-    """Whether a corpus takes such items: pictures, or sentences of these words."""
+    """Whether a corpus takes such items: images, or sentences with these words."""
     if corpus.kind != wanted.kind:
         return False
     return wanted.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(wanted.words)

@@ -1,7 +1,4 @@
-"""Jobs of kind ``writing``: an author writes the sentences that a corpus lacks.
-
-`workers.run_job` drives such a job as it drives a rating. A term that has its sentences is not asked for.
-"""
+"""Jobs of kind ``writing``: an author writes the missing sentences of a corpus. `workers.run_job` runs them."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from workers.generation.authored import authored, new_items, room_of
 
 
 class CorpusGone(AssayError):
-    """The corpus that was to take the sentences is not there any more."""
+    """The corpus for the sentences was deleted."""
 
     code = "corpus-gone"
 
@@ -37,20 +34,16 @@ class CorpusGone(AssayError):
 
 @dataclass(frozen=True)
 class Task:
-    """What an author is asked for.
+    """Task of an author.
 
     Attributes
     ----------
     corpus_id : str
-        The corpus that takes the sentences.
-    words : StereotypeWords
-        What they are about.
-    writing : Writing
-        How many are wanted, and how they are asked for.
+        Corpus that receives the sentences.
     kept : tuple of Sentence
-        Those that need not be written: of the corpus itself, and those that are taken over.
+        Existing sentences: those of the corpus, and copies from other corpora.
     taken : tuple of StoredItem
-        Of other corpora, for terms that this one lacks.
+        Items of other corpora that are copied.
     """
 
     corpus_id: str
@@ -60,7 +53,7 @@ class Task:
     taken: tuple[StoredItem, ...]
 
     def experiment(self, seed: int) -> Experiment:
-        """Begin to ask. What comes of it is a `Written`, where a rating has its finding."""
+        """Start the experiment; its result is a `Written` in place of a finding."""
         how = self.writing
         asking = write_sentences(
             self.words, self.kept, how.per_term, generator(seed), family=how.family, tries=how.tries
@@ -68,21 +61,14 @@ class Task:
         return cast("Experiment", asking)
 
     def first_questions(self, seed: int) -> list[Ask]:
-        """List what the author is asked first."""
+        """Return the first questions to the author."""
         return [probe.ask for probe in next(self.experiment(seed), ())]
 
 
 def task_of(database: Database, job: Job) -> Task:
-    """Look at what is kept, and find what is lacking.
-
-    Raises
-    ------
-    CorpusGone
-        If the job's corpus was removed.
-    """
+    """Read the existing sentences and return the author's task; raise `CorpusGone` if the corpus was deleted."""
     asked = job.experiment or {}
-    words = specifications.read_words("stereotype", asked["words"])
-    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
+    words = _words(job)
     writing = Writing(asked["per_term"], asked["family"], asked["tries"])
     with database.read() as c:
         corpus = corpora.find(c, asked["corpus"], job.tenant)
@@ -99,17 +85,14 @@ def task_of(database: Database, job: Job) -> Task:
 
 
 def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
-    """Put the sentences into their corpus and end the job, in one transaction or not at all.
-
-    `ended` is what the experiment of `task` returned.
-    """
+    """Store the sentences in their corpus and end the job, in one transaction; `ended` is the experiment's result."""
     job, written = claim.job, cast("Written", ended)
     new = list(_taken_over(task.taken, task.words))
     by_unit = {item.id: item for item in written_items(authored(database, job), task.words)}
     new += new_items([by_unit[one.id] for one in written.sentences], author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
-        corpora.lock(c, task.corpus_id, job.tenant)  # so that nobody fills it after its room is counted
+        corpora.lock(c, task.corpus_id, job.tenant)  # no other transaction fills it after its room is counted
         room = room_of(c, task.corpus_id)
         kept = corpus_items.add(c, task.corpus_id, job.tenant, new[:room])
         if kept is None:
@@ -127,31 +110,28 @@ def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
 
 
 def collect_ordered(database: Database, job: Job) -> tuple[NewItem, ...]:
-    """Collect from the ledger of a job of kind ``writing`` the sentences that are of use, wherever it was stopped."""
-    words = specifications.read_words("stereotype", (job.experiment or {})["words"])
-    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
-    return new_items(written_items(authored(database, job), words), author_of(job.target), job.id)
+    """Read the valid sentences from the ledger of a job of kind ``writing`` that may have been interrupted."""
+    return new_items(written_items(authored(database, job), _words(job)), author_of(job.target), job.id)
 
 
 def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
-    """Keep what was written for a corpus, as far as there is room; nothing where the corpus is gone.
+    """Store the sentences of `collect_ordered` in their corpus, as far as there is room and the corpus exists.
 
-    Parameters
-    ----------
-    c : connection
-        Of the transaction that ends the job.
-    job : Job
-        Of kind ``writing``.
-    items : sequence of NewItem
-        From `collect_ordered`.
+    `c` is the connection of the transaction that ends the job.
     """
     corpus = corpora.lock(c, (job.experiment or {})["corpus"], job.tenant) if items else None
     if corpus is not None:
         corpus_items.add(c, corpus.id, job.tenant, items[: room_of(c, corpus.id)])
 
 
+def _words(job: Job) -> StereotypeWords:
+    words = specifications.read_words("stereotype", (job.experiment or {})["words"])
+    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
+    return words
+
+
 def _taken_over(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
-    """Copy sentences of other corpora, each with where it came from."""
+    """Copy sentences of other corpora, with their origin."""
     for item in items:
         how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
         made = as_item(_sentence(item), words, how)

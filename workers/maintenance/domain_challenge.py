@@ -1,9 +1,7 @@
-"""A job that looks whether a host holds the token that shows whose it is.
+"""Jobs of kind ``challenge``: check that a host serves the token that proves its ownership.
 
-The host is called through the same guard as every target: public addresses over https, with a
-certificate that is trusted. In networks that the operator allows (`ASSAY_EGRESS_ALLOW`) hosts seldom
-have certificates, and http is tried first. Redirects are failures: a host that sends visitors
-elsewhere has shown nothing about itself.
+The host is called through the guard of outgoing calls: public addresses over https with a trusted certificate. In
+networks that the operator allows (`ASSAY_EGRESS_ALLOW`), http is tried first. Redirects are failures.
 """
 
 from __future__ import annotations
@@ -20,18 +18,18 @@ from workers.egress.guard import Resolve, resolve
 from workers.engine.worker_context import Workplace
 
 TIMEOUT_S = 10
-"""For one look."""
+"""Timeout of one call."""
 
 CAP_BYTES = 16_384
-"""Most of the file that is read."""
+"""Maximum size of the file."""
 
 
 SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
-"""Failures of a call without encryption that a host which wants it answers with."""
+"""Failures of an http call to a host that requires https."""
 
 
 async def look_for_token(workplace: Workplace, claim: Claim) -> None:
-    """Look, and write down what was found. That the token is not there is a result and no failure of the job."""
+    """Check the host and store the result; a missing token is a result, not a failure of the job."""
     named = str((claim.job.experiment or {}).get("domain"))
     with workplace.database.read() as connection:
         domain = domains.find(connection, named, claim.job.tenant)
@@ -50,18 +48,9 @@ async def look_for_token(workplace: Workplace, claim: Claim) -> None:
 async def why_unproven(
     egress: Egress, domain: Domain, allow: Sequence[Network], resolve: Resolve = resolve
 ) -> str | None:
-    """Say why a host does not show that it is its claimant's, or ``None`` where it does.
+    """Return the reason why a host does not prove its ownership, or ``None`` if it does.
 
-    Parameters
-    ----------
-    egress : Egress
-        The way out.
-    domain : Domain
-        The host and its token.
-    allow : sequence of network
-        What the operator allows beside public addresses; only there http will do.
-    resolve : callable
-        Asks for the addresses of a name.
+    `allow` are the networks that the operator allows in addition to public addresses; http is used only there.
     """
     try:
         schemes = await _schemes(domain.host, allow, resolve)
@@ -82,7 +71,7 @@ async def why_unproven(
 
 
 def _said(url: str, failed: CallFailed) -> str:
-    """Say how a look failed; the advice of a failed call is for whoever set a target up."""
+    """Return the reason of a failed call, without the advice for targets."""
     if failed.status is None:
         return failed.message
     redirected = "; redirects are not followed" if failed.code == "redirect" else ""
@@ -95,7 +84,7 @@ def _holds(text: str, token: str) -> bool:
 
 
 async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Sequence[str]:
-    """Choose how a host may be asked: without encryption only where all its addresses are the operator's own."""
+    """Return the URL schemes to try: http only if all addresses are in networks that the operator allows."""
     place = read_place(f"http://{host}/")
     addresses = await Guard(allow, resolve).addresses(place)
     inside = all(any(one in network for network in allow if network.version == one.version) for one in addresses)

@@ -1,4 +1,4 @@
-"""A job that rates recorded evidence under another version of the methodology. It calls nobody."""
+"""Jobs of kind ``rerate``: rate stored evidence under another version of the methodology, without any call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workers.engine.worker_context import Workplace
 
 
 async def rerate_evidence(workplace: Workplace, claim: Claim) -> None:
-    """Do the work in a thread of its own: a replay computes for seconds, and the lease has to be kept meanwhile."""
+    """Rate the evidence in a thread, so that the lease is renewed meanwhile, and store the result."""
     document = await asyncio.to_thread(_recompute, workplace, claim)
     with workplace.database.write() as connection:
         kept = rerated.keep(connection, document["rerated_from"]["rating"], document)

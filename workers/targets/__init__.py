@@ -1,15 +1,15 @@
-"""The protocols Assay speaks: one list, and what is derived from it.
+"""List of the protocols, validation of targets, and construction of their adapters.
 
-A protocol is an adapter class (`workers.targets.adapter.Adapter`) made with ``(target, settings,
-egress)``. Others can add theirs through the entry-point group ``assay.protocols``; a name of this
-list cannot be taken over.
+A protocol is an adapter class (`workers.targets.adapter.Adapter`) built with ``(target, settings,
+egress)``. Plug-ins add theirs through the entry-point group ``assay.protocols``; they cannot replace a
+protocol of this list.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -64,7 +64,7 @@ PROTOCOLS: tuple[type[Adapter], ...] = (
     Custom,
     Chain,
 )
-"""The one list of protocols."""
+"""Built-in protocols."""
 
 BY_KIND: Mapping[tuple[str, Kind], Any] = {
     (OpenAIChat.protocol, Kind.LANGUAGE_MODEL): ChatModel,
@@ -74,7 +74,7 @@ BY_KIND: Mapping[tuple[str, Kind], Any] = {
     (HfInference.protocol, Kind.IMAGE_CLASSIFIER): HfImages,
     (Custom.protocol, Kind.IMAGE_CLASSIFIER): CustomLooker,
 }
-"""What speaks a protocol of the list to services of one kind, where that is a class of its own."""
+"""Adapter classes for one protocol and kind of service, instead of the protocol's usual class."""
 
 ENTRY_POINTS = "assay.protocols"
 
@@ -83,22 +83,7 @@ _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII
 
 @dataclass(frozen=True, slots=True)
 class ProtocolInfo:
-    """What can be told about a protocol without a target.
-
-    Attributes
-    ----------
-    name, summary : str
-    kinds : frozenset of Kind
-        What services that speak it can be.
-    needs_url, needs_secret : bool
-        Whether a target must give them.
-    reproducible : bool
-        Whether the same questions can be expected to get the same answers again.
-    settings_type : type
-        A frozen dataclass: the settings it takes.
-    notes : tuple of str
-        Traps, for people.
-    """
+    """Facts about a protocol; the fields are those of `workers.targets.adapter.Adapter`."""
 
     name: str
     summary: str
@@ -110,25 +95,19 @@ class ProtocolInfo:
     notes: tuple[str, ...]
 
     def settings_schema(self) -> dict[str, Any]:
-        """JSON Schema of the settings."""
+        """Return the JSON Schema of the settings."""
         return settings_schema(self.settings_type)
 
 
 @cache
 def _adapters() -> Mapping[str, type[Adapter]]:
-    """Every adapter by its name; an installed one does not replace one of ours."""
+    """Return all adapters by protocol name; a plug-in does not replace a built-in protocol."""
     added = {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
     return {**added, **{each.protocol: each for each in PROTOCOLS}}
 
 
 def adapter_type(protocol: str) -> type[Adapter]:
-    """Find a protocol's adapter class.
-
-    Raises
-    ------
-    UnknownName
-        With ``field`` ``"protocol"``.
-    """
+    """Return a protocol's adapter class, or raise `UnknownName` with ``field`` ``"protocol"``."""
     found = _adapters().get(protocol)
     if found is None:
         raise UnknownName("protocol", protocol, _adapters(), "protocol")
@@ -136,78 +115,70 @@ def adapter_type(protocol: str) -> type[Adapter]:
 
 
 def protocols() -> tuple[ProtocolInfo, ...]:
-    """Tell about every protocol, in the list's order, added ones last."""
-    ours = {each.protocol: each for each in PROTOCOLS}
+    """Return the facts about all protocols: built-in ones in the order of the list, then plug-ins."""
+    built_in = {each.protocol: each for each in PROTOCOLS}
+    facts = [field.name for field in fields(ProtocolInfo) if field.name != "name"]
     return tuple(
-        ProtocolInfo(
-            name,
-            each.summary,
-            each.kinds,
-            each.needs_url,
-            each.needs_secret,
-            each.reproducible,
-            each.settings_type,
-            each.notes,
-        )
-        for name, each in {**ours, **_adapters()}.items()
+        ProtocolInfo(name, *(getattr(adapter, fact) for fact in facts))
+        for name, adapter in {**built_in, **_adapters()}.items()
     )
 
 
-def read_target(fields: Mapping[str, Any], secret: str | None = None) -> Target:
-    """Build a target from a request's fields, checking everything but where its URL leads.
+def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target:
+    """Build a target from a request's fields, and validate all of them except the address of the URL.
 
     Parameters
     ----------
-    fields : mapping
+    written : mapping
         ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``.
-        Without a field ``secret`` nothing is said about secrets: whoever asks keeps it elsewhere.
+        Without a field ``secret``, secrets are not validated: the caller stores them elsewhere.
     secret : str, optional
-        The key, where it is kept apart from the fields.
+        The key, if it is not among the fields.
 
     Raises
     ------
     SpecificationError
-        Naming the field to mend. The message never repeats a secret.
+        With the invalid field. The message never repeats a secret.
     """
-    adapter = adapter_type(str(fields.get("protocol")))
-    kind = _kind(fields.get("kind"), adapter)
-    base_url = str(fields.get("base_url") or "")
+    adapter = adapter_type(str(written.get("protocol")))
+    kind = _kind(written.get("kind"), adapter)
+    base_url = str(written.get("base_url") or "")
     if adapter.needs_url and not base_url:
         raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service", "base_url")
     if base_url and not adapter.needs_url:
         raise SpecificationError(
             f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
         )
-    settings = _object(fields, "settings")
+    settings = _object(written, "settings")
     read: Any = read_fields(adapter.settings_type, settings, "settings")
     if isinstance(read, TargetSettings):
         read.check_kind(kind)
-    if secret is not None or "secret" in fields:
-        secret = secret if secret is not None else fields["secret"]
+    if secret is not None or "secret" in written:
+        secret = secret if secret is not None else written["secret"]
         _check_secret(secret, adapter)
         if isinstance(read, TargetSettings):
             read.check_secret(secret)
-    limits = read_fields(Limits, _object(fields, "limits"), "limits")
-    name = str(fields.get("name") or adapter.protocol)
+    limits = read_fields(Limits, _object(written, "limits"), "limits")
+    name = str(written.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
 
 
 def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, scraping: bool = False) -> None:
-    """Refuse a target that could not be asked, as far as this can be known without calling it.
+    """Validate a target without calling it.
 
     Parameters
     ----------
     target_fields : mapping
         As of `read_target`.
     allow : sequence of network
-        What the operator allows beside public addresses.
+        Networks that the operator allows in addition to public addresses.
     scraping : bool
         Whether the operator allows scraped translators.
 
     Raises
     ------
     SpecificationError
-        Naming the field: `UnknownName` for a protocol, `AddressRefused` for a URL.
+        With the invalid field: `UnknownName` for a protocol, `AddressRefused` for a URL.
     """
     target = read_target(target_fields)
     if target.base_url:
@@ -228,15 +199,15 @@ def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, 
 
 
 def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
-    """Refuse a link that could not be asked; its secret, if it has one, is kept with its saved target."""
-    fields = fields_of(link) if link.id is not None else {**fields_of(link), "secret": None}
+    """Validate a link of a chain; the secret of a saved link is stored with its target."""
+    target_fields = fields_of(link) if link.id is not None else {**fields_of(link), "secret": None}
     try:
         adapter = adapter_type(link.protocol)
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not adapter.reproducible:
             raise SpecificationError(
                 f"{link.protocol} cannot be a link of a chain; name services that are called themselves", "protocol"
             )
-        check_target(fields, allow)
+        check_target(target_fields, allow)
     except SpecificationError as refused:
         hint = "; save it as a target and name its id" if refused.field == "secret" else ""
         raise SpecificationError(f"{refused}{hint}", f"{where}.{refused.field}") from None
@@ -252,14 +223,14 @@ def _link_target(link: Link, secrets: Mapping[str, str]) -> Target:
 
 
 def address_of(target: Target) -> str:
-    """Say where a target is: its address, those of a chain's links, or its protocol where that knows the way."""
+    """Return a target's address, those of a chain's links, or the name of a protocol with fixed addresses."""
     if target.protocol == Chain.protocol:
         return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _links(target))])
     return target.base_url or target.protocol
 
 
 def keep_to_links(target: Target) -> Target:
-    """Narrow the limits of a chain to those of its links; another target stays as it is."""
+    """Return a chain with its limits narrowed to those of its links; return any other target unchanged."""
     if target.protocol != Chain.protocol:
         return target
     settings: ChainSettings = read_fields(ChainSettings, target.settings, "settings")
@@ -268,7 +239,7 @@ def keep_to_links(target: Target) -> Target:
 
 
 def connect(target: Target, egress: Egress) -> Adapter:
-    """Make the adapter that puts questions to a target. Nothing is sent yet.
+    """Build the adapter of a target; nothing is sent yet.
 
     Raises
     ------
@@ -286,11 +257,11 @@ def connect(target: Target, egress: Egress) -> Adapter:
     return adapter
 
 
-def _object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    written = fields.get(name)
-    if written is not None and not isinstance(written, Mapping):
+def _object(written: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = written.get(name)
+    if value is not None and not isinstance(value, Mapping):
         raise SpecificationError(f"{name} must be an object", name)
-    return written or {}
+    return value or {}
 
 
 def _kind(written: Any, adapter: type[Adapter]) -> Kind:

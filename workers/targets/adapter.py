@@ -1,4 +1,4 @@
-"""What a target is, which questions its kind is asked, and what an adapter promises the driver."""
+"""Targets, the questions that each kind of target answers, and the interface of protocol adapters."""
 
 from __future__ import annotations
 
@@ -9,30 +9,16 @@ from typing import Annotated, Any, ClassVar, Protocol, TypeVar, cast
 from annotated_types import Ge, Gt, Le
 
 from assay.bounds import check_bounds
-from assay.model import (
-    Ask,
-    Choose,
-    Classify,
-    Draw,
-    Embed,
-    Fill,
-    Kind,
-    Look,
-    Regress,
-    Reply,
-    Score,
-    Translate,
-    Write,
-)
+from assay.model import Ask, Choose, Classify, Draw, Embed, Fill, Kind, Look, Regress, Reply, Score, Translate, Write
 from workers.egress import CallFailed
 
 A = TypeVar("A", bound=Ask)
 
 Prediction = Classify | Regress | Embed
-"""A question that is answered with a class, a number or a vector."""
+"""Question to a classifier, a regressor or an embedder."""
 
 Worded = Score | Fill | Choose | Write
-"""A question to a language model: how probable are words, which option is right, or to write."""
+"""Question to a language model."""
 
 QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
     Kind.TRANSLATOR: (Translate,),
@@ -42,26 +28,14 @@ QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
     Kind.LANGUAGE_MODEL: (Score, Fill, Choose, Write, Draw),
     Kind.IMAGE_CLASSIFIER: (Look,),
 }
-"""The questions each kind of service is asked. Which of them it can answer depends on its protocol, too."""
+"""Questions for each kind of service; a protocol may support only some of them."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How hard a target may be worked.
+    """Limits on the calls to a target: calls at a time, calls started per second, and seconds for one call.
 
-    Parameters
-    ----------
-    concurrency : int
-        Calls under way at a time.
-    requests_per_second : float, optional
-        Calls begun a second; ``None`` sets no limit.
-    timeout_s : float
-        Deadline of one call, from resolving the name to the last byte.
-
-    Raises
-    ------
-    OutOfBounds
-        Naming the field.
+    The deadline of a call covers everything from name resolution to the last byte. Raises `OutOfBounds`.
     """
 
     concurrency: Annotated[int, Ge(1), Le(256)] = 8
@@ -76,26 +50,18 @@ class Limits:
 
 @dataclass(frozen=True)
 class Target:
-    """A service to be rated, as a job names it.
+    """Service to be rated, as described in a job.
 
     Parameters
     ----------
-    name : str
-        What people call it.
-    kind : Kind
-        What it does.
-    protocol : str
-        A name of `workers.targets.protocols`.
     base_url : str
-        Where it is; empty for a protocol that knows.
+        Empty for a protocol with fixed addresses.
     settings : mapping
-        The protocol's own fields (its ``settings_type``), as they were written.
+        Unparsed fields of the protocol's ``settings_type``.
     secret : str, optional
-        The key it wants. Never shown.
-    limits : Limits
-        How hard it may be worked.
+        API key. Never shown.
     link_secrets : mapping
-        The keys that the links of a chain want, by the id of their saved target. Never shown.
+        API keys for the links of a chain, by the id of the saved target. Never shown.
     """
 
     name: str
@@ -109,75 +75,67 @@ class Target:
 
 
 class Adapter(Protocol):
-    """Puts questions to one target in its protocol. Made by `workers.targets.connect`.
+    """Sends questions to one target in its protocol. Built by `workers.targets.connect`.
 
     Attributes
     ----------
-    protocol, summary : str
-        Its name, and one line about it.
     kinds : frozenset of Kind
-        What services that speak it can be.
+        Kinds of service that the protocol supports.
     settings_type : type
-        A frozen dataclass: the settings it takes, with defaults wherever there can be one.
-    needs_url, needs_secret : bool
-        Whether a target must give them.
+        Frozen dataclass of the settings, with a default for every field that can have one.
     reproducible : bool
-        Whether the same questions can be expected to get the same answers again.
+        Whether the same questions are expected to get the same answers again.
     notes : tuple of str
-        Traps, for people.
+        Pitfalls, for people.
     batch_limit : int
-        Most questions one call carries. An examination (`workers.targets.checks.capability`) makes a copy
-        with 1 for a target that cannot be trusted with several.
+        Maximum number of questions in a call. An examination (`workers.targets.checks.capability`) makes a
+        copy with 1 for a target that mixes up the answers of a batch.
     """
 
     protocol: ClassVar[str]
     summary: ClassVar[str]
     kinds: ClassVar[frozenset[Kind]]
     settings_type: ClassVar[type]
-    needs_url: ClassVar[bool]
-    needs_secret: ClassVar[bool]
-    reproducible: ClassVar[bool]
-    notes: ClassVar[tuple[str, ...]]
+    needs_url: ClassVar[bool] = True
+    needs_secret: ClassVar[bool] = False
+    reproducible: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = ()
     batch_limit: int
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Questions with equal keys may share a call."""
-        ...
+        """Return a key; questions with equal keys may share a call."""
+        return group_of(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Make exactly one call.
+        """Make exactly one call with at most `batch_limit` questions of one `group_key`.
 
         Parameters
         ----------
         asks : sequence of Ask
-            At most `batch_limit` questions with one `group_key`.
         idempotency_key : str, optional
             The same for every repetition of this call.
 
         Returns
         -------
         sequence of Reply
-            One for each question, in their order; an answer that is of no use by itself is a
-            ``Reply(failure=...)``.
+            One for each question, in their order; a useless answer is a ``Reply(failure=...)``.
 
         Raises
         ------
         CallFailed
-            If the call as a whole brought nothing.
+            If the whole call failed.
         """
         ...
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask which pairs (source, target) the service supports; ``None`` if it does not say."""
-        ...
+        """Return the pairs (source, target) that the service lists; ``None`` if it has no such list."""
+        return None
 
 
 def group_of(ask: Ask) -> Hashable:
-    """Say which questions may share a call: those of one kind that are put in the same form.
+    """Return the batch key of a question: its kind and the facts that a call states once for all its questions.
 
-    Translations share their pair of languages, records the names of their cells and their order,
-    texts to be embedded their model, images their labels and the question about them, and what is
-    to be written or drawn its number, which is the seed of a call.
+    The number of a text to write or an image to draw is the seed of its call.
     """
     match ask:
         case Translate(source=source, target=target):
@@ -195,13 +153,7 @@ def group_of(ask: Ask) -> Hashable:
 
 
 def questions_for(questions: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
-    """Make sure that every question is of the kinds a target can be asked.
-
-    Raises
-    ------
-    CallFailed
-        ``unsupported``, naming all kinds.
-    """
+    """Return the questions, or raise `CallFailed` ``unsupported`` if the target does not answer one of them."""
     for ask in asks:
         if not isinstance(ask, questions):
             offered = ", ".join(each.asks for each in questions)

@@ -1,4 +1,4 @@
-"""Settings of a protocol: read, checked, and refused with the name of the field to mend."""
+"""Settings of protocols: parsing, validation, JSON Schema."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from assay.model import Field as Cell
 from assay.model import Kind
 
 STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
-"""Misspelt fields are refused, and a field's docstring is its description in the schema."""
+"""Configuration for pydantic: refuse unknown fields; use field docstrings as descriptions in the schema."""
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()_|-]{0,63}", re.ASCII)
 
 Sample = Annotated[str, MinLen(1), MaxLen(2000)] | Annotated[Mapping[str, Cell], MinLen(1), MaxLen(500)]
-"""A text, or a record by the names of its cells."""
+"""Text, or record as a mapping from column names to cells."""
 
 S = TypeVar("S")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TargetSettings:
-    """What the settings of every protocol can be asked."""
+    """Base class of all settings."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     def __post_init__(self) -> None:
-        """Check what a field's type cannot say; every class calls its parents'."""
+        """Validate what the type of a field cannot express; each class calls its parents'."""
 
     def check_secret(self, secret: str | None) -> None:
-        """Raise a `SpecificationError` if the target's secret does not go with these settings."""
+        """Raise a `SpecificationError` if the target's secret does not fit these settings."""
 
     def check_kind(self, kind: Kind) -> None:
-        """Raise a `SpecificationError` if these settings do not go with the target's kind."""
+        """Raise a `SpecificationError` if these settings do not fit the target's kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslatorSettings(TargetSettings):
-    """What every translator's settings have."""
+    """Base class of the settings of translators."""
 
     language_codes: Annotated[
         Mapping[str, str],
@@ -64,7 +64,7 @@ class TranslatorSettings(TargetSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class PredictorSettings(TargetSettings):
-    """What the settings of every service have that answers with a class, a number or a vector."""
+    """Base class of the settings of classifiers, regressors and embedders."""
 
     labels: Annotated[
         tuple[Annotated[str, MinLen(1), MaxLen(200)], ...],
@@ -89,7 +89,7 @@ class PredictorSettings(TargetSettings):
             raise SpecificationError("labels must be two or more, all different, or left out", "labels")
 
     def check_kind(self, kind: Kind) -> None:
-        """Refuse records to try an embedder with."""
+        """Refuse samples that are records for an embedder."""
         super().check_kind(kind)
         if kind is Kind.EMBEDDER and not all(isinstance(each, str) for each in self.samples):
             raise SpecificationError("an embedder is asked about texts; samples must be texts", "settings.samples")
@@ -101,26 +101,17 @@ def _validator(kind: type) -> TypeAdapter[Any]:
 
 
 def settings_schema(kind: type) -> dict[str, Any]:
-    """Give the JSON Schema of a settings class."""
+    """Return the JSON Schema of a settings class."""
     return _validator(kind).json_schema()
 
 
 def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
-    """Build settings or limits from what a request wrote.
-
-    Parameters
-    ----------
-    kind : type
-        A frozen dataclass.
-    written : mapping
-        JSON-able fields.
-    where : str
-        The request's field that holds them: ``"settings"``.
+    """Parse a frozen dataclass of settings or limits from the request field `where`.
 
     Raises
     ------
     SpecificationError
-        Whose ``field`` begins with `where`. It never repeats a value, which might be a key.
+        With a ``field`` that begins with `where`. The message never repeats a value, which might be a key.
     """
     try:
         made: S = _validator(cast("Any", kind)).validate_python(dict(written))

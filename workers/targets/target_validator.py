@@ -1,4 +1,4 @@
-"""What the service must know of targets, without calling any: given to it by the command line."""
+"""Target validator of the service (`service.targets.target_validator`): checks targets without calling them."""
 
 from __future__ import annotations
 
@@ -11,34 +11,22 @@ from workers.egress import AddressRefused, refuse_url
 from workers.targets import ProtocolInfo, check_target, protocols
 
 
-class Desk:
-    """Knows the protocols and refuses targets that could never be called."""
+class TargetChecker:
+    """List of protocols, and validation of targets and callback addresses."""
 
     def __init__(self, settings: Settings) -> None:
         self._allow, self._scraping = settings.egress_networks, settings.allow_scraping
 
     def protocols(self) -> Sequence[ProtocolInfo]:
-        """Every protocol a target may speak."""
+        """Return all protocols."""
         return protocols()
 
     def check(self, target: Mapping[str, Any]) -> None:
-        """Refuse an unknown protocol, wrong settings or an address nobody may call.
-
-        Raises
-        ------
-        SpecificationError
-            With the `field` to mend.
-        """
+        """Raise a `SpecificationError` for an unknown protocol, invalid settings or a forbidden address."""
         check_target(target, self._allow, scraping=self._scraping)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Refuse an address that no notice may be sent to.
-
-        Raises
-        ------
-        SpecificationError
-            With the `field` that holds it.
-        """
+        """Raise a `SpecificationError` for an address to which no notice may be sent."""
         try:
             refuse_url(url, self._allow)
         except AddressRefused as refused:

@@ -1,4 +1,4 @@
-"""One attempt at a delivery: one call, and what follows from its answer."""
+"""Delivery attempt of a webhook: one call, and the decision about the next attempt."""
 
 from __future__ import annotations
 
@@ -16,60 +16,46 @@ from store.webhooks.deliveries import Next, Outcome
 from workers.egress import CallFailed, GuardedTransport, parse_retry_after
 
 TIMEOUT_S = 15.0
-"""Seconds for a whole attempt, from resolving the name to the last byte."""
+"""Timeout of an attempt in seconds, from name resolution to the last byte."""
 
 RESPONSE_CAP = 2048
-"""Bytes of an answer that are read and kept."""
+"""Maximum number of bytes of a response that are read and stored."""
 
 SCHEDULE_S = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
-"""Seconds before each attempt, counted from the failure of the one before (Standard Webhooks 1.0)."""
+"""Seconds before each attempt, after the failure of the previous one (Standard Webhooks 1.0)."""
 
 JITTER = 0.2
-"""Most that is added to a delay, as a share of it: receivers that failed together do not return together."""
+"""Maximum jitter of a delay, as a share of it."""
 
 OVERLOADED = frozenset({429, 502, 504})
-"""Statuses by which a receiver, or what stands before it, says that it has too much to do."""
+"""Statuses of an overloaded receiver or its proxy."""
 
 REST_S = 60.0
-"""Seconds for which an overloaded receiver that does not say how long it needs gets nothing."""
+"""Pause in seconds for an overloaded receiver without ``Retry-After``."""
 
 LONGEST_REST_S = 86_400.0
-"""Longest rest that is granted, whatever ``Retry-After`` says."""
+"""Maximum pause in seconds, whatever ``Retry-After`` says."""
 
 GONE = 410
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What came of a call: the outcome as it is kept, and how long the receiver asked us to wait (seconds)."""
+    """Result of a call: the outcome to store, and ``Retry-After`` in seconds."""
 
     outcome: Outcome
     retry_after_s: float | None = None
 
 
 def open_transport(settings: Settings) -> GuardedTransport:
-    """Open the way to receivers: the guard of targets, and long answers cut instead of refused."""
+    """Open a transport to receivers, guarded like calls to targets; long responses are truncated, not refused."""
     return GuardedTransport(settings.egress_networks, response_cap=RESPONSE_CAP, whole=False)
 
 
 async def call(
     transport: GuardedTransport, url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S
 ) -> Answered:
-    """Post a body to a receiver. Only a 2xx is a success; redirects are not followed.
-
-    Parameters
-    ----------
-    transport : GuardedTransport
-        As of `open_transport`.
-    url : str
-        The receiver.
-    headers : mapping
-        Those of this message; how we introduce ourselves is added.
-    body : bytes
-        What was signed.
-    timeout_s : float
-        Seconds for everything.
-    """
+    """Post a signed body to a receiver. Only a 2xx is a success; redirects are not followed."""
     began = asyncio.get_running_loop().time()
 
     def outcome(status: int | None, failure: str | None, response: str | None = None) -> Outcome:
@@ -94,22 +80,7 @@ async def call(
 
 
 def what_follows(number: int, answered: Answered, rng: np.random.Generator) -> Next | None:
-    """Decide what is done after an attempt.
-
-    Parameters
-    ----------
-    number : int
-        Of the attempt, from 1.
-    answered : Answered
-        What came of it.
-    rng : Generator
-        Spreads the delays.
-
-    Returns
-    -------
-    Next or None
-        ``None`` after a success.
-    """
+    """Return the next step after an attempt (`number` counts from 1); ``None`` after a success."""
     status = answered.outcome.status
     if answered.outcome.failure is None:
         return None
@@ -124,7 +95,7 @@ def what_follows(number: int, answered: Answered, rng: np.random.Generator) -> N
 
 
 def _failure(status: int) -> str | None:
-    """Say why a status is no success."""
+    """Return the failure of a status, ``None`` for a success."""
     if 200 <= status < 300:
         return None
     if 300 <= status < 400:

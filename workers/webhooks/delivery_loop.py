@@ -1,14 +1,13 @@
-"""The deliverer: hands notices over and attempts what is due, beside the reconciler, until closed.
+"""Deliverer of webhooks: fans notices out to endpoints and makes the delivery attempts that are due.
 
-The database says what is due and who attempts it, so any number of processes may deliver, and
-one that dies loses nothing: its attempts are made again by another when their leases have ended.
+Attempts are leased in the database, so any number of processes may deliver. If a process dies, another repeats
+its attempts when their leases have expired.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,38 +26,28 @@ from store.webhooks import deliveries, fan_out, webhooks
 from store.webhooks.deliveries import Claimed, Outcome
 from store.webhooks.payloads import body_of, content_type_of
 from workers.egress import GuardedTransport
-from workers.engine.worker_context import WorkMeter
+from workers.engine.worker_context import BackgroundThread, WorkMeter
 from workers.webhooks.delivery_attempt import Answered, call, open_transport, what_follows
 from workers.webhooks.signing import signed_headers
 
 log = structlog.get_logger()
 
 MOST_AT_ONCE = 64
-"""Attempts under way in one process."""
+"""Maximum number of concurrent attempts in one process."""
 
 GRACE_S = 3.0
-"""Seconds that attempts under way have left when the deliverer is closed."""
+"""Seconds for running attempts to end when the deliverer is closed."""
 
 REST_S = 5.0
-"""Seconds until the next look after the database, or our own key, was out of reach."""
+"""Pause in seconds after the database, or the agency's key, was unavailable."""
 
 TIDY_EVERY_S = 3600
 
 
-class Deliverer:
-    """Delivers in a thread with an event loop of its own.
+class Deliverer(BackgroundThread):
+    """Thread that delivers, with an event loop of its own; `transport` is called in that thread."""
 
-    Parameters
-    ----------
-    database, vault, settings
-        Where deliveries are, what opens their secrets, and what the operator decided.
-    meter : WorkMeter
-        Counts attempts by how they ended.
-    rng : Generator
-        Spreads the delays between attempts.
-    transport : callable
-        Opens the way out; in the thread, since it belongs to its loop.
-    """
+    name = "deliverer"
 
     def __init__(
         self,
@@ -69,20 +58,15 @@ class Deliverer:
         rng: np.random.Generator,
         transport: Callable[[Settings], GuardedTransport] = open_transport,
     ) -> None:
+        super().__init__()
         self._database, self._vault, self._settings, self._meter = database, vault, settings, meter
         self._rng, self._transport = rng, transport
-        self._done = threading.Event()
         self._tidied = 0.0
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="deliverer", daemon=True)
+        self.join_s = 2 * GRACE_S + settings.webhook_poll_s
 
-    def start(self) -> None:
-        """Begin, with a first look at once."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop; what is under way has a moment to end, and else is attempted again by another."""
-        self._done.set()
-        self._thread.join(timeout=2 * GRACE_S + self._settings.webhook_poll_s)
+    def run(self) -> None:
+        """Deliver until closed; attempts that do not end in time are repeated by another process."""
+        asyncio.run(self._run())
 
     async def _run(self) -> None:
         transport, tasks = self._transport(self._settings), set[asyncio.Task[None]]()
@@ -96,20 +80,20 @@ class Deliverer:
             await transport.aclose()
 
     async def _due(self, room: int) -> list[tuple[Claimed, SigningKey]]:
-        """Take what is due; nothing, after a rest, where that cannot be."""
+        """Claim the attempts that are due; after an error, pause and return none."""
         try:
             return await asyncio.to_thread(self._take, room)
         except (StoreUnavailable, SecretLost, SecretMoved) as unable:
             log.warning("deliverer waits", why=str(unable))
-        except Exception:  # a defect must not end the telling of all
-            log.exception("deliverer stumbled")
+        except Exception:  # a defect must not stop all deliveries
+            log.exception("deliverer failed")
         await asyncio.to_thread(self._done.wait, REST_S)
         return []
 
     async def _pause(
         self, tasks: set[asyncio.Task[None]], seconds: float, until: str = asyncio.FIRST_COMPLETED
     ) -> set[asyncio.Task[None]]:
-        """Wait until an attempt has ended, for some seconds at most; give those that are still under way."""
+        """Wait at most some seconds for an attempt to end; return the running attempts."""
         if not tasks:
             await asyncio.to_thread(self._done.wait, seconds)
             return tasks
@@ -120,7 +104,7 @@ class Deliverer:
         return rest
 
     def _take(self, room: int) -> list[tuple[Claimed, SigningKey]]:
-        """Hand notices over and claim what is due, in this thread; each with the key to sign it with."""
+        """Fan notices out and claim the attempts that are due; return each with the signing key."""
         self._tidy()
         with self._database.read() as connection:
             if not room or not deliveries.anything_due(connection):
@@ -174,7 +158,7 @@ class Deliverer:
         try:
             with self._database.write() as connection:
                 left = deliveries.record(connection, claimed, answered.outcome, then)
-        except StoreUnavailable as unavailable:  # the lease ends, and it is sent again under the same id
+        except StoreUnavailable as unavailable:  # when the lease expires, it is sent again under the same id
             log.warning("delivery not recorded", delivery=claimed.id, why=str(unavailable))
             return
         self._meter.delivered(left or "overtaken")
@@ -190,13 +174,13 @@ class Deliverer:
 
 
 def any_generator() -> np.random.Generator:
-    """Make a generator unlike that of any other process."""
+    """Return a generator with a random seed."""
     return generator(int.from_bytes(os.urandom(8)))
 
 
 @contextmanager
 def delivering(settings: Settings) -> Iterator[None]:
-    """Deliver while the block runs, with a database of its own: for worker processes."""
+    """Deliver while the block runs, with a separate database connection, for worker processes."""
     database = Database(settings.resolved_database_url)
     deliverer = Deliverer(database, Vault.from_settings(settings), settings, WorkMeter(), any_generator())
     deliverer.start()

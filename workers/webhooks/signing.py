@@ -1,8 +1,6 @@
-"""Signatures of Standard Webhooks 1.0, by hand: what is signed is ``id.timestamp.body``.
+"""Signatures of Standard Webhooks 1.0 over ``id.timestamp.body``.
 
-``v1`` is an HMAC with a secret that the receiver shares with us; ``v1a`` is Ed25519 with the agency's
-own key, which anyone can check and nobody else can make. The tests hold them against the
-`standardwebhooks` package and against `cryptography`.
+``v1`` is an HMAC with a secret shared with the receiver; ``v1a`` is an Ed25519 signature with the agency's key.
 """
 
 from __future__ import annotations
@@ -28,18 +26,16 @@ def sign_with_key(sign: Callable[[bytes], bytes], message: bytes) -> str:
 def signed_headers(
     message_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str], sign: Callable[[bytes], bytes]
 ) -> dict[str, str]:
-    """Write the three headers of Standard Webhooks.
+    """Return the three headers of Standard Webhooks.
 
     Parameters
     ----------
     message_id : str
-        The webhook-id, the same for every attempt.
+        Webhook id, the same for every attempt.
     timestamp_s : int
-        When this attempt is made, seconds since 1970; receivers refuse what is older than five minutes.
-    body : bytes
-        Exactly what is sent.
+        Time of this attempt, in seconds since 1970; receivers refuse messages older than five minutes.
     secrets : sequence of str
-        Every ``whsec_…`` secret that is in force: two after a rotation, none for a ``callback_url``.
+        All valid ``whsec_…`` secrets: two after a rotation, none for a ``callback_url``.
     sign : callable
         Signs with the agency's key.
     """

@@ -30,10 +30,6 @@ def with_contents(
     ----------
     evidence : TransitionEvidence
         From `assay.composition.prediction.read_evidence`; its name picks the observations.
-    observations : iterable of Observation
-        Of the whole job, in any order.
-    attribute_name : str
-        The attribute of the rating.
 
     Raises
     ------

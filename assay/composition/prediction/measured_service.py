@@ -24,8 +24,6 @@ class TransitionEvidence:
 
     Attributes
     ----------
-    rows : tuple of str
-        Values that went in.
     outputs : tuple of str
         What came out: the same values and, last, the residual ("other").
     counts : tuple of tuple of int, shape (rows, outputs)

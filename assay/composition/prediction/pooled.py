@@ -36,17 +36,7 @@ class Chained:
 
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
-    """Multiply the matrices of a chain, draw by draw.
-
-    Parameters
-    ----------
-    services : sequence of TransitionEvidence
-        First to last, with the same values.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many.
-    """
+    """Multiply the matrices of a chain, draw by draw."""
     first, *others = services
     transitions = draw_transitions(first.table, rng, draws)
     content = _own_content(first, transitions, rng)

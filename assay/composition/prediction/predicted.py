@@ -1,8 +1,8 @@
 """The predicted rating of services called one after the other, from their matrices.
 
-The composite's matrix is the product of its parts' (METHODS section 9), taken on posterior draws, so that the
-letter's probability says how much is not known. It settles also what the table leaves open. Nobody
-called the composite: everything here is *inferred*.
+The composite's matrix is the product of its parts' (METHODS section 9), computed on posterior draws, so that
+the letter's probability includes the uncertainty. It also settles chains that the table leaves open. The
+composite was not called: every result is *inferred*.
 """
 
 from __future__ import annotations
@@ -48,18 +48,12 @@ class Prediction:
 
     Attributes
     ----------
-    names : tuple of str
-        The component of each service.
     transitions : mapping
         Expected share of each output for each value that goes in.
     outputs : mapping
         Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …
     effects : mapping
         Intervals (95 %) of ``step_1``, ``step_2`` and, where it counts, ``content``.
-    probabilities : Probabilities
-        Of the composite's letter.
-    letter : Letter
-        The likeliest.
     assured : float
         Probability that the letter is right whatever later services make of text without a value, which
         nobody measured; at most its probability.
@@ -102,29 +96,10 @@ class Prediction:
         return any(share > 0 for share in self.residual)
 
 
-def predict(
-    first: TransitionEvidence, second: TransitionEvidence, rng: np.random.Generator, draws: int = DRAWS
-) -> Prediction:
-    """Predict the rating of two services, the second called on the output of the first.
-
-    See `predict_chain`.
-    """
-    return predict_chain((first, second), rng, draws)
-
-
 def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int = DRAWS) -> Prediction:
     """Predict the rating of services called one after the other.
 
     The composite is judged as the first service was: it is shown what the first one was shown.
-
-    Parameters
-    ----------
-    services : sequence of TransitionEvidence
-        First to last, at least two.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many.
 
     Raises
     ------
@@ -208,13 +183,7 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
 
 
 def check_links(services: Sequence[TransitionEvidence]) -> None:
-    """Raise if a service cannot be called on the output of the one before it.
-
-    Raises
-    ------
-    SpecificationError
-        Saying which link breaks.
-    """
+    """Raise `SpecificationError` if a service cannot be called on the output of the one before it."""
     if len(services) < 2:
         raise SpecificationError(f"a composite needs two services or more, not {len(services)}", "chain")
     for place, (before, after) in enumerate(pairwise(services), start=1):
@@ -227,7 +196,7 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
 
 
 def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: TransitionEvidence) -> float:
-    """Probability of a letter, at the worst place the outputs can have.
+    """Return the probability of a letter for the worst case of the unmeasured outputs.
 
     Other answers to a share of the text move a total variation by that share at most, and by twice
     that the chance that two sentences end alike.

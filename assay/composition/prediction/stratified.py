@@ -1,8 +1,7 @@
-"""A chain followed content by content, if its services were asked the same sentences.
+"""Prediction of a chain content by content, for services that were asked the same sentences.
 
-Of each sentence the first service's recorded answer is looked up among the second's questions, and so on:
-that is what measuring the composite would have seen. Where a question was never asked, the
-service's matrix answers in its place.
+The first service's recorded answer to each sentence is looked up among the second's questions, and so on, as
+a measurement of the composite would do. If a question was not recorded, the service's matrix replaces the answer.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Answers = tuple[tuple[float, ...] | None, ...]
 
 @dataclass(frozen=True)
 class Way:
-    """The recorded way of a sentence through a chain.
+    """Recorded path of a sentence through a chain.
 
     Attributes
     ----------
@@ -51,20 +50,11 @@ def share_matched(services: Sequence[TransitionEvidence]) -> float:
 
 
 def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
-    """Chain the answers to each content, and resample contents.
+    """Draw the transition matrix of a chain from the answers to each content, with resampled contents.
 
     ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
     of a measured matrix (1 / outputs for each output) as one content more. If every sentence's way was
     recorded once, that is the posterior of measuring the composite.
-
-    Parameters
-    ----------
-    services : sequence of TransitionEvidence
-        First to last, with the same values and with `contents`.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many.
     """
     rows, outputs = services[0].table.shape
     matrices = [draw_square(service, rng, draws) for service in services[1:]]
@@ -103,7 +93,7 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 
 def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
-    """Follow every sentence of a content."""
+    """Return the path of every sentence of a content."""
     first, *others = stages
     for row, shares in enumerate(first):
         if shares is None:

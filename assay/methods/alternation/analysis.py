@@ -1,4 +1,4 @@
-"""From answers to alternated profiles to components with letters (METHODS section 3)."""
+"""Effects and letters from the answers to alternated profiles (METHODS section 3)."""
 
 from __future__ import annotations
 
@@ -44,22 +44,9 @@ def judge_answers(
 ) -> list[Component]:
     """Judge each output: the number of a regressor, or each label's score.
 
-    Parameters
-    ----------
-    answers : Answers
-        Everything that came back.
-    tolerance : Tolerance
-        What is held against the effects.
-    tie : float
-        Share of a content's side that a group holds in a biased block.
-    labels : sequence of str
-        Labels to look at; empty for all, or of two only the last.
-    folds : int
-        Parts for which divergences are given.
-    rng : Generator
-        Draws everything random.
-    brief : bool
-        Leave out what stands beside the letter, which takes longer than the letter.
+    `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
+    a group holds in a biased block. `folds` is the number of parts for which divergences are computed. If `brief`, the
+    numbers beside the letter are left out: they take longer than the letter.
     """
     whole, outputs = answers.whole, {}
     if answers.numbers:
@@ -80,7 +67,7 @@ def judge_answers(
 
 @dataclass(frozen=True)
 class _Output:
-    """One output of the service: what it was for every whole profile, shape (profiles, values)."""
+    """One output of the service for every profile with all its answers, shape (profiles, values)."""
 
     name: str
     table: NDArray[np.float64]
@@ -120,17 +107,17 @@ class _Output:
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
         )
-        if carrier is None or component.letter is Letter.BS:  # there the main reason names it
+        if carrier is None or component.letter is Letter.BS:  # the main reason of BS names it already
             return component
         return replace(component, reasons=(*component.reasons, Reason("carried-by-one", carrier.facts, self.name)))
 
     def _beside(self, profiles: Profiles, rng: np.random.Generator) -> dict[str, Any]:
-        """Give what stands beside the letter."""
+        """Return the numbers beside the letter."""
         return {"divergence": self._divergences(profiles.clusters, rng), **self._as_given(rng)}
 
     # -------------------------------------------------------------------- effects
     def _clusters(self) -> dict[str, NDArray[np.int64]]:
-        """Number the clusters of each kind; frames that are too few to tell their spread are taken as they are."""
+        """Number the clusters of each kind; too few frames to estimate their spread are no clusters."""
         numbered = {
             kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
             for kind in self.cases[0].clusters
@@ -164,7 +151,7 @@ class _Output:
         }
 
     def _divergences(self, clusters: Mapping[str, NDArray[np.int64]], rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Write down how the distributions under every two values differ, in every direction."""
+        """Return how the distributions under every two values differ, in every direction."""
         written = []
         together = next(iter(clusters.values()), None)  # people come first: their differences keep one sign
         for a, b in permutations(range(len(self.answers.values)), 2):
@@ -189,7 +176,7 @@ class _Output:
         return written
 
     def _as_given(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Write down the groups as they came, where profiles are records: sizes, means, disparate impact."""
+        """Return the groups of records as given: their sizes, means and disparate impact."""
         own = [case.own for case in self.cases]
         told: dict[str, Any] = {}
         if not self.answers.numbers:
@@ -263,7 +250,7 @@ class _Output:
 
 
 def _labels(answers: Answers, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Pick the labels to look at."""
+    """Return the labels to judge."""
     seen = sorted({label for read in answers.replies.values() for label in read})
     if wanted:
         return tuple(label for label in wanted if label in seen)
@@ -294,7 +281,7 @@ def _spoken(told: Any) -> str:
 
 
 def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:
-    """Make each number; one that the evidence does not allow is its reason instead."""
+    """Compute each number; where the evidence does not allow one, its reason takes the place."""
     made: dict[str, Any] = {}
     for name, work in works.items():
         try:

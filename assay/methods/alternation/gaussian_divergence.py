@@ -21,7 +21,7 @@ from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
 FloatArray = NDArray[np.float64]
 
 LEAST = 2
-"""Values from which a spread can be seen at all."""
+"""Fewest values that have a spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Gaussian:
         return _fitted(as_sample(sample, LEAST))
 
     def divergence_from(self, other: Gaussian) -> float:
-        """Give the Kullback-Leibler divergence D(self || other) in nats (P3, equation 3).
+        """Compute the Kullback-Leibler divergence D(self || other) in nats (P3, equation 3).
 
         ``log(s2 / s1) + (s1**2 + (m1 - m2)**2) / (2 s2**2) - 1/2``
 
@@ -112,7 +112,7 @@ class Fold:
 
 
 def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:
-    """Give the divergence D(x || y) of two samples taken to be Gaussian.
+    """Compute the divergence D(x || y) of two samples taken to be Gaussian.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
-    """Give the divergence D(x || y) of paired samples with its confidence interval.
+    """Compute the divergence D(x || y) of paired samples with its confidence interval.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
 
 
 def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator) -> list[Fold]:
-    """Cut pairs into shuffled folds and give the divergence of each, as P3's figures show it.
+    """Cut pairs into shuffled folds and compute the divergence of each, as P3's figures show it.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator)
 
 
 def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
-    """Give the divergence of each of given folds, such as those a model was trained in.
+    """Compute the divergence of each of given folds, such as those a model was trained in.
 
     Parameters
     ----------

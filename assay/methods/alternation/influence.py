@@ -1,4 +1,4 @@
-"""Who carries an effect of alternation: how large it would be without each thing that was written once.
+"""Leverage of single clusters: how large an effect of alternation is without each person, frame or content.
 
 On a widely used sentiment lexicon a whole effect of gender was one name that is also a word (METHODS
 section 3): who reads of an effect must be told whether it goes with one person.
@@ -17,10 +17,10 @@ from assay.methods.shared.profiles import JOINED, Case
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
 
 CARRIED_BY_ONE = 0.5
-"""Share of all that clusters of a kind add, up or down, from which one cluster is said to carry it."""
+"""Share of the absolute contributions of a kind's clusters from which one cluster carries the effect."""
 
 LEAST = 10
-"""Clusters of a kind among which one can stand out; of fewer, one holds much of anything."""
+"""Fewest clusters of a kind among which one can stand out."""
 
 LISTED = 5
 """Clusters in a table of leverage."""
@@ -32,8 +32,6 @@ class Carrier:
 
     Attributes
     ----------
-    kind, name : str
-        ``person``, and which.
     member : str or None
         Where the name is a pair (``Terrence / Tanisha``), the one of it whose outputs are not like the others'.
     share : float
@@ -51,7 +49,7 @@ class Carrier:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a reason tells of it."""
+        """Facts for a reason."""
         return {
             "carrier": self.member or self.name,
             "kind": self.kind,
@@ -63,17 +61,7 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Leverage:
-    """How much of the difference between two values goes with each cluster.
-
-    Attributes
-    ----------
-    profiles : Profiles
-        Outputs under every value.
-    cases : sequence of Case
-        The profiles themselves, in the same order.
-    pair : tuple of str
-        The two values.
-    """
+    """Share of each cluster in the difference between two values; `cases` are in the order of `profiles`."""
 
     profiles: Profiles
     cases: Sequence[Case]
@@ -85,7 +73,7 @@ class Leverage:
         return float(self._differences.mean())
 
     def as_json(self) -> dict[str, Any]:
-        """Write down the clusters without which the effect would be most different, and who carries it."""
+        """Return the clusters with the largest leverage, and the one that carries the effect, as JSON."""
         told: dict[str, Any] = {"pair": list(self.pair), "effect": self.effect}
         for kind in self.profiles.clusters:
             left = without_each(self.profiles, kind, self.pair)
@@ -130,7 +118,7 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _member(self, kind: str, held: NDArray[np.bool_]) -> str | None:
-        """Say under which value a cluster is unlike the others, where its name has a part for each value."""
+        """Return the part of a cluster's name under whose value it is unlike the others, if it has a part for each."""
         first, second = self._places
         parts = self.cases[int(held.argmax())].clusters[kind].split(JOINED)
         if len(parts) != len(self.profiles.values):
@@ -139,7 +127,7 @@ class Leverage:
         return parts[second if away[1] > away[0] else first] if away[0] != away[1] else None
 
     def _distance(self, kind: str, held: NDArray[np.bool_], value: int) -> float:
-        """Give how far a cluster's mean output under a value is from that of profiles with the same other clusters."""
+        """Return how far a cluster's mean output is from that of profiles with the same other clusters."""
         own = self.profiles.outputs[:, value]
         added = own - own[~held].mean()
         for other, ids in self.profiles.clusters.items():
@@ -149,7 +137,7 @@ class Leverage:
 
 
 def _means(values: NDArray[np.float64], ids: NDArray[np.int64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Give the mean of each cluster over the rows that count; 0 where there are none."""
+    """Return the mean of each cluster over the rows that count; 0 where there are none."""
     many = int(ids.max()) + 1
     sums = np.bincount(ids[counted], weights=values[counted], minlength=many)
     return np.asarray(sums / np.maximum(np.bincount(ids[counted], minlength=many), 1))

@@ -9,7 +9,7 @@ makes every divergence exactly 0 (METHODS section 3).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -23,14 +23,12 @@ from assay.experiment import Experiment, Method
 from assay.methods.alternation import report
 from assay.methods.alternation import words as spoken
 from assay.methods.alternation.analysis import judge_answers
+from assay.methods.shared.answer_tally import Asking, ask_in_batches
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
-from assay.model import Classify, Component, Finding, Kind, Probe, Regress, Reply
+from assay.model import Classify, Component, Kind, Probe, Regress
 from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
-
-BATCH = 500
-"""Questions asked at once."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Alternation(Method):
     figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
-        """Fill in the catalog's profiles and refuse what cannot be carried out."""
+        """Fill in the catalog's profiles and check the fields."""
         check_bounds(self)
         if self.texts is not None and self.records is not None:
             raise SpecificationError("give texts or records, not both: they are different profiles", "records")
@@ -108,13 +106,7 @@ class Alternation(Method):
         return tuple(self.texts.people)
 
     def for_kind(self, kind: Kind) -> Alternation:
-        """Say what answers are expected from a kind of service.
-
-        Raises
-        ------
-        SpecificationError
-            If other answers were asked for.
-        """
+        """Expect the answers of a kind of service: numbers or labels. Refuse a request for the other ones."""
         due: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, due}:
             raise SpecificationError(f"a {kind} answers with {due}, not with {self.answers}", "answers")
@@ -128,7 +120,7 @@ class Alternation(Method):
         return References(rows=NamedRows(records.upload, records.column, records.values, records.most, "records"))
 
     def with_references(self, found: Found) -> Alternation:
-        """Put the rows in."""
+        """Return the method with the rows of the upload."""
         if self.records is None or not found.rows:
             return self
         return replace(self, records=self.records.with_rows(found.rows))
@@ -161,21 +153,13 @@ class Alternation(Method):
             components = self._judge(answers, look, 1.0 if last else EARLY, brief=not last)
             looks.append({"profiles": size, "letters": {one.name: one.letter for one in components}})
             if answers.unasked or all(one.declared or one.letter is None for one in components):
-                # the same draws, so the same letters, now with all that stands beside them
+                # the same draws, so the same letters, now with the numbers beside them
                 components = components if last else self._judge(answers, again, EARLY, brief=False)
                 break
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"looks": looks},
-        )
+        return self.finding(components, {"looks": looks})
 
     def _judge(self, answers: Answers, rng: np.random.Generator, doubt: float, *, brief: bool) -> list[Component]:
-        """Judge what is there; `doubt` is by what the permitted doubt is multiplied."""
+        """Judge the answers so far; `doubt` multiplies the permitted error."""
         confidence = 1 - doubt * (1 - self.confidence)
         return judge_answers(
             answers,
@@ -187,18 +171,14 @@ class Alternation(Method):
             brief=brief,
         )
 
-    def _ask(self, answers: Answers, cases: Sequence[Case]) -> Generator[Sequence[Probe], Sequence[Reply], None]:
+    def _ask(self, answers: Answers, cases: Sequence[Case]) -> Asking:
         """Ask about the profiles that have not been asked about."""
         question = Regress if self.answers == "numbers" else Classify
-        asked = [
-            (place, value, Probe(f"{case.name}/{self.values[value]}", question(given)))
+        questions = [
+            ((place, value), [Probe(f"{case.name}/{self.values[value]}", question(given))])
             for place, case in enumerate(cases)
             if place >= len(answers.cases)
             for value, given in enumerate(case.given)
         ]
         answers.cases = tuple(cases)
-        for start in range(0, len(asked), BATCH):
-            some = asked[start : start + BATCH]
-            replies = yield [probe for _, _, probe in some]
-            for (place, value, _), reply in zip(some, replies, strict=True):
-                answers.take(place, value, reply)
+        yield from ask_in_batches(questions, lambda at, replies: answers.take(*at, replies[0]))

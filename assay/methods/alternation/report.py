@@ -61,7 +61,7 @@ SHEETS = (
         ),
     ),
 )
-"""Lists of a component that are shown as they are."""
+"""Tables of the lists of a component."""
 
 RATIOS = Sheet(
     "ratios",
@@ -93,7 +93,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _leverage(part: Part) -> Table:
-    """What is left of the largest effect without one of its clusters."""
+    """Largest effect without each one of its clusters."""
     held = parts.mapping(part, "leverage")
     of = [(kind, row) for kind in held for row in parts.objects(held, kind)]
     effects = cells.numbers([row for _, row in of] + [held], "effect")

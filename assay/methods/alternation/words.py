@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from assay.methods.shared.words import ANSWERS, PROFILES
 
 STEPS = ("a changed attribute", "tied content")
-"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **PROFILES,
@@ -32,9 +31,5 @@ REASONS: Mapping[str, str] = {
         "[: the mean difference of {effect:effect} standard deviations is {without:effect} without it]."
     ),
 }
-"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
-PHRASES: Mapping[str, str] = {
-    **ANSWERS,
-}
-"""Code -> phrase: why a reply was lost."""
+PHRASES: Mapping[str, str] = ANSWERS

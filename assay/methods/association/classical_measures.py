@@ -1,4 +1,4 @@
-"""The measures of embedding bias that came before: shown beside the posterior, never its headline (METHODS section 6).
+"""Earlier measures of embedding bias, shown beside the posterior (METHODS section 6).
 
 Each is one number without uncertainty, or with that of one test; what they say of the same lists is of use to
 whoever knows them, and the null check says how often chance alone makes a number as large.
@@ -6,8 +6,8 @@ whoever knows them, and the null check says how often chance alone makes a numbe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -32,15 +32,6 @@ PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> dict[str, Any]:
     """Compute every measure that the lists allow; one they do not allow says why.
 
-    Parameters
-    ----------
-    words : AssociationWords
-        The lists.
-    vectors : Vectors
-        Vectors of the words that have one.
-    rng : Generator
-        Draws partitions where there are too many for all.
-
     Returns
     -------
     dict
@@ -50,19 +41,14 @@ def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random
     protected = {group: _matrix(vectors, listed) for group, listed in words.protected.items()}
     stereotypes = {group: _matrix(vectors, listed) for group, listed in words.attributes.items()}
     controls = _matrix(vectors, (*words.human, *words.neutral))
-    pairs = []
-    for a, b in combinations(words.protected, 2):
-        first, second, own, other = protected[a], protected[b], stereotypes[a], stereotypes[b]
-        row: dict[str, Any] = {"targets": [a, b], "attributes": [a, b]}
-        row |= result_or_why(partial(_weat, first, second, own, other, rng))
-        row["beside"] = {
-            "rnd": result_or_why(partial(_rnd, first, second, own)),
-            "ect": result_or_why(partial(_ect, first, second, own)),
-            "ripa": result_or_why(partial(_ripa, first, second, own)),
-            "rnsb": result_or_why(partial(_rnsb, own, other, first, second)),
-            "direct_bias": result_or_why(partial(_direct_bias, controls, first, second)),
+    pairs = [
+        {
+            "targets": [a, b],
+            "attributes": [a, b],
+            **_of_pair(protected[a], protected[b], stereotypes[a], stereotypes[b], controls, rng),
         }
-        pairs.append(row)
+        for a, b in combinations(words.protected, 2)
+    ]
     return {
         "mac": result_or_why(lambda: _mac(words, vectors)),
         "weat": pairs,
@@ -74,32 +60,25 @@ def _matrix(vectors: Vectors, listed: tuple[str, ...]) -> Matrix:
     return vectors.matrix(vectors.among(listed))
 
 
-def _weat(first: Matrix, second: Matrix, own: Matrix, other: Matrix, rng: np.random.Generator) -> dict[str, Any]:
-    return weat(first, second, own, other, rng=rng).as_json()
+def _of_pair(
+    first: Matrix, second: Matrix, own: Matrix, other: Matrix, controls: Matrix, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Compute the measures of two groups."""
+    measures: dict[str, Callable[[], dict[str, Any]]] = {
+        "rnd": lambda: asdict(relative_norm_distance(first, second, own)),
+        "ect": lambda: asdict(embedding_coherence(first, second, own)),
+        "ripa": lambda: _unpaired(first, second) or asdict(relational_inner_product(first, second, own)),
+        "rnsb": lambda: asdict(negative_sentiment_bias(own, other, np.concatenate([first, second]))),
+        "direct_bias": lambda: _unpaired(first, second) or asdict(direct_bias(controls, first, second)),
+    }
+    return {
+        **result_or_why(lambda: weat(first, second, own, other, rng=rng).as_json()),
+        "beside": {name: result_or_why(work) for name, work in measures.items()},
+    }
 
 
-def _rnd(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
-    return asdict(relative_norm_distance(first, second, own))
-
-
-def _ect(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
-    return asdict(embedding_coherence(first, second, own))
-
-
-def _rnsb(own: Matrix, other: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
-    return asdict(negative_sentiment_bias(own, other, np.concatenate([first, second])))
-
-
-def _ripa(first: Matrix, second: Matrix, own: Matrix) -> dict[str, Any]:
-    return _paired(first, second) or asdict(relational_inner_product(first, second, own))
-
-
-def _direct_bias(controls: Matrix, first: Matrix, second: Matrix) -> dict[str, Any]:
-    return _paired(first, second) or asdict(direct_bias(controls, first, second))
-
-
-def _paired(first: Matrix, second: Matrix) -> dict[str, Any]:
-    """Say why groups cannot be taken in pairs, if so."""
+def _unpaired(first: Matrix, second: Matrix) -> dict[str, Any]:
+    """Return why groups cannot be taken in pairs, if so."""
     if len(first) == len(second):
         return {}
     return {"why": f"the groups have {len(first)} and {len(second)} words; pairs need as many"}

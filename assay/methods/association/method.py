@@ -9,7 +9,7 @@ list, for each group and for each word, where one number (MAC, WEAT) has none (M
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -17,18 +17,16 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from numpy.typing import NDArray
 
-from assay.bounds import check_bounds
 from assay.catalog.choices import AssociationWords
-from assay.catalog.shipped import is_shipped, shipped_words, specifications
-from assay.errors import EvidenceError, SpecificationError, TooFewObservations, UnknownName
-from assay.experiment import Experiment, Method
+from assay.errors import EvidenceError, TooFewObservations
+from assay.experiment import Experiment
 from assay.methods.association import report
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
-from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Reason
+from assay.methods.shared.one_specification import OneSpecification
+from assay.model import Component, Evidence, Interval, Kind, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
-from assay.references import NOTHING, Found, NamedWords, References
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
@@ -36,14 +34,14 @@ from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
 from assay.statistics.intervals.worst_block import largest_interval
 
 CONNECTIONS = ("associated", "different", "human", "neutral")
-"""What an attribute word can be to a protected word."""
+"""Kinds of relation between an attribute word and a protected word."""
 
 MASS = 0.89
 """Mass of the intervals P2 prints."""
 
 
 @dataclass(frozen=True)
-class Association(Method):
+class Association(OneSpecification[AssociationWords]):
     """Measure how near protected words are to stereotypes of their own and of other groups.
 
     Parameters
@@ -85,6 +83,7 @@ class Association(Method):
     paper: ClassVar[str] = (
         "Dobrzeniecka & Urbaniak, A Bayesian approach to uncertainty in word embedding bias estimation"
     )
+    words_type: ClassVar[type[Any]] = AssociationWords
     specification_kind: ClassVar[str] = AssociationWords.kind
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
@@ -93,59 +92,18 @@ class Association(Method):
     figures = staticmethod(report.figures)
     counted = staticmethod(report.counted)
 
-    def __post_init__(self) -> None:
-        """Look the words up and refuse what cannot be carried out."""
-        check_bounds(self)
-        words = self.words
-        if words is None and is_shipped(self.specification):
-            words = shipped_words(AssociationWords, self.specification, self.attribute or "gender")
-        if words is None:
-            return  # one of the caller's own: whoever keeps it fills it in
-        if self.attribute not in {"", words.attribute}:
-            raise SpecificationError(
-                f"these words are about {words.attribute}, not about {self.attribute}; leave one of the two out",
-                "attribute",
-            )
-        object.__setattr__(self, "words", words)
-        object.__setattr__(self, "attribute", words.attribute)
-
-    def references(self) -> References:
-        """Name a specification that is not shipped."""
-        if self.words is not None:
-            return NOTHING
-        return References(words=NamedWords((str(self.specification),), self.specification_kind))
-
-    def with_references(self, found: Found) -> Association:
-        """Put the words in."""
-        if not found.words:
-            return self
-        return replace(self, words=found.words[0].words, specification=found.words[0].reference)
-
-    @property
-    def _words(self) -> AssociationWords:
-        if self.words is None:
-            raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
-        return self.words
-
     def expected_probes(self) -> int:
         """Count the words whose vectors are asked for."""
         return 0 if self.words is None else len(self.words.every)
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask for every vector, then compare distances."""
-        vectors = yield from ask_vectors(self._words.every)
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=(self._judge(vectors, rng),),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-        )
+        vectors = yield from ask_vectors(self.known_words.every)
+        return self.finding([self._judge(vectors, rng)])
 
     # ------------------------------------------------------------------------ judging
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
-        words = self._words
+        words = self.known_words
         covered = cover(words.groups, vectors.of)
         measurement = Measurement(
             name=words.name,
@@ -182,7 +140,7 @@ class Association(Method):
             "classical": classical_measures(words, vectors, rng),
         }
         if lacking:
-            # the posterior stands, but of other lists than were declared: it carries no letter
+            # the posterior is of fewer words than were declared, so it gives no letter
             return measurement.give_up(*lacking, seen=intervals)
         return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
 
@@ -197,7 +155,7 @@ class Distances:
     distance: NDArray[np.float64]
 
     def as_json(self) -> dict[str, Any]:
-        """Write them by protected word and connection."""
+        """Return the distances by protected word and connection."""
         written: dict[str, Any] = {}
         for word, other, connection, distance in zip(
             self.protected.tolist(),
@@ -236,7 +194,7 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 
 
 def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -> tuple[Evidence, dict[str, Interval]]:
-    """Draw both effects from the posterior (METHODS section 6), and state them.
+    """Draw both effects from the posterior and summarise them (METHODS section 6).
 
     Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
     each word's from its own rows: the hierarchy would draw the groups towards each other.

@@ -14,13 +14,10 @@ from assay.reports.view import Dots, Forest, Lines, Mark, Picture, Series, Span,
 Part = Mapping[str, Any]
 
 NAMED = 40
-"""Single distances that a cell of a table names."""
+"""Distances that a cell of a table lists."""
 
 OWN, OTHERS = "own stereotypes", "others' stereotypes"
-"""What P2's connections `associated` and `different` are called in pictures."""
-
-OWN, OTHERS = "own stereotypes", "others' stereotypes"
-"""What P2's connections `associated` and `different` are called in pictures."""
+"""Names of P2's connections `associated` and `different` in figures."""
 
 CONNECTIONS = Sheet(
     "connections",
@@ -35,7 +32,7 @@ CONNECTIONS = Sheet(
 )
 
 MEASURES: tuple[str, ...] = ("rnd", "ect", "ripa", "rnsb", "direct_bias")
-"""Measures that stand beside WEAT, by their keys; each has one `value`, or says why it has none."""
+"""Keys of the measures beside WEAT; each has one `value`, or a ``why``."""
 
 CLASSICAL = Sheet(
     "weat",
@@ -55,7 +52,7 @@ CLASSICAL = Sheet(
 
 
 def counted(part: Part) -> str:  # noqa: ARG001
-    """Return what is counted."""
+    """Return the plural of the counted things."""
     return "Words"
 
 
@@ -107,7 +104,7 @@ def _of_distances(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def _classical(part: Part) -> Table | None:
-    """Read what the measures before P2 say of every two groups."""
+    """Values of the measures before P2 for every two groups."""
     return CLASSICAL.read([_of_groups(row) for row in parts.objects(parts.mapping(part, "classical"), "weat")])
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from assay.methods.shared.words import COVERAGE, VECTORS
 
 STEPS = ("control words", "stereotypes")
-"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **COVERAGE,
@@ -24,9 +23,5 @@ REASONS: Mapping[str, str] = {
         "[; the difference in cosine distance is {step_2:effect}][ ({low:effect} to {high:effect})]."
     ),
 }
-"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
-PHRASES: Mapping[str, str] = {
-    **VECTORS,
-}
-"""Code -> phrase: why a reply was lost."""
+PHRASES: Mapping[str, str] = VECTORS

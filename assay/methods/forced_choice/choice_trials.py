@@ -1,4 +1,4 @@
-"""Real choices between two cues: what people or a service answered, and questions that ask a service.
+"""Choices between two cues: uploaded trials, and questions to a service.
 
 Where an observer answers questions, each answer is a trial: at a level of mixing it chose the first cue or
 the second. Trials come as an uploaded table, or from a classifier that is asked (METHODS section 4).
@@ -6,7 +6,6 @@ the second. Trials come as an uploaded table, or from a classifier that is asked
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
@@ -17,13 +16,10 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from assay.bounds import check_bounds
 from assay.catalog.choices import ChoiceWords
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
-from assay.experiment import BUDGET
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
+from assay.methods.shared.answer_tally import Tally, ask_in_batches
 from assay.model import Classify, Probe, Reply
 from assay.rating.component import Counts
-
-BATCH = 500
-"""Questions asked at once."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Trials:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse counts that cannot be."""
+        """Refuse impossible counts."""
         check_bounds(self)
         if self.chose_second > self.trials:
             raise OutOfBounds(
@@ -85,7 +81,7 @@ class Questions:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse questions that ask nothing."""
+        """Refuse questions without slots, and labels or levels that do not differ."""
         check_bounds(self)
         for slot in ("{cues}", "{word}"):
             if self.text.count(slot) != 1:
@@ -104,7 +100,7 @@ class Questions:
         return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
 
     def shown(self, level: float) -> float:
-        """Give the share of second cues that a mixture of whole words really has."""
+        """Return the share of second cues in a mixture, which holds whole words."""
         return round(level * self.mixed) / self.mixed
 
     def chose_second(self, value: Any) -> bool | None:
@@ -119,53 +115,42 @@ class Questions:
 def ask_choices(
     questions: Questions, words: ChoiceWords, rng: np.random.Generator
 ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[tuple[Trials, ...], Counts]]:
-    """Ask about every word at every level.
+    """Ask about every word at every level; return the choices by word and level, and the counts of the questions.
 
-    Returns
-    -------
-    (tuple of Trials, Counts)
-        What was chosen, by word and level, and what became of the questions.
-
-    Notes
-    -----
-    Where cues are few, mixtures repeat. The answer to a repeated question is no further evidence, so it is
-    asked, and counts, once.
+    Where cues are few, mixtures repeat. The answer to a repeated question is no further evidence, so it is asked, and
+    counts, once.
     """
     chosen: dict[tuple[str, float], list[bool]] = {}
-    became: Counter[str] = Counter()
+    tally = Tally()
     asked: dict[str, tuple[str, float, int]] = {}
     for word in (*words.concept_words, *words.controls):
         for level in questions.levels:
             for repeat in range(questions.repeats):
                 asked.setdefault(questions.write(words.cues, word, level, rng), (word, level, repeat))
-    every = list(asked.items())
-    for start in range(0, len(every), BATCH):
-        some = every[start : start + BATCH]
-        replies = yield [
-            Probe(f"choice/{word}/{level!r}/{repeat}", Classify(text)) for text, (word, level, repeat) in some
-        ]
-        for (_, (word, level, _)), reply in zip(some, replies, strict=True):
-            if reply.failure is not None:
-                became["unasked" if reply.failure.code == BUDGET else "failed"] += 1
-            elif (second := questions.chose_second(reply.value)) is None:
-                became["unusable"] += 1
-            else:
-                became["usable"] += 1
-                chosen.setdefault((word, questions.shown(level)), []).append(second)
+
+    def take(at: tuple[str, float, int], replies: Sequence[Reply]) -> None:
+        second = questions.chose_second(replies[0].value)
+        tally.count_reply(replies[0], "no-label" if second is None else None)
+        if replies[0].failure is None and second is not None:
+            chosen.setdefault((at[0], questions.shown(at[1])), []).append(second)
+
+    yield from ask_in_batches(
+        ((at, [Probe(f"choice/{at[0]}/{at[1]!r}/{at[2]}", Classify(text))]) for text, at in asked.items()), take
+    )
     trials = tuple(Trials(word, level, sum(said), len(said)) for (word, level), said in chosen.items())
-    return trials, Counts(became["usable"], became["unusable"], became["failed"], became["unasked"])
+    return trials, tally.counts
 
 
 @dataclass(frozen=True)
 class Judgements:
-    """Curves fitted to the trials of each word, and why others have none."""
+    """Curves fitted to the trials of each word, and the reasons why other words have none."""
 
     fits: Mapping[str, PsychometricFit]
     without: Mapping[str, str]
     counted: Mapping[str, tuple[Trials, ...]]
 
     def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> list[dict[str, Any]]:
-        """Write every word's numbers down; ``why`` where no curve could be fitted."""
+        """Return every word's numbers; ``why`` where no curve could be fitted."""
         rows = []
         for word, trials in self.counted.items():
             row: dict[str, Any] = {"word": word, "role": roles.get(word, "concept"), "share": shares.get(word)}

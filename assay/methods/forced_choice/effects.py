@@ -17,12 +17,12 @@ from assay.statistics.intervals.credible import bounded_interval, size_interval
 DRAWS = 4000
 
 LEAST_FREEDOM = 4
-"""Degrees of freedom below which tails would say nothing but that two of a kind are not many."""
+"""Fewest degrees of freedom of the tails: two of a kind alone would make them endless."""
 
 
 @dataclass(frozen=True)
 class ChoiceEffects:
-    """Draws of both effects, and what they are made of.
+    """Draws of both effects, and the means and spreads behind them.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ChoiceEffects:
         return np.sqrt(np.maximum(0.0, self.beyond))
 
     def intervals(self) -> dict[str, Interval | None]:
-        """State both effects: the size of a lean that has a sign, and the root of a variance that has one."""
+        """Return both effects with intervals: the size of the signed lean, and the root of the signed variance."""
         spread = bounded_interval(self.beyond)
         of_step_2 = replace(
             spread, estimate=float(self.step_2.mean()), low=math.sqrt(spread.low), high=math.sqrt(spread.high)
@@ -62,21 +62,15 @@ class ChoiceEffects:
 def choice_effects(
     points: NDArray[np.float64], concepts: int, rng: np.random.Generator, draws: int = DRAWS, least: int = 3
 ) -> ChoiceEffects:
-    """Draw both effects by a Bayesian bootstrap over everything that was chosen from more of its kind.
+    """Draw both effects by a Bayesian bootstrap over models, cue pairs, templates and words.
 
-    Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, each kind by itself:
-    replicates that share a cue pair are no independent evidence, so whole pairs are weighed.
+    Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, each kind by itself: replicates that share
+    a cue pair are no independent evidence, so whole pairs are weighed.
 
     Parameters
     ----------
     points : ndarray, shape (models, cue pairs, templates, words)
         Points of subjective equality; the first `concepts` words are concepts, the others controls.
-    concepts : int
-        How many of the words are concepts.
-    rng : Generator
-        Draws the weights.
-    draws : int
-        Number of draws.
     least : int
         Concepts, and controls, that there must be.
 
@@ -108,7 +102,7 @@ def choice_effects(
 
 
 def _of_a_mean(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Widen Dirichlet weights so that a mean under them varies as much as it is uncertain.
+    """Widen Dirichlet weights until a weighted mean varies as much as it is uncertain.
 
     Of `n` values they give a mean ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of Student's:
     with eight cue pairs, intervals of .95 would hold the truth in .89.
@@ -122,7 +116,7 @@ def _of_a_mean(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArra
 
 
 def _variance(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Draw the variance behind each row of values, from how weights change what is found of it.
+    """Draw the population variance behind each row of values.
 
     Weighting words by Dirichlet weights costs ``(n - 1) / (n + 1)`` of a variance, which is restored. What is
     found varies about the truth by a factor, and the truth about what is found by its inverse; so the factors
@@ -144,12 +138,6 @@ def trial_effects(
     ----------
     points : sequence of Margin
         Posterior of each word's point of subjective equality; the first `concepts` words are concepts.
-    concepts : int
-        How many of the words are concepts.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        Number of draws.
     least : int
         Concepts, and controls, that there must be; three or more.
 

@@ -10,29 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from assay.bounds import check_bounds
 from assay.catalog.choices import ChoiceWords
-from assay.catalog.shipped import is_shipped, shipped_words, specifications
-from assay.errors import SpecificationError, UnknownName
-from assay.experiment import Experiment, Method
+from assay.errors import SpecificationError
+from assay.experiment import Experiment
 from assay.methods.forced_choice import report
 from assay.methods.forced_choice import words as spoken
 from assay.methods.forced_choice.choice_trials import Questions, Trials, ask_choices
 from assay.methods.forced_choice.psychophysics import Replicates, judge_choices, judge_vectors
 from assay.methods.shared.coverage import Vectors, ask_vectors
 from assay.methods.shared.distributions import refuse_repeats
-from assay.model import Component, Finding, Kind, Probe, Reply
+from assay.methods.shared.one_specification import OneSpecification
+from assay.model import Component, Kind, Probe, Reply
 from assay.rating.component import Counts, Tolerance
-from assay.references import NOTHING, Found, NamedWords, References
+from assay.references import Found
 
 
 @dataclass(frozen=True)
-class ForcedChoice(Method):
+class ForcedChoice(OneSpecification[ChoiceWords]):
     """Ask which of two cues each concept belongs to.
 
     Parameters
@@ -86,6 +85,7 @@ class ForcedChoice(Method):
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
     summary: ClassVar[str] = "Which of two cues does a space of words, or an observer, take each concept to belong to?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
+    words_type: ClassVar[type[Any]] = ChoiceWords
     specification_kind: ClassVar[str] = ChoiceWords.kind
     takes_trials: ClassVar[bool] = True
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
@@ -96,8 +96,8 @@ class ForcedChoice(Method):
     counted = staticmethod(report.counted)
 
     def __post_init__(self) -> None:
-        """Look the words up and refuse what cannot be carried out."""
-        check_bounds(self)
+        """Look the words up and check the templates."""
+        super().__post_init__()
         refuse_repeats("templates", self.templates)
         if self.models:
             refuse_repeats("models", self.models)
@@ -106,27 +106,15 @@ class ForcedChoice(Method):
                 raise SpecificationError(
                     f"the template {template!r} must hold {{word}} once and no other braces", f"templates.{place}"
                 )
-        words = self.words
-        if words is None and is_shipped(self.specification):
-            words = shipped_words(ChoiceWords, self.specification, self.attribute or "gender")
-        if words is None:
-            return  # one of the caller's own: whoever keeps it fills it in
-        if self.attribute not in {"", words.attribute}:
-            raise SpecificationError(
-                f"these words are about {words.attribute}, not about {self.attribute}; leave one of the two out",
-                "attribute",
-            )
-        object.__setattr__(self, "words", words)
-        object.__setattr__(self, "attribute", words.attribute)
 
     def for_kind(self, kind: Kind) -> ForcedChoice:
-        """Say how a kind of service is asked: for vectors, or questions."""
+        """Fit the questions to a kind of service: an embedder has none."""
         if kind is Kind.EMBEDDER:
             if self.questions is not None:
                 raise SpecificationError("an embedder is asked for vectors, not questions; leave them out", "questions")
             return self
         asked = self.questions or Questions()
-        words = self._words
+        words = self.known_words
         return replace(
             self,
             questions=replace(
@@ -136,47 +124,34 @@ class ForcedChoice(Method):
             ),
         )
 
-    def references(self) -> References:
-        """Name a specification that is not shipped."""
-        if self.words is not None:
-            return NOTHING
-        return References(words=NamedWords((str(self.specification),), self.specification_kind))
-
     def with_references(self, found: Found) -> ForcedChoice:
-        """Put words in, and choices that were made already."""
-        method = self
-        if found.words:
-            method = replace(method, words=found.words[0].words, specification=found.words[0].reference)
-        if found.trials:
-            method = replace(method, trials=tuple(Trials(**row) for row in found.trials))
-        return method
+        """Return the method with the words and the uploaded trials."""
+        method = super().with_references(found)
+        return replace(method, trials=tuple(Trials(**row) for row in found.trials)) if found.trials else method
 
     @property
-    def _words(self) -> ChoiceWords:
-        if self.words is None:
-            raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
-        return self.words
-
-    def phrases(self, word: str) -> tuple[str, ...]:
-        """Put a word into each template."""
-        return tuple(template.replace("{word}", word) for template in self.templates)
+    def replicates(self) -> Replicates:
+        """The phrases, dimensions and weight that points are measured with."""
+        return Replicates(self.templates, self.half_samples, self.weight, self.normalise)
 
     def expected_probes(self) -> int:
-        """Count what is asked."""
+        """Count the questions or texts."""
         if self.trials or self.words is None:
             return 0
         if self.questions is not None:
-            spoken = len(self._words.concepts) + len(self._words.controls)
+            spoken = len(self.known_words.concepts) + len(self.known_words.controls)
             return spoken * len(self.questions.levels) * self.questions.repeats
         return len(dict.fromkeys(self._texts())) * max(1, len(self.models))
 
     def _texts(self) -> list[str]:
-        words = self._words
-        spoken = [phrase for word in (*words.concept_words, *words.controls) for phrase in self.phrases(word)]
+        words = self.known_words
+        spoken = [
+            phrase for word in (*words.concept_words, *words.controls) for phrase in self.replicates.phrases(word)
+        ]
         return [cue for pair in words.cues for cue in pair] + spoken
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask for every vector or choice, then see on which side each word falls."""
+        """Ask for every vector or choice, then judge the points of the words."""
         tolerance = Tolerance.around(self.delta, self.confidence)
         component: Component
         if self.trials or self.questions is not None:
@@ -186,24 +161,16 @@ class ForcedChoice(Method):
             for model in self.models or ("",):
                 space = yield from ask_vectors(self._texts(), model)
                 spaces.append(space)
-            replicates = Replicates(self.templates, self.half_samples, self.weight, self.normalise)
-            component = judge_vectors(self._words, spaces, replicates, tolerance, rng)
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=(component,),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-        )
+            component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng)
+        return self.finding([component])
 
     def _by_choices(
         self, tolerance: Tolerance, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Take the choices that were made, or ask for them."""
+        """Judge the uploaded choices, or ask for choices and judge those."""
         trials: Sequence[Trials] = self.trials
         counts = Counts(sum(one.trials for one in trials))
         if not trials:
             assert self.questions is not None  # noqa: S101  one of the two is there
-            trials, counts = yield from ask_choices(self.questions, self._words, rng)
-        return judge_choices(self._words, trials, counts, tolerance, rng)
+            trials, counts = yield from ask_choices(self.questions, self.known_words, rng)
+        return judge_choices(self.known_words, trials, counts, tolerance, rng)

@@ -22,7 +22,7 @@ from assay.statistics.embeddings.two_afc import JND_75
 FloatArray = NDArray[np.float64]
 
 COARSE, FINE = (31, 31, 9), (61, 41, 17)
-"""Cells of the grid (mu, log sigma, root of the lapse) while it is drawn in, and at last."""
+"""Cells of the grid (mu, log sigma, root of the lapse): while it is narrowed, and at last."""
 
 LAPSES_PRIOR = 20
 """Lapses are Beta(1, 20), mostly below .14."""
@@ -30,16 +30,16 @@ LAPSES_PRIOR = 20
 MOST_LAPSES = 0.5
 
 LEVELS_AT_ONCE = 64
-"""Levels that are held against every cell at once: bounds the memory of uploads in which no level repeats."""
+"""Levels that are compared with every cell at once, which bounds the memory."""
 
 NEGLIGIBLE = 1e-5
-"""Mass that is cut off either end of a margin when the grid is drawn in."""
+"""Mass that is cut off either end of a margin when the grid is narrowed."""
 
 LIMITS = ((0.025, 0.975), (0.025, 0.5, 0.975), (0.025, 0.975))
-"""Quantiles that are reported of each."""
+"""Quantiles that are reported for each parameter."""
 
 FIRST_TRIALS, MORE = 25, 16
-"""Trials that the first grid counts at most, and how many times as many each next one does.
+"""Most trials that the first grid counts, and the factor by which each next one counts more.
 
 A grid shows where the mass is only if the mass is wider than its cells. So that the widest grid never sees a
 posterior between its points, it counts all answers for less; 16 times the answers make it four times narrower.
@@ -125,7 +125,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
 
 
 def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Check counts and put those of one level together."""
+    """Check the counts and add up those of each level."""
     at, chose, shown = (np.asarray(each, dtype=float) for each in (level, chose_second, trials))
     if not at.shape == chose.shape == shown.shape or at.ndim != 1:
         raise OutOfBounds("levels, choices and trials must be as many", "trials")
@@ -143,7 +143,7 @@ def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tu
 
 
 def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> Grid:
-    """Draw the grid in while it counts more and more of the answers, then once more in fine cells."""
+    """Narrow the grid with more and more of the answers, and refine it at last."""
     low, high = float(at[0]), float(at[-1])
     span = high - low
     within: Sequence[Range] = (

@@ -1,4 +1,4 @@
-"""From vectors or choices to a component of forced choice (METHODS section 4)."""
+"""Effects and letter of forced choice, from vectors or from choices (METHODS section 4)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
 
 LEAST = 3
-"""Words that controls and concepts must have each: a spread needs three."""
+"""Fewest controls, and fewest concepts: a spread needs three."""
 
 LEVELS = tuple(round(float(level), 2) for level in np.linspace(-0.5, 1.5, 41))
-"""Levels of mixing at which psychometric curves are written down."""
+"""Levels of mixing at which psychometric curves are reported."""
 
 Table = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """What the point of a word is measured over: phrases and halves of the dimensions; its weight and length."""
+    """Settings of a measurement: phrases, halves of the dimensions, weight and length of the concept."""
 
     templates: tuple[str, ...]
     half_samples: int
@@ -50,20 +50,9 @@ def judge_vectors(
     tolerance: Tolerance,
     rng: np.random.Generator,
 ) -> Component:
-    """Let the closed-form observer choose.
+    """Judge the points of subjective equality of the closed-form observer.
 
-    Parameters
-    ----------
-    words : ChoiceWords
-        Cues, concepts and controls.
-    spaces : sequence of Vectors
-        What each of a service's models said; a word counts where every one of them has it.
-    replicates : Replicates
-        What points are measured over.
-    tolerance : Tolerance
-        What is held against the effects.
-    rng : Generator
-        Draws everything random.
+    `spaces` are the vectors of each of a service's models; a word counts where every one of them has it.
     """
     cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))
     usable = {
@@ -107,7 +96,7 @@ def _measurement_of(
     covered: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement:
-    """Begin the component of some vectors: what was answered, and which words have one."""
+    """Make the measurement of some vectors, with counts and coverage."""
     return Measurement(
         name=words.name,
         counts=Counts(
@@ -134,7 +123,7 @@ def _points(
     replicates: Replicates,
     kept: NDArray[np.int64] | None = None,
 ) -> NDArray[np.float64]:
-    """Find every point of subjective equality in some dimensions, or all; shape (cue pairs, templates, words)."""
+    """Compute the points of subjective equality in some or all dimensions; shape (cue pairs, templates, words)."""
     dims = np.arange(space.dims) if kept is None else kept
 
     def said_of(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -156,7 +145,7 @@ def _halves(
     replicates: Replicates,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Find the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
+    """Compute the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
 
     They stand for P1's bootstrapped corpora: how far a point moves by chance is the JND. The point itself is that
     of all dimensions, because a ratio that is averaged over halves lies elsewhere (measured: .540 for .527).
@@ -176,8 +165,8 @@ def _table(
     words: ChoiceWords,
     rng: np.random.Generator,
 ) -> Table:
-    """Write down the numbers of every word."""
-    # what shares a model and a cue pair is one cluster
+    """Return the numbers of every word."""
+    # points of one model and cue pair are one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     moved = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     table = []
@@ -207,18 +196,7 @@ def judge_choices(
 ) -> Component:
     """Fit a curve to the choices about each word, and judge the curves.
 
-    Parameters
-    ----------
-    words : ChoiceWords
-        Which words are controls, and the shares of concepts; other words count as concepts.
-    trials : sequence of Trials
-        What was chosen.
-    counts : Counts
-        What became of the questions.
-    tolerance : Tolerance
-        What is held against the effects.
-    rng : Generator
-        Draws everything random.
+    Words that are not among the controls count as concepts, also those that `words` does not list.
     """
     made = judge_trials(trials)
     roles = {word: "control" if word in words.controls else "concept" for word in made.counted}
@@ -261,7 +239,7 @@ GROUPS = {"concepts": "concept", "controls": "control"}
 
 # ---------------------------------------------------------------------------- both
 def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
-    """Give what is shown beside the letter: spreads, and how points go with what was declared of the words."""
+    """Return the numbers beside the letter: spreads, and correlations with the declared shares."""
     detail: dict[str, Any] = {
         "spread": {"concepts": effects.concept_spread, "controls": effects.control_spread},
         "controls_mean": effects.control_mean,

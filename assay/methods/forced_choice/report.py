@@ -14,7 +14,7 @@ from assay.reports.view import Lines, Picture, Point, Scatter, Series, Table
 Part = Mapping[str, Any]
 
 CURVES = 6
-"""Curves of concepts that can still be told apart; one of a control word comes with them."""
+"""Most curves of concepts in a figure; one of a control word comes with them."""
 
 WORDS = Sheet(
     "words",
@@ -29,11 +29,11 @@ WORDS = Sheet(
         ("Why there is none", "why", cells.texts),
     ),
 )
-"""Words of forced choice: the farthest ones of many are shown."""
+"""Table of the words; of many the farthest ones are shown."""
 
 
 def counted(part: Part) -> str:
-    """Return what is counted: an embedder is asked for words, an observer answers."""
+    """Return the plural of the counted things: words of an embedder, answers of an observer."""
     return "Words" if "dimensions" in part else "Answers"
 
 
@@ -54,7 +54,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 # ---------------------------------------------------------------------------- tables
 def _words(part: Part) -> Table | None:
-    """Every word with its point, or those that lie farthest out."""
+    """Points of all words, or of those that lie farthest out."""
     every = parts.objects(part, "words")
     kept = foremost(every, MOST_ROWS)
     table = WORDS.read(kept)
@@ -66,14 +66,9 @@ def _words(part: Part) -> Table | None:
 
 
 def foremost(rows: Sequence[Part], most: int) -> list[Part]:
-    """Take the words that lie farthest out on both sides, from the first side to the second; all if they are few.
+    """Return at most so many words that lie farthest out on both sides, from the first side to the second.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Words with a ``pse``; those without come last.
-    most : int
-        So many at most.
+    Words without a ``pse`` come last.
     """
     placed = [(parts.number(parts.mapping(row, "pse"), "estimate"), row) for row in rows]
     known = sorted(((place, row) for place, row in placed if place is not None), key=lambda pair: -pair[0])
@@ -114,7 +109,7 @@ def _equal(p: float) -> str:
 
 # ---------------------------------------------------------------------------- figures
 def _curves(part: Part) -> Picture | None:
-    """Psychometric curves of words between the extremes: written down, or of the fits to choices."""
+    """Psychometric curves of words between the extremes."""
     rows = _spread_out(parts.objects(part, "words"))
     levels = charts.numbers_in(part, "levels")
     if any("trials" in row for row in rows):
@@ -129,15 +124,11 @@ def _curves(part: Part) -> Picture | None:
 
 
 def _curve(row: Part, levels: tuple[float, ...]) -> Series | None:
-    written = charts.numbers_in(row, "curve")
-    control = row.get("role") == "control"
-    label = (parts.text(row, "word") or "word") + (" (control)" if control else "")
+    written, control = charts.numbers_in(row, "curve"), row.get("role") == "control"
     if written and len(written) == len(levels):
-        return Series(label, written, int(control), dashed=control)
+        return Series(_word(row), written, int(control), dashed=control)
     fitted = _fitted(row, levels)
-    if fitted is None:
-        return None
-    return Series(label, fitted, int(control), dashed=control, points=_chosen(row))
+    return None if fitted is None else Series(_word(row), fitted, int(control), dashed=control, points=_chosen(row))
 
 
 def _fitted(row: Part, levels: tuple[float, ...]) -> tuple[float, ...] | None:

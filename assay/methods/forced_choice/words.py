@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from assay.methods.shared.words import COVERAGE, VECTORS
 
 STEPS = ("neutral control words", "concepts")
-"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **COVERAGE,
@@ -25,9 +24,5 @@ REASONS: Mapping[str, str] = {
         "[: their points spread by {step_2:effect} more]."
     ),
 }
-"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
-PHRASES: Mapping[str, str] = {
-    **VECTORS,
-}
-"""Code -> phrase: why a reply was lost."""
+PHRASES: Mapping[str, str] = VECTORS

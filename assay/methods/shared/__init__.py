@@ -1,1 +1,1 @@
-"""What several methods use: distributions, coverage of word lists, profiles."""
+"""Code that several methods share: distributions, coverage of word lists, profiles."""

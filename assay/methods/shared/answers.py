@@ -3,57 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.experiment import BUDGET
+from assay.methods.shared.answer_tally import Tally
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
-from assay.rating.component import Counts
 
 LOST_SHARE = 0.2
-"""Above this share of profiles without all their answers nothing is rated."""
+"""Largest share of profiles without all their answers for which a letter is given."""
 
 
 @dataclass
-class Answers:
-    """What came back for each profile under each value.
-
-    Attributes
-    ----------
-    cases : tuple of Case
-        The profiles.
-    values : tuple of str
-        Names of the attribute's values.
-    numbers : bool
-        Whether numbers are expected, or labels with scores.
-    """
+class Answers(Tally):
+    """Replies to profiles, by the places of profile and value: numbers, or labels with scores."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
     numbers: bool
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
-    failed_why: Counter[str] = field(default_factory=Counter)
-    unusable_why: Counter[str] = field(default_factory=Counter)
-    unasked: int = 0
 
     def take(self, place: int, value: int, reply: Reply) -> None:
         """Count one reply."""
-        if reply.failure is not None and reply.failure.code == BUDGET:
-            self.unasked += 1
-        elif reply.failure is not None:
-            self.failed_why[reply.failure.code] += 1
-        elif (read := read_number(reply.value) if self.numbers else read_classes(reply.value)) is None:
-            self.unusable_why["no-number" if self.numbers else "no-label"] += 1
-        else:
+        read = read_number(reply.value) if self.numbers else read_classes(reply.value)
+        self.count_reply(reply, None if read is not None else "no-number" if self.numbers else "no-label")
+        if reply.failure is None and read is not None:
             self.replies[place, value] = read
-
-    @property
-    def counts(self) -> Counts:
-        """What became of the questions."""
-        return Counts(len(self.replies), self.unusable_why.total(), self.failed_why.total(), self.unasked)
 
     @property
     def whole(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Words and phrases become vectors: each asked once, and what brought none is named."""
+"""Vectors of words and phrases, and the coverage of word lists."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.experiment import BUDGET
+from assay.methods.shared.answer_tally import ask_in_batches
 from assay.model import Embed, Probe, Reason, Reply
 
-BATCH = 500
-"""Texts asked at once."""
-
 LARGEST = 1e100
-"""Largest number in a vector: of what lies beyond, not even the length can be computed."""
+"""Largest number in a vector: with larger ones the length overflows."""
 
 ENOUGH = 0.6
 """Least share of a group's words that must have a vector (below, the group is no longer what was declared)."""
@@ -27,7 +25,7 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
 @dataclass(frozen=True)
 class Vectors:
-    """What an embedder said of some texts.
+    """Vectors of some texts, and the reasons why other texts have none.
 
     Attributes
     ----------
@@ -69,12 +67,12 @@ class Vectors:
 
 
 OF_NO_USE = frozenset({"zero-vector", "wrong-length", "no-vector"})
-"""Why an answer is no vector that could be used."""
+"""Reasons why an answer is no usable vector."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of a group's words have a vector, and which have none."""
+    """Number of a group's words that can be used, and the words that cannot."""
 
     words: int
     found: int
@@ -86,7 +84,7 @@ class Coverage:
         return self.found / self.words if self.words else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Write it down."""
+        """Return the counts as JSON."""
         return {"words": self.words, "found": self.found, "missing": list(self.missing)}
 
 
@@ -110,32 +108,23 @@ def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
 def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     """Ask for the vector of each distinct text.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        What to ask about.
-    model : str
-        Which of a service's models is asked; empty for the one its settings name.
-
-    Returns
-    -------
-    Vectors
-        Where the answers differ in length, those of the commonest length count.
+    `model` is one of a service's models, or empty for the one its settings name. Where the answers differ in length,
+    those of the commonest length count.
     """
     distinct = tuple(dict.fromkeys(texts))
     place = f"embed/{model}" if model else "embed"
     said: dict[str, NDArray[np.float64]] = {}
     missing: dict[str, str] = {}
-    for start in range(0, len(distinct), BATCH):
-        some = distinct[start : start + BATCH]
-        replies = yield [Probe(f"{place}/{text}", Embed(text, model)) for text in some]
-        for text, reply in zip(some, replies, strict=True):
-            if reply.failure is not None:
-                missing[text] = reply.failure.code
-            elif (vector := _read(reply.value)) is None:
-                missing[text] = "no-vector"
-            else:
-                said[text] = vector
+
+    def take(text: str, replies: Sequence[Reply]) -> None:
+        if (failure := replies[0].failure) is not None:
+            missing[text] = failure.code
+        elif (vector := _read(replies[0].value)) is None:
+            missing[text] = "no-vector"
+        else:
+            said[text] = vector
+
+    yield from ask_in_batches(((text, [Probe(f"{place}/{text}", Embed(text, model))]) for text in distinct), take)
     dims = Counter(vector.size for vector in said.values()).most_common(1)[0][0] if said else 0
     for text, vector in list(said.items()):
         if vector.size != dims:

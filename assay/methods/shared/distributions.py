@@ -1,13 +1,17 @@
-"""Declared distributions of data blocks: defaults and validation (Srivastava & Rossi 2018, section 4.2)."""
+"""Declared distributions of data blocks: defaults and checks (Srivastava & Rossi 2018, section 4.2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from assay.bounds import check_bounds
 from assay.catalog import Attribute
+from assay.catalog import attribute as attribute_named
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError
+from assay.experiment import Method
 
 BIASED_SHARE = 0.9
 """Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
@@ -22,14 +26,8 @@ Shares = Mapping[str, float]
 class BlockSpec:
     """The declared distribution of one block.
 
-    Attributes
-    ----------
-    name : str
-        Unique in its experiment: ``"U"``, ``"B1"`` …
-    role : str
-        ``"unbiased"`` or ``"biased"``.
-    shares : mapping of str to float
-        Share of the block's sentences for each value, in [0, 1]; a missing value has none.
+    `name` is unique in its experiment (``"U"``, ``"B1"`` …), `role` is ``"unbiased"`` or ``"biased"``. `shares` holds
+    the share of the block's sentences for each value, in [0, 1]; a missing value has none.
     """
 
     name: str
@@ -38,22 +36,10 @@ class BlockSpec:
 
 
 def check_distribution(shares: Mapping[str, float], attribute: Attribute, field: str) -> dict[str, float]:
-    """Make sure that shares are a distribution over an attribute's values.
+    """Check that shares are a distribution over an attribute's values; return them all, in the attribute's order.
 
-    Parameters
-    ----------
-    shares : mapping of str to float
-        A missing value has no share. The residual may be named, with no share: it is what can come
-        out of a service, never what goes in.
-    attribute : Attribute
-        Whose values.
-    field : str
-        The request's field that is to be mended if they are not.
-
-    Returns
-    -------
-    dict of str to float
-        The share of every value, in the attribute's order, as declared.
+    A missing value has no share. The residual may be named, with no share: it is what can come out of a service, never
+    what goes in. `field` is the request's field that an error names.
 
     Raises
     ------
@@ -117,36 +103,6 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
     return tuple(blocks)
 
 
-def refuse_oversize(first: int, last: int, *, stop_early: bool, most: int, what: str) -> None:
-    """Refuse a sequential design that needs more distinct sentences than there are.
-
-    Parameters
-    ----------
-    first, last : int
-        Texts a block at the first look and at the last (`texts_per_block`, `max_texts_per_block`).
-    stop_early : bool
-        Whether there is more than one look.
-    most : int
-        Texts a block for which there are distinct sentences.
-    what : str
-        What there is too little of.
-
-    Raises
-    ------
-    OutOfBounds
-        Naming the field to lower and the most that would do.
-    """
-    if stop_early and first > last:
-        raise OutOfBounds(
-            f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
-        )
-    field, asked = ("max_texts_per_block", last) if stop_early else ("texts_per_block", first)
-    if asked > most:
-        raise OutOfBounds(
-            f"{field} is {asked}, but there are distinct {what} for {most} texts a block; ask for at most {most}", field
-        )
-
-
 def refuse_repeats(field: str, names: Sequence[str]) -> None:
     """Refuse an empty list, and a list that names something twice."""
     if not names:
@@ -154,3 +110,52 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
             raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{place}")
+
+
+class BlocksMethod(Method):
+    """Base class of methods that ask in declared blocks; the fields are declared by each of them."""
+
+    languages: tuple[str, ...]
+    texts_per_block: int
+    max_texts_per_block: int
+    stop_early: bool
+    unbiased: tuple[Shares, ...]
+    biased: tuple[Shares, ...]
+
+    def __post_init__(self) -> None:
+        """Fill in the attribute's default blocks and check the fields."""
+        check_bounds(self)
+        named = self.catalog_attribute
+        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
+        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
+        refuse_repeats("languages", self.languages)
+
+    @property
+    def catalog_attribute(self) -> Attribute:
+        """The tested attribute, as the catalog has it."""
+        return attribute_named(self.attribute)
+
+    @cached_property
+    def blocks(self) -> tuple[BlockSpec, ...]:
+        """The declared distributions as named blocks."""
+        return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
+
+    def refuse_oversize(self, most: int, what: str) -> None:
+        """Refuse a design that needs more texts a block than there are distinct sentences for.
+
+        Raises
+        ------
+        OutOfBounds
+            Naming the field to lower and the most that would do.
+        """
+        first, last = self.texts_per_block, self.max_texts_per_block
+        if self.stop_early and first > last:
+            raise OutOfBounds(
+                f"max_texts_per_block must be at least texts_per_block ({first}), not {last}", "max_texts_per_block"
+            )
+        field, asked = ("max_texts_per_block", last) if self.stop_early else ("texts_per_block", first)
+        if asked > most:
+            raise OutOfBounds(
+                f"{field} is {asked}, but there are distinct {what} for {most} texts a block; ask for at most {most}",
+                field,
+            )

@@ -1,4 +1,4 @@
-"""The profiles of alternation: what is asked with each value, and what was written only once."""
+"""Profiles that are asked about with each value of an attribute, written from sentences or taken from records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Words = Mapping[str, tuple[str, ...]]
 MOST_WORDS, LONGEST = 500, 300
 
 JOINED = " / "
-"""Between the people of a pair, one for each value, in the name of their cluster."""
+"""Separator of the people of a pair (one for each value) in the name of their cluster."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class TextProfiles:
         check_bounds(self)
 
     def filled_in(self, attribute: str) -> TextProfiles:
-        """Take from the catalog what is not given.
+        """Fill in the fields that are not given from the catalog.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class TextProfiles:
 
 
 def check_profiles(profiles: TextProfiles) -> None:
-    """Refuse what no profile can be written from, naming the field to mend."""
+    """Refuse material that no profile can be written from, naming the field to correct."""
     if len(profiles.people) < 2:
         raise SpecificationError("people of at least two values are needed to be told apart", "texts.people")
     if len({len(words) for words in profiles.people.values()}) > 1:
@@ -201,7 +201,7 @@ class RecordProfiles:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be alternated."""
+        """Refuse rows and values that cannot be alternated."""
         check_bounds(self)
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise SpecificationError("at least two different values are needed, each named once", "records.values")
@@ -222,7 +222,7 @@ class RecordProfiles:
                 raise SpecificationError("a cell is NaN or infinite; send null instead", f"records.rows.{place}")
 
     def with_rows(self, rows: tuple[Mapping[str, Cell], ...]) -> RecordProfiles:
-        """Fill an upload's rows in."""
+        """Return the profiles with the rows of the upload."""
         return replace(self, rows=rows, upload=None)
 
     def expected(self) -> int:
@@ -231,7 +231,7 @@ class RecordProfiles:
 
 
 def record_cases(profiles: RecordProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
-    """Take the rows whose protected column has one of the values in random order, a part of them if they are many."""
+    """Make cases of the rows that have one of the values, in random order, at most so many."""
     places = {value: place for place, value in enumerate(profiles.values)}
     fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in places]
     chosen = rng.permutation(len(fitting))[: profiles.most]

@@ -17,7 +17,7 @@ NAMED = 12
 
 
 def profiles_table(part: Part) -> Table:
-    """Count the profiles, and name the unit of effects."""
+    """Show the number of profiles and clusters, and the unit of effects."""
     held = parts.mapping(part, "profiles")
     rows = [("asked about", parts.number(held, "asked")), ("answered in full", parts.number(held, "whole"))]
     rows += [(f"clusters: {visible(kind)}", many) for kind, many in parts.numbers(part.get("clusters")).items()]
@@ -51,6 +51,6 @@ def looks_table(aggregation: Part) -> Table | None:
 
 
 def sides(part: Part) -> tuple[str, str]:
-    """Name the two sides that cues, groups or labels stand for."""
+    """Return the names of the two sides of cues, groups or labels."""
     held = parts.mapping(part, "sides")
     return parts.text(held, "first") or "first cue", parts.text(held, "second") or "second cue"

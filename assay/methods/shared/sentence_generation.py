@@ -26,7 +26,7 @@ BATCH = 200
 """Sentences asked for at once."""
 
 SHOWN = 20
-"""Refused texts that are kept to be shown."""
+"""Refused texts that are kept as examples."""
 
 QUOTES = '"“”«»'
 
@@ -79,21 +79,16 @@ class Writing:
 
 @dataclass
 class Written(AuthorCounts):
-    """What an author wrote, and the counts.
+    """The sentences that an author wrote, and the counts of the prompts.
 
-    Attributes
-    ----------
-    sentences : list of Sentence
-        The new ones that are of use. The id of each is the unit of its probe.
-    examples : list of dict
-        Some refused texts, each with its reason.
+    The id of each sentence is the unit of its probe. `examples` holds some refused texts with their reasons.
     """
 
     sentences: list[Sentence] = field(default_factory=list)
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Write down what became of the prompts."""
+        """Return the counts as JSON."""
         return {
             "wanted": self.wanted,
             "asked": self.asked,
@@ -125,25 +120,9 @@ def write_sentences(
 ) -> Generator[Sequence[Probe], Sequence[Reply], Written]:
     """Ask an author for the sentences that are lacking.
 
-    Parameters
-    ----------
-    words : StereotypeWords
-        What sentences are about.
-    kept : iterable of Sentence
-        Those that are there already; what is of no use among them does not count.
-    per_term : int
-        Sentences that each attribute term is to have.
-    rng : Generator
-        Orders the pairs of group terms.
-    family, tries
-        As of `Writing`.
-    place : str
-        Begins the unit of every probe, so that several calls within one experiment stay apart.
-
-    Returns
-    -------
-    Written
-        Nothing is asked of an author where nothing is lacking.
+    Sentences in `kept` that are of no use do not count towards `per_term`, the sentences of each attribute term.
+    `family` and `tries` are those of `Writing`. `place` begins the unit of every probe, so that several calls within
+    one experiment stay apart.
     """
     of_use = [pair for one in kept if not isinstance(pair := read(one, words), str)]
     known = {text for pair in of_use for text in (pair.first, pair.second)}
@@ -172,15 +151,7 @@ def write_sentences(
 
 
 def written_items(record: Iterable[Observation], words: StereotypeWords) -> tuple[CorpusItem, ...]:
-    """Read the sentences that an author wrote and that are of use for words, as items of a corpus.
-
-    Parameters
-    ----------
-    record : iterable of Observation
-        What the author was asked, among other things.
-    words : StereotypeWords
-        What the sentences are to be about.
-    """
+    """Read the sentences that an author wrote and that are of use for words, as items of a corpus."""
     items = []
     for each in record:
         text = _cleaned(each.reply.value) if isinstance(each.probe.ask, Write) else ""
@@ -194,19 +165,7 @@ def written_items(record: Iterable[Observation], words: StereotypeWords) -> tupl
 def reusable(
     words: StereotypeWords, own: Iterable[Sentence], others: Iterable[Sentence], per_term: int
 ) -> Iterator[Sentence]:
-    """Go through sentences that are kept elsewhere, and take those of terms that do not have enough.
-
-    Parameters
-    ----------
-    words : StereotypeWords
-        What they are about.
-    own : iterable of Sentence
-        Those that are there.
-    others : iterable of Sentence
-        Those that could be taken.
-    per_term : int
-        How many each term is to have.
-    """
+    """Yield those of the `others` whose term has fewer than `per_term` sentences among the caller's `own`."""
     own = list(own)
     have = Counter(pair.term for each in own if not isinstance(pair := read(each, words), str))
     known = {normalised(each.text) for each in own}
@@ -245,7 +204,7 @@ def _lacking(words: StereotypeWords, have: Mapping[str, int], per_term: int, rng
 
 
 def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Wanted, probe: Probe, reply: Reply) -> bool:
-    """Keep a sentence that is of use; count what is not. Says whether it was."""
+    """Keep a sentence that is of use, and count one that is not; return whether it was kept."""
     if not written.answered(reply):
         return False
     text = _cleaned(reply.value)
@@ -268,7 +227,7 @@ def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Want
 
 
 def _cleaned(value: Any) -> str:
-    """Take blanks off both ends, and quotation marks that are around the whole."""
+    """Strip blanks, and quotation marks around the whole text."""
     text = value.strip() if isinstance(value, str) else ""
     quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
     return text[1:-1].strip() if quoted and not any(mark in text[1:-1] for mark in QUOTES) else text

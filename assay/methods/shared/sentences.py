@@ -27,10 +27,10 @@ from assay.methods.shared.term_items import Sorted
 from assay.references import CorpusItem
 
 LONGEST = 1000
-"""Characters of a sentence."""
+"""Most characters of a sentence."""
 
 DIFFERING = 1 / 3
-"""Share of its words in which a counterpart that somebody wrote may differ, the group terms counted as the same.
+"""Largest share of words in which a written counterpart may differ, its group term counted as the same.
 
 P4's pairs differ by less (his, her). Of 715, nine differ by more: they are about something else, or have a term glued
 together.
@@ -77,8 +77,6 @@ class Pair:
 
     Attributes
     ----------
-    first, second : str
-        The one about the first group, and the one about the second.
     term : str
         The attribute term, as the specification writes it.
     role : str
@@ -87,8 +85,6 @@ class Pair:
         Place of the pair of group terms in the specification.
     written : str
         About which group the sentence was written: ``first`` or ``second``.
-    source, id : str
-        The sentence's.
     """
 
     first: str
@@ -102,12 +98,12 @@ class Pair:
 
 
 def sentence_of(item: CorpusItem) -> Sentence:
-    """Take a sentence of a corpus; the method finds its terms by its own words."""
+    """Make a sentence of an item of a corpus; the method finds its terms by its own words."""
     return Sentence(item.text or "", source=item.source, id=item.id)
 
 
 def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = None) -> CorpusItem | str:
-    """Make an item of a sentence, with its two terms and its counterpart, or say why it is of no use (as `check`)."""
+    """Make an item of a sentence, with its terms and counterpart; a sentence of no use gives its reason."""
     pair = read(sentence, words)
     if isinstance(pair, str):
         return pair
@@ -118,7 +114,7 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
 
 
 def check(sentence: Sentence, words: StereotypeWords) -> str | None:
-    """Say why a sentence is of no use, or ``None`` if it is.
+    """Return why a sentence is of no use, or ``None`` if it can be used.
 
     Returns
     -------
@@ -133,7 +129,7 @@ def check(sentence: Sentence, words: StereotypeWords) -> str | None:
 
 
 def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
-    """Make the pair of a sentence, or say why it is of no use (see `check`)."""
+    """Return the pair of a sentence, or why it is of no use (see `check`)."""
     return _reader(words).read(sentence)
 
 
@@ -158,7 +154,7 @@ def _reader(words: StereotypeWords) -> _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Both terms of a sentence: the group's pair and side, where it stands, and the attribute's."""
+    """Terms of a sentence: pair, side and match of the group term, and the attribute term with its role."""
 
     place: int
     side: int
@@ -202,7 +198,7 @@ class _Reader:
         return Pair(first, second, found.term, found.role, found.place, written, sentence.source, sentence.id)
 
     def find(self, sentence: Sentence) -> _Found | str:
-        """Find both terms of a sentence that is of use, or say why it is not."""
+        """Find both terms of a sentence that is of use, or return why it is of none."""
         found = self._terms(spelt(sentence.text))
         if isinstance(found, str):
             return found
@@ -215,11 +211,11 @@ class _Reader:
         return found
 
     def _terms(self, text: str) -> _Found | str:
-        """Find the group term and the attribute term, or say what is wrong."""
+        """Find the group term and the attribute term, or return the reason why there is no single one."""
         # "sİster" matches "sister" whatever the case, but is another word once its case is folded
         groups = [one for one in self.group_terms.finditer(text) if folded(one.group()) in self.groups]
         attributes = [one for one in self.attribute_terms.finditer(text) if folded(one.group()) in self.roles]
-        # the man of "family man" is part of what is said of a group, and says nothing of which one
+        # the "man" of "family man" belongs to the attribute term and names no group
         groups, attributes = _outside(groups, attributes), _outside(attributes, groups)
         if not groups:
             return "no-group-term"
@@ -244,12 +240,12 @@ class _Reader:
 
 
 def _terms_of(terms: Iterable[str]) -> re.Pattern[str]:
-    """Match terms in any case. As they are looked up, too: "Straße" is STRASSE in capitals."""
+    """Match terms in any case, also with their case folded: "Straße" is STRASSE in capitals."""
     return any_of({way for term in terms for way in (term, folded(term))}, re.IGNORECASE)
 
 
 def _outside(some: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """Leave out what overlaps with another one that is as long, or longer."""
+    """Drop matches that overlap with another one that is as long or longer."""
     return [
         one
         for one in some
@@ -261,13 +257,13 @@ def _outside(some: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> 
 
 
 def _others(mark: re.Match[str]) -> list[str]:
-    """List the words of a sentence but for its group term and the article of that."""
+    """List the words of a sentence without its group term and the article of that."""
     before, after = _ARTICLE.sub("", mark.string[: mark.start()]), mark.string[mark.end() :]
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
 def _differing(one: Sequence[str], other: Sequence[str]) -> float:
-    """Give the share of words that two sentences do not share; they do share a group term, which is not among these."""
+    """Return the share of words in which two sentences differ; the shared group term counts as one more word."""
     changes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
     changed = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
     return changed / (max(len(one), len(other)) + 1)
@@ -277,7 +273,7 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
 def _swapped(text: str, mark: re.Match[str], listed: str, other: str) -> str:
-    """Put the other group's term in, in the case of the one that was there, and mend the article before it."""
+    """Replace the group term by the other group's, in the same case, and correct the article before it."""
     before, after = text[: mark.start()], text[mark.end() :]
     if article := _ARTICLE.search(before):
         due = indefinite(other).split(" ", 1)[0]
@@ -289,7 +285,7 @@ def _swapped(text: str, mark: re.Match[str], listed: str, other: str) -> str:
 
 def _in_case_of(seen: str, listed: str, other: str, *, begins: bool) -> str:
     if seen == listed:
-        # a name has its capital anywhere; what stands in its place needs one at the beginning
+        # a name has its capital anywhere; the term in its place needs one only at the beginning
         return _capitalised(other) if begins and seen[:1].isupper() else other
     if len(seen) > 1 and seen.isupper():
         return other.upper()
@@ -304,19 +300,8 @@ def _capitalised(term: str) -> str:
 def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Generator) -> tuple[Sentence, ...]:
     """Write sentences from the specification's frames, or from frames that any word can be put into.
 
-    Parameters
-    ----------
-    words : StereotypeWords
-        The specification.
-    per_term : int
-        Sentences of each attribute term; at most one for each pair of group terms in each frame.
-    rng : Generator
-        Orders frames and pairs.
-
-    Returns
-    -------
-    tuple of Sentence
-        Every term meets every pair of group terms as often, give or take one.
+    Each attribute term gets `per_term` sentences, at most one for each pair of group terms in each frame. Every term
+    meets every pair of group terms as often, give or take one.
     """
     frames = words.frames or tuple(read_table("words/stereotypes")["frames"]["any"])
     pairs, turn = rng.permutation(len(words.pairs)), rng.permutation(len(frames))

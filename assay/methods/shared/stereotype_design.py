@@ -1,4 +1,4 @@
-"""The design that stereotype-score and visual-stereotype share: words by name, and looks until the letter is clear."""
+"""Design of stereotype-score and visual-stereotype: words by name, and looks until the letter is clear."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import numpy as np
 from assay.bounds import check_bounds
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
-from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.errors import OutOfBounds, UnknownName
 from assay.experiment import Method
+from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.distributions import refuse_repeats
+from assay.methods.shared.one_specification import refuse_other_attribute
 from assay.methods.shared.term_scores import TermScores
-from assay.model import Component, Finding, Probe, Reply
+from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import FoundWords, NamedWords
 
 W = TypeVar("W", StereotypeWords, VisualWords)
-
-Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
 class StereotypeDesign(Method, Generic[W]):
@@ -34,15 +34,12 @@ class StereotypeDesign(Method, Generic[W]):
     per_term: int
     most_per_term: int
     stop_early: bool
-    delta: float
-    confidence: float
-    aggregation: str
 
     words_type: ClassVar[type[Any]]
-    """What the words are."""
+    """Type of the words."""
 
     def __post_init__(self) -> None:
-        """Look the words up and refuse what cannot be carried out."""
+        """Look the words up and check the fields."""
         check_bounds(self)
         if self.stop_early and self.per_term > self.most_per_term:
             raise OutOfBounds(
@@ -50,22 +47,16 @@ class StereotypeDesign(Method, Generic[W]):
             )
         words = self.words if self.words is not None else self._shipped()
         if words is None:
-            return  # the service fills in the caller's own
+            return  # the caller's own words, which the service fills in
         refuse_repeats("words", [one.name for one in words])
         about = list(dict.fromkeys(one.attribute for one in words))
-        named = about[0] if len(about) == 1 else "several"
-        if self.attribute not in {"", named}:
-            raise SpecificationError(
-                f"these words are about {', '.join(about)}, not about {self.attribute}; leave one of the two out",
-                "attribute",
-            )
+        object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, about))
         object.__setattr__(self, "words", words)
-        object.__setattr__(self, "attribute", named)
         self.refuse_useless(words)
 
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:
-        """Refuse material of which none is of use; where some is not, it is counted and the rest asked about."""
+        """Refuse material if none of it is of use; single useless items are counted and left out."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -74,13 +65,7 @@ class StereotypeDesign(Method, Generic[W]):
 
     @property
     def known_words(self) -> tuple[W, ...]:
-        """The words.
-
-        Raises
-        ------
-        UnknownName
-            If some are the caller's own, and were not filled in.
-        """
+        """The words; raises `UnknownName` if some are the caller's own, and were not filled in."""
         if self.words is None:
             raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
         return self.words
@@ -90,7 +75,7 @@ class StereotypeDesign(Method, Generic[W]):
         return None if self.words is not None else NamedWords(self.named, str(self.specification_kind))
 
     def with_words(self, found: Sequence[FoundWords]) -> Self:
-        """Put the words in, and remember their versions."""
+        """Return the method with the words, and with the references to their versions."""
         if not found:
             return self
         names = tuple(one.reference for one in found)
@@ -115,7 +100,7 @@ class StereotypeDesign(Method, Generic[W]):
         return self.most_per_term if self.stop_early else self.per_term
 
     def tolerance(self, doubt: float = 1.0) -> Tolerance:
-        """Return what is held against the effects; `doubt` is by what the permitted doubt is multiplied."""
+        """Return the limits of the effects; `doubt` multiplies the permitted error."""
         confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self.known_words))
         return Tolerance.around(self.delta, confidence, largest=0.5)
 
@@ -128,16 +113,8 @@ class StereotypeDesign(Method, Generic[W]):
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Ask round after round, judge the answers so far, and stop when the letter is clear.
 
-        Parameters
-        ----------
-        found : TermScores
-            Takes the answers.
-        rounds : sequence of sequences
-            Pairs or pictures, in rounds over the terms.
-        ask : callable
-            Asks about the rounds from one number up to another.
-        rng : Generator
-            Draws the effects.
+        `rounds` are pairs or pictures, in rounds over the terms. `ask` asks about the rounds from one number up to
+        another.
         """
         if not rounds:
             return found.judge(self.tolerance(), rng)
@@ -152,17 +129,5 @@ class StereotypeDesign(Method, Generic[W]):
             found.looks.append(found.looked(size, component))
             if last or component.declared or component.letter is None:
                 break
-        # the same draws, so the same letter, now with all that stands beside it
+        # the same draws, so the same letter, now with the numbers beside it
         return found.judge(tolerance, again)
-
-    def finding(self, components: Sequence[Component], model: dict[str, Any]) -> Finding:
-        """Make the finding; `model` is the score over all specifications."""
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"model": model},
-        )

@@ -1,4 +1,4 @@
-"""The two effects of stereotype scores, drawn: what a model prefers, and whether it prefers the stereotype."""
+"""Draws of the two effects of stereotype scores: preference of a group, and of the stereotype."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class StereotypeEffects:
         return np.abs(self.stereotyped - NO_PREFERENCE)
 
     def intervals(self) -> dict[str, Interval | None]:
-        """State both effects by what is known of the side of 1/2 that the scores are on."""
+        """Return both effects with intervals."""
         return {"step_1": _size(self.neutral), "step_2": _size(self.stereotyped)}
 
 
 def _size(score: FloatArray) -> Interval:
-    """State a score's distance from 1/2, which is at most as much."""
+    """Return a score's distance from 1/2 with its interval, which ends at 1/2."""
     found = size_interval(score - NO_PREFERENCE)
     return replace(found, high=min(found.high, NO_PREFERENCE))
 
@@ -75,10 +75,6 @@ def stereotype_effects(
         Of stereotype attributes. One: P4's score, in which every term weighs the same. Several, one for each list
         of attribute terms: their unweighted mean. A model that prefers one group whatever the attribute scores 1 on
         the one list and 0 on the other; it follows no stereotype, but one score of 10 terms and 6 would be .625.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        Number of draws.
 
     Raises
     ------

@@ -23,22 +23,14 @@ I = TypeVar("I", bound=_OfTerm)  # noqa: E741 - a pair or a picture
 
 @dataclass(frozen=True)
 class Sorted(Generic[T]):
-    """Items that are of use, and the number of the others.
-
-    Attributes
-    ----------
-    items : tuple
-        In their order, each once.
-    refused : mapping of str to int
-        Items that are of no use, by reason.
-    """
+    """Items that are of use, each once and in their order, and the number of the others by reason."""
 
     items: tuple[T, ...]
     refused: Mapping[str, int]
 
 
 def in_turns(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: None) -> list[list[I]]:
-    """Put items into rounds: in each, every term that has one left gives one.
+    """Sort items into rounds, with one item of every term that has one left in each.
 
     So any beginning treats terms alike. Within a term, items with different values of `alternate` take turns.
     """
@@ -63,18 +55,11 @@ def _transposed(queues: list[list[T]]) -> list[list[T]]:
 
 @dataclass
 class AuthorCounts:
-    """What became of the prompts to an author.
+    """Counts of the prompts to an author.
 
-    Attributes
-    ----------
-    wanted, asked : int
-        Items that were lacking, and prompts sent.
-    refused : Counter of str
-        What was made but is of no use, by reason.
-    failed : Counter of str
-        Prompts that brought nothing, by the failure's code.
-    unasked : int
-        Prompts that the budget did not allow.
+    Of the items that were `wanted`, `asked` counts the prompts sent; `refused` the items that are of no use, by
+    reason; `failed` the prompts without an answer, by the failure's code; `unasked` the prompts that the budget did
+    not allow.
     """
 
     wanted: int = 0
@@ -84,7 +69,7 @@ class AuthorCounts:
     unasked: int = 0
 
     def answered(self, reply: Reply) -> bool:
-        """Count a prompt; return whether anything came back."""
+        """Count a prompt; return whether it was answered."""
         code = None if reply.failure is None else reply.failure.code
         if code == BUDGET:
             self.unasked += 1

@@ -21,6 +21,39 @@ MOST_ITEMS = 20
 """Pairs of sentences, or pictures, in a report; the JSON and the export have all."""
 
 
+def looks_sheet(items: str, key: str) -> Sheet:
+    """Describe the table of looks; `items` are counted under `key`."""
+    columns = ((f"{items} of each term", "per_term", cells.numbers), (items, key, cells.numbers))
+    return Sheet("looks", "Looks at the evidence", (*columns, ("Likeliest", "letter", cells.texts)))
+
+
+def scores_sheet(title: str, head: str, own: Sequence[tuple[str, str]], interval: str, items: str) -> Sheet:
+    """Describe the table of P4's score and other scores of each list; `own` are the method's."""
+    columns = (
+        (head, "list", cells.texts),
+        *((title, key, cells.numbers) for title, key in own),
+        (interval, "posterior", cells.intervals),
+        ("Pooled, Wilson", "pooled", cells.intervals),
+        ("Terms", "terms", cells.numbers),
+        (items, items.lower(), cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    )
+    return Sheet("lists", title, columns)
+
+
+def terms_sheet(title: str, interval: str, items: str) -> Sheet:
+    """Describe the table of terms."""
+    columns = (
+        ("Term", "term", cells.texts),
+        ("List", "list", cells.texts),
+        ("Score", "score", cells.numbers),
+        (interval, "posterior", cells.intervals),
+        (items, items.lower(), cells.numbers),
+        ("Ties", "ties", cells.numbers),
+    )
+    return Sheet("terms", f"{title}, those farthest from 1/2 first", columns)
+
+
 # ---------------------------------------------------------------------------- tables
 def scores_table(part: Part, sheet: Sheet) -> Table | None:
     """Show the scores of every list, and of the stereotype as a whole."""
@@ -44,22 +77,10 @@ def _farthest_terms(part: Part) -> list[Part]:
 def sources_table(
     part: Part, key: str, made: Mapping[str, str], kept: object, items: str, vocabulary: Vocabulary
 ) -> Table:
-    """Show what became of the prompts to an author, and of kept items that were of no use.
+    """Show the counts of prompts to an author, and of kept items that were of no use.
 
-    Parameters
-    ----------
-    part : mapping
-        The component.
-    key : str
-        What it holds of the author under.
-    made : mapping of str to str
-        Numbers of the author by their key, and the title of each.
-    kept : object
-        Why kept items were not used, with counts.
-    items : str
-        Plural of what the author makes.
-    vocabulary : Vocabulary
-        Words for the codes.
+    `made` titles the numbers of the author, which the component holds under `key`. `kept` counts why kept items were
+    not used. `items` is the plural of what the author makes.
     """
     held = parts.mapping(part, key)
     rows = [(title, number) for name, title in made.items() if (number := parts.number(held, name)) is not None]

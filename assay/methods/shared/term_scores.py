@@ -1,4 +1,4 @@
-"""From scores of a specification's terms to a component with its letter (METHODS sections 7 and 8)."""
+"""Component and letter of a specification, from the scores of its terms (METHODS sections 7 and 8)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
-from assay.methods.shared.coverage import ENOUGH
+from assay.methods.shared.coverage import Coverage, cover, uncovered
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, stereotype_effects
 from assay.model import Component, Evidence, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
@@ -20,10 +20,10 @@ from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
 from assay.statistics.intervals.credible import wilson
 
 LOST_SHARE = 0.2
-"""Above this share of pairs or pictures without a usable answer nothing is rated."""
+"""Largest share of pairs or pictures without a usable answer for which a letter is given."""
 
 LEAST_TERMS = 2
-"""Terms of a list that must be there: one says nothing of how terms differ."""
+"""Fewest terms of a list: one does not show how terms differ."""
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
 """The lists of terms, in the order in which their scores are drawn."""
@@ -32,7 +32,7 @@ TIED: tuple[Role, ...] = ("first", "second")
 """Lists whose terms are tied to a group or a label."""
 
 Outcome = Literal["first-side", "neither", "stereotypes", "anti-stereotypes"]
-"""What a letter is explained with."""
+"""Kinds of reason for a letter."""
 
 
 class _Scored(Protocol):
@@ -51,16 +51,7 @@ F = TypeVar("F", bound=Score)
 class TermScores(ABC, Generic[W, T, F]):
     """Base class of the scores of one specification.
 
-    Attributes
-    ----------
-    words : StereotypeWords or VisualWords
-        The specification.
-    tally : AnswerTally
-        The answers, and their counts.
-    sources : dict
-        Where the sentences or pictures come from.
-    looks : list of dict
-        The result of each look.
+    `sources` says where the sentences or pictures come from; `looks` holds the result of each look.
     """
 
     words: W
@@ -76,13 +67,7 @@ class TermScores(ABC, Generic[W, T, F]):
     # ------------------------------------------------------------------------ what subclasses know
     @abstractmethod
     def fit(self, *roles: Role) -> F:
-        """Fit the score of some lists.
-
-        Raises
-        ------
-        EvidenceError
-            If the answers do not allow it.
-        """
+        """Fit the score of some lists; raises `EvidenceError` if the answers do not allow it."""
 
     @abstractmethod
     def tied_terms(self) -> Sequence[_Scored]:
@@ -110,24 +95,17 @@ class TermScores(ABC, Generic[W, T, F]):
 
     @abstractmethod
     def analyses(self, fits: Mapping[Role, F], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and what stands beside it."""
+        """Return P4's score and the scores beside it."""
 
     @abstractmethod
     def asked_how(self) -> list[Reason]:
-        """Return the reason that every component ends with: how the service was asked."""
+        """Return the last reason of every component: how the service was asked."""
 
     # ------------------------------------------------------------------------ judging
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, brief: bool = False) -> Component:
-        """Judge the answers so far.
+        """Judge the answers so far; if `brief`, without the numbers beside the letter.
 
-        Parameters
-        ----------
-        tolerance : Tolerance
-            What is held against the effects.
-        rng : Generator
-            Draws the effects first, so that a brief judgement has the letter of the whole one.
-        brief : bool
-            Leave out what stands beside the letter.
+        The effects are drawn first, so that a brief judgement has the letter of the whole one.
         """
         component = self._judge(tolerance, rng, brief=brief)
         return replace(component, reasons=(*component.reasons, *self.asked_how()))
@@ -162,18 +140,10 @@ class TermScores(ABC, Generic[W, T, F]):
             "probabilities": None if given is None else asdict(given),
         }
 
-    def coverage(self) -> dict[Role, dict[str, Any]]:
+    def coverage(self) -> dict[str, Coverage]:
         """Count for each list which of its terms have a usable answer."""
-        found = {item.term for item in self.tally.results}
-        return {
-            role: {
-                "words": len(terms),
-                "found": sum(term in found for term in terms),
-                "missing": [term for term in terms if term not in found],
-            }
-            for role in ROLES
-            if (terms := self.words.terms(role))
-        }
+        lists = {LISTS[role]: terms for role in ROLES if (terms := self.words.terms(role))}
+        return cover(lists, {item.term for item in self.tally.results})
 
     def reason(self, code: str, facts: dict[str, Any]) -> Reason:
         """Make a reason about this specification."""
@@ -183,7 +153,7 @@ class TermScores(ABC, Generic[W, T, F]):
         tally = self.tally
         return {
             "sides": {"first": self.words.first, "second": self.words.second},
-            "coverage": {LISTS[role]: one for role, one in self.coverage().items()},
+            "coverage": {name: one.as_json() for name, one in self.coverage().items()},
             "failed_why": dict(tally.failed_why),
             "unusable_why": dict(tally.unusable_why),
             "unasked": tally.unasked,
@@ -200,17 +170,12 @@ class TermScores(ABC, Generic[W, T, F]):
         lost = tally.asked - len(tally.results)
         if tally.asked and lost > LOST_SHARE * tally.asked:
             return [self.lost_reason(lost)]
-        low = [
-            self.reason("coverage-low", {"group": LISTS[role], "least": ENOUGH, **one})
-            for role, one in coverage.items()
-            if one["found"] < ENOUGH * one["words"]
-        ]
-        if low:
+        if low := uncovered(coverage, self.words.name):
             return [*self.author_reasons(), *low]
         return self.undecided_reasons() or [
-            self.reason("one-term-only", {"group": LISTS[role], "term": self.words.terms(role)[0]})
-            for role, one in coverage.items()
-            if one["found"] < LEAST_TERMS
+            self.reason("one-term-only", {"group": LISTS[role], "term": terms[0]})
+            for role in ROLES
+            if (terms := self.words.terms(role)) and coverage[LISTS[role]].found < LEAST_TERMS
         ]
 
     def _why(self, letter: Letter, neutral: float, score: float) -> Reason:
@@ -228,7 +193,7 @@ class TermScores(ABC, Generic[W, T, F]):
         return self.reason(self.codes["stereotypes" if along else "anti-stereotypes"], facts)
 
     def _strongest(self, along: bool) -> list[str]:
-        """Name the terms that went farthest the same way, up to three."""
+        """Return up to three terms with the most extreme scores on the same side of 1/2."""
         ordered = sorted(self.tied_terms(), key=lambda one: one.score, reverse=along)
         return [one.term for one in ordered[:3] if (one.score > NO_PREFERENCE) == along and one.score != NO_PREFERENCE]
 

@@ -1,4 +1,4 @@
-"""Words that several methods use: what the reasons and codes of `assay.methods.shared` say."""
+"""Sentences and phrases for the codes that several methods share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROFILES: Mapping[str, str] = {
         "so nothing is compared."
     ),
 }
-"""Of answers about profiles."""
+"""Reasons about profiles."""
 
 CONSTANT: Mapping[str, str] = {
     "constant-answers": (
@@ -19,7 +19,7 @@ CONSTANT: Mapping[str, str] = {
         "[: {label:value} with {score:effect}|: {label:value}], so it does not look at what it is asked about."
     ),
 }
-"""Of answers that are all the same."""
+"""Reasons about answers that are all the same."""
 
 COVERAGE: Mapping[str, str] = {
     "coverage-low": (
@@ -28,7 +28,7 @@ COVERAGE: Mapping[str, str] = {
         "[; missing: {missing:names}]."
     ),
 }
-"""Of lists of words."""
+"""Reasons about lists of words."""
 
 TERMS: Mapping[str, str] = {
     "one-term-only": (
@@ -40,7 +40,7 @@ TERMS: Mapping[str, str] = {
         "prefers a group whatever the attribute is unknown."
     ),
 }
-"""Of scores of terms."""
+"""Reasons about scores of terms."""
 
 # ---------------------------------------------------------------------------- why a reply was lost -> phrase
 ANSWERS: Mapping[str, str] = {
@@ -48,14 +48,14 @@ ANSWERS: Mapping[str, str] = {
     "no-label": "the answer named no label",
     "no-probability": "the score was no probability",
 }
-"""Of answers of classifiers and regressors."""
+"""Phrases for answers of classifiers and regressors."""
 
 VECTORS: Mapping[str, str] = {
     "zero-vector": "the vector was all zeros",
     "no-vector": "the answer was no vector",
     "wrong-length": "the vectors differed in length",
 }
-"""Of vectors of words."""
+"""Phrases for vectors of words."""
 
 SENTENCES: Mapping[str, str] = {
     "no-group-term": "the sentence holds no group term",
@@ -70,4 +70,4 @@ SENTENCES: Mapping[str, str] = {
     "too-long": "the text is too long",
     "no-text": "no text came back",
 }
-"""Of sentences that are checked against a specification, and of an author's."""
+"""Phrases for sentences that are checked against a specification."""

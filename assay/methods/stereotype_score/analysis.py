@@ -11,7 +11,7 @@ import numpy as np
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
 from assay.methods.shared.sentences import Pair
-from assay.methods.shared.term_scores import TIED, Outcome, TermScores, counted, pooled
+from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.model import Reason
 from assay.rating.component import result_or_why
@@ -21,13 +21,7 @@ from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, TermSc
 
 @dataclass
 class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
-    """What a model preferred in the pairs of one specification.
-
-    Attributes
-    ----------
-    rung : str or None
-        How pairs were compared; ``None`` where there was nothing to ask about.
-    """
+    """Preferences of a model in the pairs of one specification; `rung` is ``None`` if nothing could be asked."""
 
     tally: PairTally = field(default_factory=PairTally)
     rung: Rung | None = None
@@ -71,7 +65,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
 
     def undecided_reasons(self) -> list[Reason]:
         """Find lists in which every pair is a tie."""
-        lists = list(self.coverage())
+        lists = [role for role in ROLES if self.words.terms(role)]
         ties = [role for role in lists if self._only_ties(role)]
         if not ties:
             return []
@@ -92,7 +86,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return [self.reason("writer-off-specification", {**facts, "why": writing["refused"]})]
 
     def asked_how(self) -> list[Reason]:
-        """Name the rung."""
+        """Return the rung as a reason."""
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
     # ------------------------------------------------------------------------ what is told
@@ -105,7 +99,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return {"sentences": [_row(pair, one) for pair, one in self.tally.results.items()]}
 
     def analyses(self, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and what stands beside it, by list, by term and by pair of group terms."""
+        """Return P4's score and the scores beside it, by list, by term and by pair of group terms."""
         scores = {role: self.score(role) for role in fits}
         of_lists = {
             LISTS[role]: {**summary(one), "posterior": asdict(fits[role].overall), "spread": asdict(fits[role].spread)}
@@ -125,7 +119,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         }
 
     def _group_pairs(self) -> list[dict[str, Any]]:
-        """Score every pair of group terms by itself: one that carries it all shows here."""
+        """Score every pair of group terms by itself, to show one that carries the whole effect."""
         rows = []
         for place, (first, second) in enumerate(self.words.pairs):
             mine = [(pair, _towards(pair, one)) for pair, one in self.tally.results.items() if pair.groups == place]
@@ -145,7 +139,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
 
 
 def summary(score: StereotypeScore) -> dict[str, Any]:
-    """Write a score down: over terms (P4), over pairs (CrowS-Pairs), and that pooled with Wilson's interval."""
+    """Return a score as JSON: over terms (P4), over pairs (CrowS-Pairs), and pooled with Wilson's interval."""
     return {
         "over_terms": score.model,
         "over_pairs": score.over_pairs,
@@ -157,12 +151,12 @@ def summary(score: StereotypeScore) -> dict[str, Any]:
 
 
 def _towards(pair: Pair, one: Compared) -> float:
-    """Turn a preference towards the stereotype: the second group's, for a term that is said to go with it."""
+    """Return the preference for the stereotype: for a term of the second group, that of the second group."""
     return 1 - one.preferred if pair.role == "second" else one.preferred
 
 
 def _row(pair: Pair, one: Compared) -> dict[str, Any]:
-    """Write a pair down, a row of the table that can be exported."""
+    """Return a pair as a row of the exported table."""
     return {
         "id": pair.id,
         "term": pair.term,

@@ -18,9 +18,9 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
+from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.sentence_generation import Writing, write_sentences
 from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
-from assay.methods.shared.stereotype_design import Asking
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.stereotype_score import report
 from assay.methods.stereotype_score import words as spoken
@@ -107,7 +107,7 @@ class StereotypeScore(SentenceReferences):
         return self.writing is not None
 
     def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
-        """Refuse sentences of which none is of use; where some are not, they are counted and the others asked."""
+        """Refuse sentences if none is of use; single useless ones are counted and left out."""
         if not self.sentences or self.writing is not None:
             return
         if all(check(sentence, one) is not None for one in words for sentence in self.sentences):
@@ -145,7 +145,7 @@ class StereotypeScore(SentenceReferences):
             components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), judging)))
             if rung is not None:
                 measured.append(found)
-        return self.finding(components, model_score(measured))
+        return self.finding(components, {"model": model_score(measured)})
 
     def _collect(
         self, place: int, words: StereotypeWords, rng: np.random.Generator
@@ -192,15 +192,7 @@ class StereotypeScore(SentenceReferences):
 def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
     """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
 
-    Parameters
-    ----------
-    measured : sequence of Preferences
-        What was preferred in each.
-
-    Returns
-    -------
-    dict
-        ``why`` where there is no pair with a stereotype term.
+    Where there is no pair with a stereotype term, the result has a ``why`` instead.
     """
 
     def scored() -> dict[str, Any]:

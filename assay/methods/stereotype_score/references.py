@@ -1,4 +1,4 @@
-"""What a stereotype score names: specifications, a corpus of sentences, and sentences that an author writes."""
+"""References of stereotype-score: specifications, a corpus of sentences, and sentences that an author writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.model import Observation
 from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, NamedCorpus, References
 
 MOST_PAIRS = 10_000
-"""Pairs of a rating, 20,000 sentences: every one of them stands on it."""
+"""Most pairs of a rating (20,000 sentences); its document lists every one."""
 
 
 class SentenceReferences(StereotypeDesign[StereotypeWords]):
@@ -33,7 +33,7 @@ class SentenceReferences(StereotypeDesign[StereotypeWords]):
         return References(corpus, words=self.named_words(), authored=self._authored())
 
     def with_references(self, found: Found) -> Self:
-        """Put in what was found. It reads every sentence: some tenths of a second for thousands."""
+        """Return the method with the found material; thousands of sentences take some tenths of a second to read."""
         method = self
         if found.corpus is not None:
             method = method._with_words_of(found.corpus).changed(corpus=found.corpus.reference)

@@ -10,10 +10,13 @@ from assay.methods.shared.report import coverage_table, sides
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
     lists_figure,
+    looks_sheet,
     model_table,
+    scores_sheet,
     scores_table,
     sources_table,
     terms_figure,
+    terms_sheet,
     terms_table,
 )
 from assay.methods.stereotype_score.words import PHRASES, REASONS
@@ -24,7 +27,7 @@ from assay.reports.view import Picture, Table
 Part = Mapping[str, Any]
 
 WRITTEN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "written": "written and of use"}
-"""Numbers of an author by their key, and the title of each."""
+"""Titles of the numbers of an author, by their key."""
 
 GROUP_PAIRS = Sheet(
     "group_pairs",
@@ -38,44 +41,17 @@ GROUP_PAIRS = Sheet(
     ),
 )
 
-LOOKS = Sheet(
-    "looks",
-    "Looks at the evidence",
-    (
-        ("Pairs of each term", "per_term", cells.numbers),
-        ("Pairs", "pairs", cells.numbers),
-        ("Likeliest", "letter", cells.texts),
-    ),
-)
+LOOKS = looks_sheet("Pairs", "pairs")
 
-SCORES = Sheet(
-    "lists",
+SCORES = scores_sheet(
     "Scores: the share that the stereotype had, and with neutral attributes the first group",
-    (
-        ("Attribute terms", "list", cells.texts),
-        ("Over terms (P4)", "over_terms", cells.numbers),
-        ("Over pairs (CrowS)", "over_pairs", cells.numbers),
-        ("Hierarchy, 95 % interval", "posterior", cells.intervals),
-        ("Pooled, Wilson", "pooled", cells.intervals),
-        ("Terms", "terms", cells.numbers),
-        ("Pairs", "pairs", cells.numbers),
-        ("Ties", "ties", cells.numbers),
-    ),
+    "Attribute terms",
+    (("Over terms (P4)", "over_terms"), ("Over pairs (CrowS)", "over_pairs")),
+    "Hierarchy, 95 % interval",
+    "Pairs",
 )
-"""P4's score and what stands beside it."""
 
-TERMS = Sheet(
-    "terms",
-    "Attribute terms, those farthest from 1/2 first",
-    (
-        ("Term", "term", cells.texts),
-        ("List", "list", cells.texts),
-        ("Score", "score", cells.numbers),
-        ("With the others in view", "posterior", cells.intervals),
-        ("Pairs", "pairs", cells.numbers),
-        ("Ties", "ties", cells.numbers),
-    ),
-)
+TERMS = terms_sheet("Attribute terms", "With the others in view", "Pairs")
 
 PAIRS = Sheet(
     "sentences",

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from assay.methods.shared.words import COVERAGE, SENTENCES, TERMS
 
 STEPS = ("neutral attributes", "stereotypes")
-"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **COVERAGE,
@@ -47,7 +46,6 @@ REASONS: Mapping[str, str] = {
         "[; most often, {why:cause}]."
     ),
 }
-"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
 PHRASES: Mapping[str, str] = {
     **SENTENCES,
@@ -56,4 +54,3 @@ PHRASES: Mapping[str, str] = {
     "masked": "the pseudo-log-likelihood of the words that both share (masked)",
     "choice": "letting the model choose between them in both orders (choice)",
 }
-"""Code -> phrase: why a reply was lost, how sentences were compared."""

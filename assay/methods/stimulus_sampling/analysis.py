@@ -1,135 +1,96 @@
-"""From what a service said of generated inputs to a component with its letter."""
+"""Component and letter from the replies to generated inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
+from assay.methods.shared.answer_tally import Tally
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
 from assay.model import Component, Evidence, Letter, Reason
-from assay.rating.component import Counts, Measurement, Tolerance
-from assay.statistics.bayes.importance import HEAVY, Weights
-from assay.statistics.intervals.alternation_effects import Profiles
+from assay.rating.component import Measurement, Tolerance
+from assay.statistics.bayes.importance import HEAVY
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
-from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffects, cell_effects, paired_effects
+from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffects
 
 Floats = NDArray[np.float64]
 
 LEAST_YES = 20
-"""Inputs of equal weight that those which make a yes must be worth."""
+"""Least effective number of inputs that make a yes."""
 
 
-@dataclass(frozen=True)
-class Judge:
-    """What a specification holds against the effects.
+def judge(
+    heard: TextsHeard | CellsHeard,
+    tally: Tally,
+    tolerance: Tolerance,
+    tie: float,
+    detail: dict[str, Any],
+    rng: np.random.Generator,
+    *,
+    brief: bool,
+) -> Component:
+    """Judge sentences or vectors.
 
-    Attributes
-    ----------
-    tolerance : Tolerance
-        Delta and confidence.
-    tie : float
-        Share of a side that a tied prior gives to a value.
+    `tie` is the share of a side that a tied prior gives to a value. If `brief`, the numbers beside the letter are
+    left out.
     """
-
-    tolerance: Tolerance
-    tie: float
-
-    def texts(
-        self, heard: TextsHeard, counts: Counts, detail: dict[str, Any], rng: np.random.Generator, *, brief: bool
-    ) -> Component:
-        """Judge texts."""
-        drawing, showing = rng.spawn(2)
-        told = detail | {"weights": heard.weights.as_json(), "clusters": _sizes(heard.paired.profiles)}
-        measurement = Measurement(heard.label, counts, self.tolerance, told)
-        try:
-            effects = paired_effects(heard.paired, self.tie, drawing)
-        except EvidenceError as error:
-            return measurement.impossible(error)
-        measurement.detail |= _distribution(effects, heard.values, heard.paired.rates, heard.sides)
-        if not brief:
-            measurement.detail |= heard.texts().as_json(showing)
-        return self._conclude(measurement, effects, heard.weights, heard.values, heard.sides, heard.carried_by)
-
-    def vectors(
-        self, heard: CellsHeard, counts: Counts, detail: dict[str, Any], rng: np.random.Generator, *, brief: bool
-    ) -> Component:
-        """Judge vectors."""
-        drawing, showing = rng.spawn(2)
-        told = detail | {"weights": heard.weights.as_json()}
-        measurement = Measurement(heard.label, counts, self.tolerance, told)
-        try:
-            effects = cell_effects(heard.cells, len(heard.values), self.tie, drawing)
-        except EvidenceError as error:
-            return measurement.impossible(error)
-        measurement.detail |= _distribution(effects, heard.values, heard.rates, heard.sides)
-        if not brief:
-            measurement.detail |= heard.shown.as_json(showing)
-        return self._conclude(measurement, effects, heard.weights, heard.values, heard.sides, {})
-
-    def _conclude(
-        self,
-        measurement: Measurement,
-        effects: SamplingEffects,
-        weights: Weights,
-        values: Sequence[str],
-        sides: Sequence[str],
-        alike: Mapping[str, float],
-    ) -> Component:
-        evidence = Evidence(effects.step_1, effects.step_2)
-        why = _too_little(measurement.name, weights, alike)
-        if why is not None:
-            return measurement.give_up(why, seen=effects.intervals())
-        rates = np.array(measurement.detail["yes_rates"]["rates"])
-        return measurement.conclude(
-            evidence, lambda letter: _why(letter, measurement.name, effects, values, sides, rates), effects.intervals()
-        )
+    drawing, showing = rng.spawn(2)
+    detail = detail | {"weights": heard.weights.as_json(), **heard.clusters}
+    measurement = Measurement(heard.label, tally.counts, tolerance, detail)
+    try:
+        effects = heard.effects(tie, drawing)
+    except EvidenceError as error:
+        return measurement.impossible(error)
+    measurement.detail |= _distribution(effects, heard)
+    if not brief:
+        measurement.detail |= heard.resemblance.as_json(showing)
+    if (why := _too_little(heard)) is not None:
+        return measurement.give_up(why, seen=effects.intervals())
+    evidence = Evidence(effects.step_1, effects.step_2)
+    return measurement.conclude(evidence, lambda letter: _why(letter, heard, effects), effects.intervals())
 
 
-def _too_little(name: str, weights: Weights, carried_by: Mapping[str, float]) -> Reason | None:
-    """Say why what made the service say yes is too little to go by.
+def _too_little(heard: TextsHeard | CellsHeard) -> Reason | None:
+    """Return the reason that the inputs that made a yes are too few, if they are.
 
     What a few inputs have in common they have by chance, and resampling them shows nothing else: one yes alone is of
     one group with certainty. Simulated without any effect, five inputs of equal weight were taken for biased in .23 of
     cases, twelve in .017, and twenty in none of 60.
     """
+    name, weights = heard.label, heard.weights
     if weights.heavy:
         facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
         return Reason("weights-heavy", facts, name)
     if weights.effective < LEAST_YES:
         return Reason("yes-too-rare", {"effective": weights.effective, "needed": LEAST_YES}, name)
-    for kind, effective in carried_by.items():
+    for kind, effective in heard.carried_by.items():
         if effective < LEAST_CLUSTERS:
             return Reason("yes-of-few", {"kind": kind, "effective": effective, "needed": LEAST_CLUSTERS}, name)
     return None
 
 
-def _sizes(profiles: Profiles) -> dict[str, int]:
-    return {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()}
-
-
-def _distribution(
-    effects: SamplingEffects, values: Sequence[str], rates: Floats, sides: Sequence[str]
-) -> dict[str, Any]:
-    """Write down the attribute's distribution under each prior, before and after."""
+def _distribution(effects: SamplingEffects, heard: TextsHeard | CellsHeard) -> dict[str, Any]:
+    """Write the attribute's distribution under each prior, before and after."""
+    values, sides = heard.values, heard.sides
     return {
         "distribution": _shares(effects.even, values),
         "tied": [
             {"favoured": values[one.prior.favoured or 0], "side": sides[_side(one)], "values": _shares(one, values)}
             for one in effects.tied
         ],
-        "yes_rates": {"values": list(values), "sides": list(sides), "rates": rates.tolist()},
+        "yes_rates": {"values": list(values), "sides": list(sides), "rates": heard.rates.tolist()},
     }
 
 
 def _side(one: Deviations) -> int:
-    """Say which side the favoured value holds more of."""
+    """Return the side that the favoured value holds more of."""
     return int(one.prior.sides[one.prior.favoured or 0].argmax())
 
 
@@ -144,15 +105,9 @@ def _shares(one: Deviations, values: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _why(
-    letter: Letter,
-    label: str,
-    effects: SamplingEffects,
-    values: Sequence[str],
-    sides: Sequence[str],
-    rates: Floats,
-) -> Reason:
-    most, of_side = int(effects.even.shares.argmax()), rates.mean(axis=0)
+def _why(letter: Letter, heard: TextsHeard | CellsHeard, effects: SamplingEffects) -> Reason:
+    label, values, sides = heard.label, heard.values, heard.sides
+    most, of_side = int(effects.even.shares.argmax()), heard.rates.mean(axis=0)
     facts = {
         "label": label,
         "value": values[most],

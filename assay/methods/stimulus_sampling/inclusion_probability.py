@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def inclusion(density: ArrayLike, count: float) -> Floats:
-    """Give each member of a pool the probability with which it is taken.
+    """Compute the probability with which each member of a pool is taken.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The inputs of stimulus sampling that are no sentences: vectors of numbers, normal within each cell of the prior."""
+"""Vectors of numbers as inputs of stimulus sampling, normal within each cell of the prior."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SIDES = 2
 """Sides of the content."""
 
 LEAST_ROWS = 5
-"""Rows that a normal distribution is fitted to."""
+"""Fewest rows that a normal distribution is fitted to."""
 
 MOST_VALUES = 10
 
 LARGEST = 1e9
-"""Size of a number that makes sense; larger ones leave the range of floats when they are squared."""
+"""Largest size of a number: squares of larger ones leave the range of floats."""
 
 UNSOUND = f"numbers are finite and of size {LARGEST:g} at most"
 
@@ -70,7 +70,7 @@ class VectorStimuli:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse what is no distribution of vectors."""
+        """Refuse fields that describe no distribution of vectors."""
         check_bounds(self)
         if len(set(self.names)) < len(self.names):
             raise SpecificationError("a name stands for one number; one is there twice", "vectors.names")
@@ -127,7 +127,7 @@ class VectorStimuli:
                     )
                 try:
                     NormalPrior.of(np.array(held))
-                except EvidenceError as error:  # they differ by less than numbers of their size can tell
+                except EvidenceError as error:  # the rows differ by less than the precision of floats
                     raise SpecificationError(f"{value}, {side}: {error}", "vectors.rows") from error
 
     # ------------------------------------------------------------------------ what there is
@@ -168,7 +168,7 @@ class VectorStimuli:
         return held
 
     def rounded(self, vectors: Floats) -> Floats:
-        """Give vectors as they are sent."""
+        """Round vectors to the digits that are sent."""
         return np.asarray(np.round(vectors, self.decimals))
 
     def record(self, vector: Floats) -> Record:
@@ -177,7 +177,7 @@ class VectorStimuli:
 
 
 def _sound(number: Cell) -> bool:
-    """Whether a cell holds a number to count with."""
+    """Whether a cell holds a finite number that is not too large."""
     return (
         isinstance(number, int | float)
         and not isinstance(number, bool)

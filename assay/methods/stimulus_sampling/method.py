@@ -8,11 +8,10 @@ asked there, and its answers correct what the logit got wrong (METHODS section 5
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,10 +21,11 @@ from numpy.typing import NDArray
 from assay.bounds import check_bounds
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
+from assay.methods.shared.answer_tally import Asking, ask_in_batches
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
-from assay.methods.stimulus_sampling.analysis import Judge
+from assay.methods.stimulus_sampling.analysis import judge
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
 from assay.methods.stimulus_sampling.texts import Picking, TextsHeard, hear_texts
@@ -39,22 +39,18 @@ from assay.methods.stimulus_sampling.vectors import (
     hear_vectors,
     read_vectors,
 )
-from assay.model import Classify, Component, Finding, Kind, Probe, Reason, Reply
+from assay.model import Classify, Component, Kind, Probe, Reason, Reply
 from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
-Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 Measuring = Generator[Sequence[Probe], Sequence[Reply], Component]
 Floats = NDArray[np.float64]
-
-BATCH = 500
-"""Questions asked at once."""
 
 TRAINING = 500
 """Replies about vectors that the surrogate is fitted to (METHODS section 5)."""
 
 MOST_VECTORS = 20_000
-"""Vectors at the last look, at most."""
+"""Most vectors at the last look."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ class StimulusSampling(Method):
     figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
-        """Fill in the catalog's sentences and refuse what cannot be carried out."""
+        """Fill in the catalog's sentences and check the fields."""
         check_bounds(self)
         if self.texts is not None and self.vectors is not None:
             raise SpecificationError("give texts or vectors, not both: they are different inputs", "vectors")
@@ -136,14 +132,7 @@ class StimulusSampling(Method):
         """Ask about generated inputs, and judge what they have in common."""
         looks: list[dict[str, Any]] = []
         component = yield from (self._by_texts(rng, looks) if self.vectors is None else self._by_vectors(rng, looks))
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=(component,),
-            confidence=self.confidence,
-            delta=self.delta,
-            detail={"looks": looks},
-        )
+        return self.finding([component], {"looks": looks})
 
     # ------------------------------------------------------------------------ texts
     def _by_texts(self, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
@@ -164,7 +153,8 @@ class StimulusSampling(Method):
                 seen = hear_texts(heard.answers(some, self.values), taken, self.label)
             own = numbers.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
-            component = self._judge_texts(heard, some, seen, own, route=route, last=last)
+            whole = len(heard.answers(some, self.values).whole)
+            component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
             looks.append({"profiles": len(some), "letters": {component.name: component.letter}})
             if component.declared or _hopeless(seen, heard):
                 break
@@ -172,7 +162,7 @@ class StimulusSampling(Method):
         return component
 
     def _picker(self, seen: TextsHeard | Reason, cases: Sequence[Case], rng: np.random.Generator) -> Picking | None:
-        """Say which profiles to ask about, if what was asked does not do."""
+        """Choose profiles by a surrogate, if the replies so far are not enough."""
         if isinstance(seen, Reason) or self.route == "weights":
             return None
         if self.route == "auto" and seen.weights.enough:
@@ -180,24 +170,8 @@ class StimulusSampling(Method):
         try:
             density = seen.surrogate().wanted(cases)
         except EvidenceError:
-            return None  # as if it had not been tried: the weights by themselves say what they are worth
+            return None  # go on with the weights alone
         return Picking(cases, density, rng.random(len(cases)))
-
-    def _judge_texts(
-        self,
-        heard: Heard,
-        asked_about: Sequence[Case],
-        seen: TextsHeard | Reason,
-        rng: np.random.Generator,
-        *,
-        route: str,
-        last: bool,
-    ) -> Component:
-        detail = self._detail(heard, route, len(heard.answers(asked_about, self.values).whole))
-        if isinstance(seen, Reason):
-            return self._give_up(heard, detail, seen)
-        judged = partial(self._judge(last).texts, seen, heard.counts, detail | {"label": seen.label})
-        return self._twice(judged, rng, last=last)
 
     # ------------------------------------------------------------------------ vectors
     def _by_vectors(self, rng: np.random.Generator, looks: list[dict[str, Any]]) -> Measuring:
@@ -211,14 +185,15 @@ class StimulusSampling(Method):
         else:
             trained = yield from self._trained(heard, drawing)
             if isinstance(trained, Reason):
-                return self._give_up(heard, self._detail(heard, route, 0), trained)
+                return self._judge(heard, trained, numbers, route=route, whole=0, last=True)
             supplies = from_surrogate(self.vectors, trained, sizes[-1][0], drawing)
         component = None
         for count, last in sizes:
             own = numbers.spawn(1)[0]
             replies = yield from self._replies(heard, supplies, count, "vector")
             seen = hear_vectors(self.vectors, supplies, replies, self.label, own.spawn(1)[0])
-            component = self._judge_vectors(heard, seen, own, route=route, last=last)
+            whole = 0 if isinstance(seen, Reason) else len(seen.resemblance.yes)
+            component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
             looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
             if last or component.declared or _hopeless(seen, heard):
                 break
@@ -254,67 +229,54 @@ class StimulusSampling(Method):
             replies.setdefault(cell, []).extend(heard.replies[case.name])
         return replies
 
-    def _judge_vectors(
-        self, heard: Heard, seen: CellsHeard | Reason, rng: np.random.Generator, *, route: str, last: bool
-    ) -> Component:
-        detail = self._detail(heard, route, 0 if isinstance(seen, Reason) else len(seen.shown.yes))
-        if isinstance(seen, Reason):
-            return self._give_up(heard, detail, seen)
-        judged = partial(self._judge(last).vectors, seen, heard.counts, detail | {"label": seen.label})
-        return self._twice(judged, rng, last=last)
-
     # ------------------------------------------------------------------------ both
     def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
-        """Give the size of each look, and whether it is the last."""
+        """Return the size of each look, and whether it is the last."""
         sizes = list(dict.fromkeys(min(most, self.samples * 2**look) for look in range(self.looks)))
         for place, size in enumerate(sizes, 1):
             yield size, place == len(sizes)
 
     def _ask(self, heard: Heard, cases: Sequence[Case]) -> Asking:
-        """Ask about what has not been asked about."""
+        """Ask about the inputs that have no replies yet."""
         new = [case for case in cases if case.name not in heard.replies]
-        per_batch = max(1, BATCH // len(self.values))
-        for start in range(0, len(new), per_batch):
-            some = new[start : start + per_batch]
-            replies = iter(
-                (
-                    yield [
-                        Probe(f"{case.name}/{place}", Classify(given))
-                        for case in some
-                        for place, given in enumerate(case.given)
-                    ]
-                )
-            )
-            for case in some:
-                heard.replies[case.name] = tuple(islice(replies, len(case.given)))
+        questions = [
+            (case, [Probe(f"{case.name}/{place}", Classify(given)) for place, given in enumerate(case.given)])
+            for case in new
+        ]
+        yield from ask_in_batches(questions, heard.take)
 
-    def _judge(self, last: bool) -> Judge:
-        confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
-        return Judge(Tolerance.around(self.delta, confidence), self.tie)
-
-    def _twice(self, judged: Callable[..., Component], rng: np.random.Generator, *, last: bool) -> Component:
-        """Judge briefly; if that is the end, once more with the same draws and all that stands beside the letter."""
+    def _judge(
+        self,
+        heard: Heard,
+        seen: TextsHeard | CellsHeard | Reason,
+        rng: np.random.Generator,
+        *,
+        route: str,
+        whole: int,
+        last: bool,
+    ) -> Component:
+        """Judge briefly; if that is the end, once more with the same draws and the numbers beside the letter."""
+        tally = heard.tally
+        detail = {
+            "values": list(self.values),
+            "route": route,
+            "profiles": {"asked": len(heard.replies), "whole": whole},
+            "failed_why": dict(tally.failed_why),
+            "unusable_why": dict(tally.unusable_why),
+            "unasked": tally.unasked,
+        }
+        if isinstance(seen, Reason):
+            tolerance = Tolerance.around(self.delta, self.confidence)
+            return Measurement(seen.component or OUTPUT, tally.counts, tolerance, detail).give_up(seen)
+        tolerance = Tolerance.around(self.delta, 1 - (1.0 if last else EARLY) * (1 - self.confidence))
+        judged = partial(judge, seen, tally, tolerance, self.tie, detail | {"label": seen.label})
         again = deepcopy(rng)
         component = judged(rng, brief=not last)
         return judged(again, brief=False) if component.declared and not last else component
 
-    def _detail(self, heard: Heard, route: str, whole: int) -> dict[str, Any]:
-        failed, unusable = heard.why
-        return {
-            "values": list(self.values),
-            "route": route,
-            "profiles": {"asked": len(heard.replies), "whole": whole},
-            "failed_why": failed,
-            "unusable_why": unusable,
-            "unasked": heard.counts.unasked,
-        }
-
-    def _give_up(self, heard: Heard, detail: dict[str, Any], why: Reason) -> Component:
-        return Measurement(why.component or OUTPUT, heard.counts, self._judge(last=True).tolerance, detail).give_up(why)
-
 
 def _hopeless(seen: object, heard: Heard) -> bool:
-    """Whether more of the same would tell no more: what never came may still come where yes is rare."""
-    if heard.counts.unasked:
+    """Whether asking on is useless: where yes is rare, a first one may still come."""
+    if heard.tally.unasked:
         return True
     return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}

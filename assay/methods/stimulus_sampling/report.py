@@ -54,7 +54,7 @@ SHEETS = (
         )
     ),
 )
-"""Lists of a component that are shown as they are."""
+"""Tables of the lists of a component."""
 
 WEIGHTS = (
     ("inputs", "inputs that count"),
@@ -62,7 +62,7 @@ WEIGHTS = (
     ("mean", "mean probability of yes"),
     ("tail", "shape of the weights' tail (Pareto k)"),
 )
-"""Facts of the weights by their key, and the title of each."""
+"""Titles of the facts of the weights, by their key."""
 
 
 def tables(part: Part) -> Iterator[Table | None]:
@@ -82,7 +82,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _weights(part: Part) -> Table:
-    """How far the inputs can be trusted."""
+    """Effective number of the inputs, and the tail of their weights."""
     held = parts.mapping(part, "weights")
     known = [(title, parts.number(held, key)) for key, title in WEIGHTS]
     rows = tuple((title, cells.number(value)) for title, value in known if value is not None)

@@ -1,4 +1,4 @@
-"""What the inputs that make a service say yes are like: words, distances of groups, and a projection (P1).
+"""Description of the inputs that make a service say yes: words, distances of groups, and a projection (P1).
 
 P1 measures distances between vectors and has none for the texts themselves. Generated texts are made of words in
 slots, so that what distinguishes them can be read: two texts are as far from each other as the slots they differ in.
@@ -33,14 +33,12 @@ DOTS = 100
 
 @dataclass(frozen=True)
 class Texts:
-    """Generated texts, and how much each counts.
+    """Generated texts, and their weights.
 
     Attributes
     ----------
     words : sequence of mapping of str to str
         By slot, the word that a text has there.
-    texts : sequence of str
-        The texts themselves.
     yes : ndarray, shape (n,)
         The service's probability of yes.
     prior, posterior : ndarray, shape (n,)
@@ -72,7 +70,7 @@ class Texts:
         return {"asked": self.texts[place], "yes": float(self.yes[place]), "distance": float(self._distance[place])}
 
     def _rows(self, slot: str) -> list[dict[str, Any]]:
-        """Give each word of a slot its shares and its mean distance from the posterior."""
+        """Return the shares of each word of a slot, and its mean distance from the posterior."""
         names, codes = self._slots[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
         distance = np.bincount(codes, self.prior * self._distance, len(names)) / prior
@@ -113,7 +111,7 @@ class Texts:
 
 
 def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
-    """Name what a text is made of, by slot."""
+    """Return the words of a text, by slot."""
     told = {VALUE: values[value], **case.clusters}
     people = told["person"].split(JOINED)
     return told | {"person": people[value] if len(people) == len(values) else told["person"]}
@@ -131,14 +129,10 @@ def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
 # ---------------------------------------------------------------------------- vectors
 @dataclass(frozen=True)
 class VectorsHeard:
-    """Vectors, and how much each counts.
+    """Vectors, and their weights.
 
     Attributes
     ----------
-    names : sequence of str
-        Of the numbers.
-    values : sequence of str
-        Names of the attribute's values.
     before : ndarray, shape (m, dims)
         Vectors of the unbiased prior.
     value : ndarray of int, shape (m,)
@@ -146,7 +140,7 @@ class VectorsHeard:
     asked : ndarray, shape (n, dims)
         Vectors that the service was asked about.
     yes, posterior : ndarray, shape (n,)
-        What it said; their shares in the posterior.
+        Its probability of yes; their shares in the posterior.
     """
 
     names: Sequence[str]
@@ -177,7 +171,7 @@ class VectorsHeard:
         }
 
     def _shifts(self, unit: Floats) -> list[dict[str, Any]]:
-        """Give the mean of each number before and after, the most shifted one first."""
+        """Return the mean of each number before and after, the most shifted one first."""
         before, after = self.before.mean(axis=0), self.posterior @ self.asked
         shift = (after - before) / unit
         return [

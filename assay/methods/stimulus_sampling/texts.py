@@ -1,4 +1,4 @@
-"""Sentences of which each was asked with every value: how they are read, weighed and picked."""
+"""Sentences that are asked about with every value: their replies, weights and selection."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
-from assay.statistics.intervals.sampling_effects import Paired
+from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects, paired_effects
 
 Floats = NDArray[np.float64]
 
 TRAINING = 2000
-"""Profiles at most that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
+"""Most profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
 
 FRAME = "frame"
 """Kind of cluster of which a few may be all there are."""
@@ -38,14 +38,8 @@ class TextsHeard:
 
     Attributes
     ----------
-    cases : tuple of Case
-        The profiles.
-    values : tuple of str
-        Names of the attribute's values.
-    label : str
-        The yes.
     yes : ndarray, shape (profiles, values)
-        Its probability.
+        Probability of the label that is the yes.
     taken : ndarray, shape (profiles,)
         Probability with which each profile was taken from the pool.
     """
@@ -69,7 +63,7 @@ class TextsHeard:
 
     @cached_property
     def paired(self) -> Paired:
-        """The same for `paired_effects`."""
+        """The profiles in the form of `paired_effects`."""
         numbered = {
             kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
             for kind in self.cases[0].clusters
@@ -80,7 +74,7 @@ class TextsHeard:
 
     @cached_property
     def carried_by(self) -> dict[str, float]:
-        """How many clusters of a kind, of equal weight, the yes is spread over; by kind. Frames may be few."""
+        """Effective number of clusters that the yes is spread over, by kind without frames, which may be few."""
         of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
         return {
             kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
@@ -92,8 +86,23 @@ class TextsHeard:
         """Fit a logit in the profiles' words to the mean probability of yes over the values."""
         return WordLogit.fit(self.cases[:TRAINING], self.yes[:TRAINING].mean(axis=1))
 
-    def texts(self) -> Texts:
-        """Give every text with what it counts."""
+    @property
+    def clusters(self) -> dict[str, dict[str, int]]:
+        """Number of clusters of each kind, as the detail of a component has it."""
+        return {"clusters": {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}}
+
+    @property
+    def rates(self) -> Floats:
+        """Yes rate by value and side, shape (values, 2)."""
+        return self.paired.rates
+
+    def effects(self, tie: float, rng: np.random.Generator) -> SamplingEffects:
+        """Draw both effects."""
+        return paired_effects(self.paired, tie, rng)
+
+    @property
+    def resemblance(self) -> Texts:
+        """Every text with its share among the inputs that make a yes."""
         places = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.taken, len(self.values))
         return Texts(
@@ -106,7 +115,7 @@ class TextsHeard:
 
 
 def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHeard | Reason:
-    """Read answers; a reason where they tell nothing."""
+    """Read the answers; return a reason where they cannot be used."""
     whole = answers.whole
     if too_few(answers, len(whole)):
         return lost_reason(answers, len(whole))
@@ -126,14 +135,9 @@ def hear_texts(answers: Answers, taken: Floats, wanted: str | None) -> TextsHear
 
 @dataclass(frozen=True)
 class WordLogit:
-    """A logit that stands in for the service: log odds of yes for each word of a profile.
+    """A logit that stands in for the service: log odds of yes for each word in a slot of a profile.
 
-    Attributes
-    ----------
-    weights : mapping of (slot, word) to float
-        Log odds of each word that was seen; others have none.
-    constant : float
-        Log odds of a profile of none of them.
+    `constant` holds the log odds of a profile of no word that was seen.
     """
 
     weights: Mapping[tuple[str, str], float]
@@ -141,13 +145,13 @@ class WordLogit:
 
     @classmethod
     def fit(cls, cases: Sequence[Case], yes: Floats) -> WordLogit:
-        """Fit it to the probability of yes of some profiles."""
+        """Fit the logit to the probability of yes of some profiles."""
         fitted = fit_surrogate(indicators([case.clusters for case in cases]), yes)
         words = [(slot, word) for slot in cases[0].clusters for word in sorted({case.clusters[slot] for case in cases})]
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
 
     def wanted(self, cases: Sequence[Case]) -> Floats:
-        """Say how much likelier each profile of a pool is wanted than by chance; shape (pool,).
+        """Compute the density by which each profile of a pool is wanted, 1 on average; shape (pool,).
 
         A tenth of the weight ignores the logit, so that what it overlooks is found too.
         """
@@ -158,16 +162,10 @@ class WordLogit:
 
 @dataclass(frozen=True)
 class Picking:
-    """A pool of profiles of which some are wanted more.
+    """A pool of profiles, drawn from the prior, of which some are wanted more.
 
-    Attributes
-    ----------
-    cases : sequence of Case
-        The pool, drawn from the prior.
-    density : ndarray, shape (pool,)
-        How much each is wanted.
-    number : ndarray, shape (pool,)
-        A random number of each, in [0, 1): it is taken where that lies below its probability.
+    Each has a `density`, how much it is wanted, and a random `number` in [0, 1): it is taken where that lies below its
+    probability.
     """
 
     cases: Sequence[Case]
@@ -175,7 +173,7 @@ class Picking:
     number: Floats
 
     def take(self, count: int) -> tuple[list[Case], Floats]:
-        """Take about so many profiles, of either side as many; also say how probable each was to be taken."""
+        """Take about so many profiles, half of each side, and return the probability of each to be taken."""
         side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
         probability = np.ones(len(self.cases))
         for each in range(SIDES):

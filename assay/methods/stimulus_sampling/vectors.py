@@ -1,9 +1,10 @@
-"""Vectors of which each has one value: where they come from, and how they are read and weighed."""
+"""Vectors of one value each: their draws, replies and weights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from assay.model import Reason, Reply
 from assay.statistics.bayes.importance import Weights, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
 from assay.statistics.intervals.both_sides import SIDES
+from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_effects
 
 Floats = NDArray[np.float64]
 Place = tuple[int, int]
@@ -45,7 +47,7 @@ class Supply:
 
 
 def from_prior(stimuli: VectorStimuli, count: int, rng: np.random.Generator) -> dict[Place, Supply]:
-    """Draw vectors of each cell as they come."""
+    """Draw vectors of each cell from the prior."""
     drawn = {}
     for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
         drawn[cell] = Supply(stimuli.rounded(prior.draw(count, own)), np.ones(count))
@@ -84,16 +86,10 @@ class CellsHeard:
 
     Attributes
     ----------
-    values, sides : tuple of str
-        Names of the attribute's values, and of the sides of the content.
-    label : str
-        The yes.
     cells : mapping of (value, side) to ndarray
         Numbers whose mean is the cell's yes rate.
-    weights : Weights
-        Importance of each vector.
-    shown : VectorsHeard
-        What is told of them.
+    resemblance : VectorsHeard
+        The vectors, with their shares among the inputs that make a yes.
     """
 
     values: tuple[str, ...]
@@ -101,16 +97,24 @@ class CellsHeard:
     label: str
     cells: Mapping[tuple[int, int], Floats]
     weights: Weights
-    shown: VectorsHeard
+    resemblance: VectorsHeard
+
+    clusters: ClassVar[dict[str, dict[str, int]]] = {}
+    carried_by: ClassVar[dict[str, float]] = {}
+    """Vectors are drawn one by one: nothing of one is shared with another."""
 
     @property
     def rates(self) -> Floats:
         """Yes rate of each cell, shape (values, 2)."""
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
 
+    def effects(self, tie: float, rng: np.random.Generator) -> SamplingEffects:
+        """Draw both effects."""
+        return cell_effects(self.cells, len(self.values), tie, rng)
+
 
 def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:
-    """Read the probability of yes of each reply, NaN where there is none; a reason where they tell nothing."""
+    """Read the probability of yes of each reply, NaN where there is none; a reason if too few can be used."""
     answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
     for place, reply in enumerate(replies):
         answers.take(place, 0, reply)
@@ -136,25 +140,9 @@ def hear_vectors(
     wanted: str | None,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
-    """Read what the service said of the first vectors of each cell.
+    """Read the replies to the first vectors of each cell, in their order; a reason if too few can be used.
 
-    Parameters
-    ----------
-    stimuli : VectorStimuli
-        The prior.
-    supplies : mapping of cell to Supply
-        Where the vectors came from.
-    replies : mapping of cell to sequence of Reply
-        To the first of them, in their order.
-    wanted : str or None
-        The label that is the yes.
-    rng : Generator
-        Draws vectors of the prior to be shown.
-
-    Returns
-    -------
-    CellsHeard or Reason
-        A reason where the replies tell nothing.
+    `wanted` is the label that is the yes. `rng` draws vectors of the prior to be shown.
     """
     read = read_vectors([reply for held in replies.values() for reply in held], wanted)
     if isinstance(read, Reason):
@@ -168,7 +156,7 @@ def hear_vectors(
     corrected = yes * scale
     each = corrected / np.bincount(ids, minlength=len(replies))[ids]
     prior = [(value, one.draw(BEFORE, rng)) for (value, _), one in stimuli.priors.items()]
-    shown = VectorsHeard(
+    resemblance = VectorsHeard(
         names=stimuli.names,
         values=stimuli.values,
         before=np.concatenate([drawn for _, drawn in prior]),
@@ -183,5 +171,5 @@ def hear_vectors(
         label=label,
         cells={cell: corrected[ids == place] for place, cell in enumerate(replies)},
         weights=weigh(yes, 1 / scale),
-        shown=shown,
+        resemblance=resemblance,
     )

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from assay.methods.shared.words import ANSWERS, CONSTANT, PROFILES
 
 STEPS = ("content alike", "tied content")
-"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **CONSTANT,
@@ -46,9 +45,5 @@ REASONS: Mapping[str, str] = {
         "about them alone[: they are worth {effective:count}, and {needed:count} are needed]."
     ),
 }
-"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
-PHRASES: Mapping[str, str] = {
-    **ANSWERS,
-}
-"""Code -> phrase: why a reply was lost."""
+PHRASES: Mapping[str, str] = ANSWERS

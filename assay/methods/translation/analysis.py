@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog import languages
+from assay.methods.shared.distributions import BlocksMethod
+from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
-from assay.methods.translation.published_rules import analyse_blocks
-from assay.model import Component, Evidence, Interval, Letter, Probe, Reason, Reply
-from assay.rating.component import Counts, Measurement, Tolerance
+from assay.methods.translation.published_rules import adjust, analyse_blocks
+from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Probe, Reason, Reply
+from assay.rating.component import Counts, Measurement, Tolerance, look_sizes
 from assay.statistics.bayes.transition import (
     StepEffects,
     draw_excess_concordance,
@@ -42,25 +44,34 @@ OTHER_DELTAS = {f"{delta:.2f}": delta for delta in (0.05, 0.1, 0.15)}
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
-def tolerance_of_one(delta: float, confidence: float, components: int, content_delta: float | None = None) -> Tolerance:
-    """Build the tolerance of one of several components.
+class TranslationMethod(BlocksMethod):
+    """Base class of the methods that rate translators; the fields are declared by each of them."""
 
-    Each is asked about until it is clearer than the whole must be, so that the whole can be declared.
-    """
-    return Tolerance(delta, confidence, OTHER_DELTAS, {"content": content_delta}, confidence ** (1 / components))
+    alpha: float
+
+    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    REASONS: ClassVar[Mapping[str, str]] = words.REASONS
+    PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
+    counted = staticmethod(words.counted)
+
+    def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
+        """Build the test of one of several components; `rules` are the published rules to show first.
+
+        Each is asked about until it is clearer than the whole must be, so that the whole can be declared.
+        """
+        each = self.confidence ** (1 / components)
+        tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
+        return TwoStepTest(sizes, tolerance, self.alpha, **rules)
+
+    def adjusted_finding(self, components: Sequence[Component]) -> Finding:
+        """Return the finding, with the p-values of step 1 adjusted for the number of components."""
+        return self.finding(components, {"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})})
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior draws of a component.
-
-    Attributes
-    ----------
-    transitions : ndarray, shape (draws, rows, outputs)
-        Draws of its transition matrix.
-    evidence : Evidence
-        Draws of its effects, computed from those.
-    """
+    """Posterior draws of a component: transition matrices, shape (draws, rows, outputs), and their effects."""
 
     transitions: NDArray[np.float64]
     evidence: Evidence
@@ -68,18 +79,11 @@ class Posterior:
 
 @dataclass(frozen=True)
 class TwoStepTest:
-    """How much is asked of a translator, and what its effects are compared with.
+    """Sizes of the looks at a translator's component, and the limits of its effects.
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Texts per block at each look; at the last one asking ends.
-    tolerance : Tolerance
-        Limits for the effects. The excess concordance of contents is drawn only where it has a tolerance (``content``).
-    alpha : float
-        Level of the tests behind the published rules.
-    reading, statistic : str
-        Which published reading comes first, and the chi-squared statistic of both.
+    `sizes` are texts per block; asking ends at the last one. The excess concordance of contents is drawn only where
+    `tolerance` has a limit for it (``content``). `alpha` is the level of the published rules; `reading` and
+    `statistic` name the rules that come first.
     """
 
     sizes: tuple[int, ...]
@@ -97,16 +101,8 @@ class TwoStepTest:
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Show texts look by look until a letter is clear or the texts end, and judge everything that was counted.
 
-        Parameters
-        ----------
-        found : Translations
-            The component's counts, empty at first.
-        texts : callable
-            Returns the texts that fill every block up to a size; sizes grow from look to look.
-        show : callable
-            Asks about texts and counts what came back.
-        rng : Generator
-            For posterior draws and bootstrap thresholds.
+        `texts` returns the texts that fill every block up to a size; sizes grow from look to look. `show` asks about
+        texts and counts the replies.
         """
         looks: list[dict[str, Any]] = []
         posterior = None
@@ -200,7 +196,7 @@ def _lost_reason(found: Translations, about: Mapping[str, Any]) -> Reason:
 
 
 def _intervals(found: Translations, posterior: Posterior) -> dict[str, Interval | None]:
-    """State each effect by its mean and its 95 % interval."""
+    """Return the mean and the 95 % interval of each effect."""
     evidence = posterior.evidence
     effects: dict[str, Interval | None] = dict(
         step_intervals(
@@ -239,7 +235,7 @@ def _letter_reasons(
 
 
 def _shift_reason(found: Translations, step_1: float, about: Mapping[str, Any]) -> Reason:
-    """Name the way in which unbiased input comes back biased, from the observed transitions."""
+    """Return the reason that unbiased input comes back biased, from the observed transitions."""
     pooled = found.pooled().astype(float)
     seen = pooled.sum(axis=1, keepdims=True)
     rows = np.divide(pooled, seen, out=np.full_like(pooled, 1 / len(found.outputs)), where=seen > 0)

@@ -73,18 +73,10 @@ def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec]) -> int:
 
 
 class _Writer(ABC):
-    """Writes blocks in instalments; subclasses say what a sentence is made of.
+    """Writes blocks in instalments, in the order of `specs`; subclasses write the sentences.
 
-    Parameters
-    ----------
-    specs : sequence of BlockSpec
-        The blocks, in the order in which they are written.
-    decks : mapping of str to sequence of Content
-        For every value, the contents it is shown with, in order.
-    per_text : int
-        Sentences in a text.
-    rng : numpy.random.Generator
-        Shuffles sentences over texts.
+    `decks` holds the contents that each value is shown with, in order. `per_text` is the number of sentences in a
+    text.
     """
 
     def __init__(
@@ -108,16 +100,10 @@ class _Writer(ABC):
         return self._capacity
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
-        """Write the texts that bring every block to `texts_per_block`, block by block.
+        """Write the texts that bring every block to `texts_per_block` altogether, block by block.
 
-        The counts of a block's values are its shares of all its sentences so far, rounded by
-        largest remainder. The occupations within a text differ wherever the sentences of the
-        instalment allow it.
-
-        Parameters
-        ----------
-        texts_per_block : int
-            Texts of each block altogether. At or below what is written, nothing is added.
+        The counts of a block's values are its shares of all its sentences so far, rounded by largest remainder. The
+        occupations within a text differ wherever the sentences of the instalment allow it.
 
         Raises
         ------
@@ -162,23 +148,8 @@ class _Writer(ABC):
 class BlockWriter(_Writer):
     """Writes the data blocks of `round-trip`: texts of as many sentences as there are values.
 
-    The same arguments and generator state give the same texts, instalment by instalment.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        Whose values are shown.
-    construction : Construction
-        How sentences are built.
-    specs : sequence of BlockSpec
-        The blocks; see `check_distribution`.
-    rng : numpy.random.Generator
-        Shuffles contents, first names, and sentences over texts.
-
-    Raises
-    ------
-    SpecificationError
-        If the construction has no slot for the attribute.
+    The same arguments and generator state give the same texts, instalment by instalment. Raises `SpecificationError`
+    if the construction has no slot for the attribute.
     """
 
     def __init__(
@@ -202,22 +173,9 @@ class BlockWriter(_Writer):
 class NeutralWriter(_Writer):
     """Writes the data blocks of `one-hop`: texts of one sentence that mentions no value.
 
-    A sentence's `value` is the labour side of its occupation: the gender that does the work more
-    often. Only occupations whose share of women is known are used.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        Gender: no other attribute has labour sides.
-    specs : sequence of BlockSpec
-        The blocks, as mixes of occupations by labour side.
-    rng : numpy.random.Generator
-        Shuffles contents and sentences.
-
-    Raises
-    ------
-    SpecificationError
-        If there are no occupations on the side of some value.
+    A sentence's `value` is the labour side of its occupation: the gender that does the work more often. Only
+    occupations whose share of women is known are used. Raises `SpecificationError` if there are no occupations on the
+    side of some value: no attribute but gender has labour sides.
     """
 
     def __init__(self, attribute: Attribute, specs: Sequence[BlockSpec], rng: np.random.Generator) -> None:
@@ -233,7 +191,7 @@ class NeutralWriter(_Writer):
 
 
 def _on_side(side: str) -> tuple[Occupation, ...]:
-    """Give the occupations that one gender does more often."""
+    """Return the occupations that one gender does more often."""
     return tuple(one for one in occupations() if one.side == side)
 
 
@@ -254,7 +212,7 @@ def _shuffled_contents(
 
 
 def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
-    """Deal sentences into hands of equal size, at random but for one thing.
+    """Deal sentences into hands of equal size, at random, occupations apart.
 
     Sentences of one occupation are dealt one after the other, so to different hands: two of them
     meet in a hand only if there are more of them than hands.
@@ -269,7 +227,7 @@ def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -
 
 
 def _shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
-    """Give every block's shares in the order of the values."""
+    """Return every block's shares in the order of the values."""
     return tuple(tuple(float(spec.shares.get(value, 0.0)) for value in values) for spec in specs)
 
 

@@ -37,7 +37,7 @@ _ANY_WORD = re.compile(r"\S*\w\S*")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from one text, sentence by sentence; or why it could not be read.
+    """Values read from one text, sentence by sentence, or the reason why it could not be read.
 
     Exactly one of `values`, `unusable` and `failure` is set.
     """
@@ -48,7 +48,7 @@ class Reading:
 
 
 def untranslated(before: str, after: str) -> bool:
-    """Whether a hop gave back the text it was given."""
+    """Whether a hop returned the text unchanged."""
     asked, given = (Counter(_WORD.findall(text.casefold())) for text in (before, after))
     union = sum((asked | given).values())
     return union > 0 and sum((asked & given).values()) / union >= ECHO
@@ -61,7 +61,7 @@ def error_marked(text: str) -> bool:
 
 
 def unusable_hop(before: str, after: str) -> str | None:
-    """Name what makes one hop's output unusable, if anything does."""
+    """Return why one hop's output is unusable, or ``None``."""
     if not after.strip():
         return "empty"
     if error_marked(after):
@@ -72,7 +72,7 @@ def unusable_hop(before: str, after: str) -> str | None:
 
 
 def read_hop(before: str, reply: Reply) -> Reading | None:
-    """Judge one hop: a `Reading` that says why it is of no use, or ``None`` if it can be used."""
+    """Return why one hop is of no use, as a `Reading`, or ``None`` if it can be used."""
     if reply.failure is not None:
         return Reading(failure=reply.failure)
     if why := unusable_hop(before, str(reply.value)):
@@ -113,14 +113,8 @@ class Translations:
 
     Attributes
     ----------
-    name : str
-        The component's name, unique in its finding.
-    about : mapping
-        What it measures (language, template); a part of its detail.
     rows, outputs : tuple of str
         What can go in and what can come out; the last output is the residual.
-    blocks : tuple of BlockSpec
-        The declared distributions.
     neutral : bool
         Meaning of the residual: ``False`` where it is a loss (an erased pronoun), ``True`` where it is harmless (a
         sentence that marks no gender).
@@ -130,12 +124,8 @@ class Translations:
         Per block, sentences by what went in and what was read.
     content : dict
         Per content (an occupation in its frame), what was read for each row it was shown with.
-    usable : int
-        Texts that were read.
     failed_why, unusable_why : dict
         Texts lost to failed calls, and texts that came back but could not be read, by reason.
-    unasked : int
-        Texts the call budget did not allow.
     """
 
     name: str

@@ -11,32 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from assay.bounds import check_bounds
 from assay.catalog import Attribute
-from assay.catalog import attribute as attribute_named
 from assay.errors import SpecificationError, UnknownName
-from assay.experiment import Experiment, Method
-from assay.methods.shared.distributions import (
-    BlockSpec,
-    declare_blocks,
-    default_biased,
-    default_unbiased,
-    refuse_oversize,
-    refuse_repeats,
-)
+from assay.experiment import Experiment
 from assay.methods.translation import words as spoken
-from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
+from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
 from assay.methods.translation.collection import Reading, Translations, align, chunks, read_hop
-from assay.methods.translation.published_rules import adjust
-from assay.model import Component, Finding, Kind, Probe, Translate
-from assay.rating.component import look_sizes
+from assay.model import Component, Probe, Translate
 
 BATCH = 500
 """Texts asked at once."""
@@ -46,7 +34,7 @@ NEUTRAL = "neutral"
 
 
 @dataclass(frozen=True)
-class OneHop(Method):
+class OneHop(TranslationMethod):
     """Translate sentences that say nothing about the attribute, and read what the target adds.
 
     Parameters
@@ -78,39 +66,21 @@ class OneHop(Method):
     alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
-    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    counted = staticmethod(spoken.counted)
 
     def __post_init__(self) -> None:
-        """Fill in default blocks and refuse what cannot be carried out."""
-        check_bounds(self)
-        named = attribute_named(self.attribute)
+        """Check the languages, and that there are enough sentences."""
+        super().__post_init__()
+        named = self.catalog_attribute
         if not named.one_hop_languages:
             raise SpecificationError(f"no language marks {self.attribute} in a way one-hop can read", "attribute")
-        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
-        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
-        refuse_repeats("languages", self.languages)
         for place, language in enumerate(self.languages):
             if language not in named.one_hop_languages:
                 known = sorted(named.one_hop_languages)
                 raise UnknownName("language one-hop can read", language, known, f"languages.{place}")
-        refuse_oversize(
-            self.texts_per_block,
-            self.max_texts_per_block,
-            stop_early=self.stop_early,
-            most=neutral_capacity(named, self.blocks),
-            what="neutral sentences",
-        )
-
-    @cached_property
-    def blocks(self) -> tuple[BlockSpec, ...]:
-        """The declared mixes of occupations as named blocks."""
-        return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)
+        self.refuse_oversize(neutral_capacity(named, self.blocks), "neutral sentences")
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the way there of every language."""
@@ -122,9 +92,10 @@ class OneHop(Method):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language; the same sentences for each."""
-        named = attribute_named(self.attribute)
+        named = self.catalog_attribute
         words, numbers = rng.spawn(2)
         texts = cache(NeutralWriter(named, self.blocks, words).more)  # the same for every language
+        test = self.two_step_test(len(self.languages))
         components: list[Component] = []
         for language, own in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
             found = Translations(
@@ -136,25 +107,12 @@ class OneHop(Method):
                 neutral=True,
                 probes_each=1,
             )
-            components.append((yield from self._test().measure(found, texts, self._show, own)))
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
-        )
-
-    def _test(self) -> TwoStepTest:
-        tolerance = tolerance_of_one(self.delta, self.confidence, len(self.languages))
-        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
-        return TwoStepTest(sizes, tolerance, self.alpha)
+            components.append((yield from test.measure(found, texts, self._show, own)))
+        return self.adjusted_finding(components)
 
     def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
         """Send texts out, and count what is marked in their translations."""
-        named, language = attribute_named(self.attribute), found.about["language"]
+        named, language = self.catalog_attribute, found.about["language"]
         for some in chunks(texts, BATCH):
             replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in some]
             for text, reply in zip(some, replies, strict=True):

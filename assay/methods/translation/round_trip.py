@@ -8,32 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from assay.bounds import check_bounds
-from assay.catalog import attribute as attribute_named
 from assay.catalog import check_language, construction
 from assay.errors import SpecificationError
-from assay.experiment import Experiment, Method
-from assay.methods.shared.distributions import (
-    BlockSpec,
-    declare_blocks,
-    default_biased,
-    default_unbiased,
-    refuse_oversize,
-    refuse_repeats,
-)
+from assay.experiment import Experiment
+from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.translation import words as spoken
-from assay.methods.translation.analysis import Asking, TwoStepTest, tolerance_of_one
+from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockWriter, Text, capacity
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
-from assay.methods.translation.published_rules import adjust
-from assay.model import Component, Finding, Kind, Probe, Translate
-from assay.rating.component import look_sizes
+from assay.model import Component, Probe, Translate
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
 from assay.statistics.hypothesis_tests.published import Statistic
 
@@ -42,7 +31,7 @@ BATCH = 1_000
 
 
 @dataclass(frozen=True)
-class RoundTrip(Method):
+class RoundTrip(TranslationMethod):
     """Translate texts with a known attribute into a middle language and back, and compare.
 
     Parameters
@@ -96,21 +85,14 @@ class RoundTrip(Method):
     statistic: Statistic = "two-sample"
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-    kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
-    PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
-    counted = staticmethod(spoken.counted)
 
     def __post_init__(self) -> None:
-        """Fill in the attribute's default blocks and refuse what cannot be carried out."""
-        check_bounds(self)
-        named = attribute_named(self.attribute)
-        object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
-        object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))
-        refuse_repeats("languages", self.languages)
+        """Check the languages and templates, and that there are enough sentences."""
+        super().__post_init__()
+        named = self.catalog_attribute
         refuse_repeats("templates", self.templates)
         for place, language in enumerate(self.languages):
             check_language(language, f"languages.{place}")
@@ -123,18 +105,7 @@ class RoundTrip(Method):
                 )
         for template in self.templates:
             most = capacity(named, construction(template), self.blocks)
-            refuse_oversize(
-                self.texts_per_block,
-                self.max_texts_per_block,
-                stop_early=self.stop_early,
-                most=most,
-                what=f"sentences of the template {template!r}",
-            )
-
-    @cached_property
-    def blocks(self) -> tuple[BlockSpec, ...]:
-        """The declared distributions as named blocks."""
-        return declare_blocks(attribute_named(self.attribute), self.unbiased, self.biased)
+            self.refuse_oversize(most, f"sentences of the template {template!r}")
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
@@ -152,11 +123,13 @@ class RoundTrip(Method):
     def design(self, rng: np.random.Generator) -> Experiment:
         """Measure every language with every template; the same texts for each language."""
         words, numbers = rng.spawn(2)
-        named = attribute_named(self.attribute)
+        named = self.catalog_attribute
         texts = {  # written once and shown to every language, so that all are compared on the same material
             template: cache(BlockWriter(named, construction(template), self.blocks, own).more)
             for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         }
+        rules = {"reading": self.reading, "statistic": self.statistic}
+        test = self.two_step_test(len(self.cells), self.delta_content, **rules)
         components: list[Component] = []
         for (language, template), own in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):
             found = Translations(
@@ -166,25 +139,12 @@ class RoundTrip(Method):
                 outputs=named.outputs,
                 blocks=self.blocks,
             )
-            components.append((yield from self._test().measure(found, texts[template], self._show, own)))
-        return Finding(
-            method=self.method,
-            attribute=self.attribute,
-            components=tuple(components),
-            confidence=self.confidence,
-            delta=self.delta,
-            aggregation=self.aggregation,
-            detail={"adjusted": adjust({one.name: one.detail["step_1_p"] for one in components})},
-        )
-
-    def _test(self) -> TwoStepTest:
-        tolerance = tolerance_of_one(self.delta, self.confidence, len(self.cells), self.delta_content)
-        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
-        return TwoStepTest(sizes, tolerance, self.alpha, self.reading, self.statistic)
+            components.append((yield from test.measure(found, texts[template], self._show, own)))
+        return self.adjusted_finding(components)
 
     def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
         """Send texts out and back, and count what returns."""
-        named, language = attribute_named(self.attribute), found.about["language"]
+        named, language = self.catalog_attribute, found.about["language"]
         for some in chunks(texts, BATCH):
             out = yield [Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language)) for text in some]
             there: list[tuple[Text, str]] = []

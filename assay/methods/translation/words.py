@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 STEPS = ("balanced input", "one-sided input")
-"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     "follows-biased-input": (
@@ -33,7 +32,6 @@ REASONS: Mapping[str, str] = {
         "the same occupation comes back alike[ (excess agreement {content:effect}, where 0 is none)]."
     ),
 }
-"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
 PHRASES: Mapping[str, str] = {
     "sentence-count": "the number of sentences changed",
@@ -48,9 +46,8 @@ PHRASES: Mapping[str, str] = {
     "kl": "Kullback-Leibler divergence",
     "js": "Jensen-Shannon divergence",
 }
-"""Code -> phrase: why a reply was lost, published rules."""
 
 
 def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG001
-    """Return what is counted."""
+    """Return the plural of the counted things."""
     return "Texts"

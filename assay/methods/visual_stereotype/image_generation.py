@@ -64,14 +64,9 @@ class Drawing:
 
 @dataclass
 class Drawn(AuthorCounts):
-    """What an author drew, and the counts; pictures are refused as ``same-picture`` or ``no-picture``.
+    """The pictures that an author drew, and the counts; pictures are refused as ``same-picture`` or ``no-picture``.
 
-    Attributes
-    ----------
-    pictures : list of Picture
-        The new ones that are of use. The id of each is the unit of its probe.
-    images : set of str
-        Digests of everything that came back.
+    The id of each picture is the unit of its probe. `images` holds the digest of every image that came back.
     """
 
     pictures: list[Picture] = field(default_factory=list)
@@ -83,7 +78,7 @@ class Drawn(AuthorCounts):
         return len(self.images) == 1 and len(self.pictures) + self.refused["same-picture"] > 1
 
     def as_json(self) -> dict[str, Any]:
-        """Write down what became of the prompts."""
+        """Return the counts as JSON."""
         return {
             "wanted": self.wanted,
             "asked": self.asked,
@@ -107,23 +102,9 @@ def draw_pictures(
 ) -> Generator[Sequence[Probe], Sequence[Reply], Drawn]:
     """Ask an author for the pictures that are lacking.
 
-    Parameters
-    ----------
-    words : VisualWords
-        What pictures are of.
-    kept : iterable of Picture
-        Those that are there already; what is of no use among them does not count.
-    per_term : int
-        Pictures that each generation term is to have.
-    prompt, tries
-        As of `Drawing`.
-    place : str
-        Begins the unit of every probe, so that several calls within one experiment stay apart.
-
-    Returns
-    -------
-    Drawn
-        Nothing is asked of an author where nothing is lacking.
+    Pictures in `kept` that are of no use do not count towards `per_term`, the pictures of each generation term.
+    `prompt` and `tries` are those of `Drawing`. `place` begins the unit of every probe, so that several calls within
+    one experiment stay apart.
     """
     there = sort(kept, words).items
     known, have = {one.image for one in there}, Counter(one.term for one in there)
@@ -159,13 +140,13 @@ def draw_prompt(term: str, prompt: Family) -> str:
 
 
 def image_of(value: Any) -> str | None:
-    """Read the digest that an author's reply holds, or ``None`` where it holds none."""
+    """Return the digest in an author's reply, or ``None``."""
     image = value.get("image") if isinstance(value, Mapping) else None
     return image if isinstance(image, str) and DIGEST.fullmatch(image) else None
 
 
 def _take(drawn: Drawn, known: set[str], term: str, unit: str, reply: Reply) -> bool:
-    """Keep a picture that is of use; count what is not. Says whether it was."""
+    """Keep a picture that is of use, and count one that is not; return whether it was kept."""
     if not drawn.answered(reply):
         return False
     image = image_of(reply.value)

@@ -36,7 +36,7 @@ from assay.statistics.intervals.credible import interval_of
 Floats = NDArray[np.float64]
 
 Scale = Literal["probabilities", "labels"]
-"""What scores are of."""
+"""Scale of scores."""
 
 Fit = SharesPosterior | ImagesPosterior
 
@@ -49,12 +49,9 @@ IMAGE_CODES = frozenset({"image-gone", "not-an-image", "damaged-image", "image-t
 
 @dataclass
 class Sightings(TermScores[VisualWords, PictureTally, Fit]):
-    """What a service saw in the pictures of one specification.
+    """Answers of a service about the pictures of one specification.
 
-    Attributes
-    ----------
-    answers : str
-        ``auto``: probabilities where every answer has them, else labels; or ``labels``.
+    Scores are of probabilities if `answers` is ``auto`` and every answer has them, and else of labels.
     """
 
     tally: PictureTally = field(default_factory=PictureTally)
@@ -70,7 +67,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
 
     @property
     def scale(self) -> Scale:
-        """What scores are of: one answer in words is enough for labels."""
+        """Scale of the scores: labels as soon as one answer is in words."""
         seen = self.tally.results.values()
         scored = self.answers == "auto" and bool(seen) and all(one.share is not None for one in seen)
         return "probabilities" if scored else "labels"
@@ -84,7 +81,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         try:
             return fit_images(by_image, terms)
         except ZeroVariance as error:
-            # other lists may differ: this is no service that does not look
+            # other lists may still differ, so this alone does not show a service that ignores pictures
             raise ZeroVariance(f"{', '.join(LISTS[role] for role in roles)}: {error}") from error
 
     def tied_terms(self) -> tuple[ImageTerm, ...]:
@@ -92,7 +89,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return score_images(*self.towards(*TIED)).by_term
 
     def towards(self, *roles: Role) -> tuple[Floats, list[str]]:
-        """Give each picture of some lists its score, and its term.
+        """Return the score and the term of each picture of some lists.
 
         The score is the probability, or the share, of the label that the picture's term is tied to; of neutral terms
         it is that of the first label.
@@ -105,7 +102,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return by_image, [picture.term for picture, _ in some]
 
     def of(self, *roles: Role) -> list[tuple[Shown, Seen]]:
-        """Give the pictures of some lists with what was seen in them."""
+        """Return the pictures of some lists with their answers."""
         return [(picture, one) for picture, one in self.tally.results.items() if picture.role in roles]
 
     # ------------------------------------------------------------------------ reasons
@@ -148,7 +145,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return [self.reason("author-did-not-draw", {**facts, "why": dict(why)})]
 
     def asked_how(self) -> list[Reason]:
-        """State what the scores are of."""
+        """Return the scale of the scores as a reason."""
         seen, names = self.tally.results, self.names()
         if not seen:
             return []
@@ -177,7 +174,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return {"images": [_row(picture, one, scale) for picture, one in self.tally.results.items()]}
 
     def analyses(self, fits: Mapping[Role, Fit], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and what stands beside it, by list and by term."""
+        """Return P4's score and the scores beside it, by list and by term."""
         lists, terms = {}, []
         for role, fit in fits.items():
             lists[LISTS[role]] = {**self.summary(role), "posterior": asdict(_overall(fit, rng))}
@@ -190,7 +187,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return {"score": score, "lists": lists, "terms": terms}
 
     def summary(self, *roles: Role) -> dict[str, Any]:
-        """Write a score down: over images (P4), over terms, and the labels pooled with Wilson's interval."""
+        """Return a score as JSON: over images (P4), over terms, and labels pooled with Wilson's interval."""
         by_image, terms = self.towards(*roles)
         found: VisualScore = score_images(by_image, terms)
         one = {
@@ -220,7 +217,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
 
 
 def _overall(fit: Fit, rng: np.random.Generator) -> Interval:
-    """Summarise what is known of a score."""
+    """Summarise the posterior of a score."""
     return fit.overall if isinstance(fit, SharesPosterior) else interval_of(fit.draw_overall(rng))
 
 
@@ -230,7 +227,7 @@ def _interval(by_image: Floats) -> dict[str, Any] | None:
 
 
 def _row(picture: Shown, one: Seen, scale: Scale) -> dict[str, Any]:
-    """Write a picture down, a row of the table that can be exported."""
+    """Return a picture as a row of the exported table."""
     first = one.label if scale == "labels" or one.share is None else one.share
     return {
         "id": picture.id,
@@ -248,15 +245,7 @@ def _row(picture: Shown, one: Seen, scale: Scale) -> dict[str, Any]:
 def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
     """Score a service over the tied pictures of all specifications (P4's formula).
 
-    Parameters
-    ----------
-    measured : sequence of Sightings
-        What was seen in each.
-
-    Returns
-    -------
-    dict
-        ``why`` where there is no picture of a tied term.
+    Where there is no picture of a tied term, the result has a ``why`` instead.
     """
 
     def scored() -> dict[str, Any]:

@@ -20,7 +20,7 @@ from assay.errors import SpecificationError
 from assay.methods.shared.term_items import Sorted
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-"""How images are named."""
+"""Form of the name of an image."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Picture:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse what is no digest."""
+        """Refuse an image that is no digest."""
         check_bounds(self)
         if not DIGEST.fullmatch(self.image):
             raise SpecificationError(
@@ -57,19 +57,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A picture that is of use.
-
-    Attributes
-    ----------
-    image : str
-        Its digest.
-    term : str
-        What it is of, as the specification writes it.
-    role : str
-        Which label the term is tied to: ``first``, ``second`` or ``neutral``.
-    source, id : str
-        The picture's.
-    """
+    """A picture that is of use: its digest, its term as the specification writes it, and the label tied to that."""
 
     image: str
     term: str

@@ -34,17 +34,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class ImageTerm:
-    """Images of one generation term.
-
-    Attributes
-    ----------
-    term : str
-        What they are of.
-    images : int
-        How many.
-    score : float
-        Mean probability of the stereotyped label.
-    """
+    """Images of one generation term: their number, and their mean probability of the stereotyped label."""
 
     term: str
     images: int
@@ -53,18 +43,10 @@ class ImageTerm:
 
 @dataclass(frozen=True)
 class VisualScore:
-    """Scores by image, term and model.
+    """Scores by image, shape (images,), by term in the order in which terms first occur, and of the model.
 
-    Attributes
-    ----------
-    by_image : ndarray, shape (images,)
-        Probability of the concept that the image's term is tied to.
-    by_term : tuple of ImageTerm
-        In the order in which terms first occur.
-    model : float
-        Mean over images (P4's formula).
-    over_terms : float
-        Mean over terms, which differs where these have unequal numbers of images.
+    `model` is the mean over images (P4's formula), `over_terms` the mean over terms, which differs where these have
+    unequal numbers of images.
     """
 
     by_image: FloatArray
@@ -75,13 +57,7 @@ class VisualScore:
 
 @dataclass(frozen=True)
 class ImagesPosterior:
-    """Bootstrap of a mean over images that share generation terms.
-
-    Attributes
-    ----------
-    mean : float
-        The score.
-    """
+    """Bootstrap of a mean over images that share generation terms; `mean` is the score."""
 
     mean: float
     _by_image: FloatArray
@@ -159,25 +135,14 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
 def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> StereotypeScore:
     """Count hard labels by term, for `assay.statistics.bayes.stereotype_terms.fit_terms`.
 
-    Parameters
-    ----------
-    by_image : array_like, shape (images,)
-        1, 0 or 1/2, as from `tied_label`.
-    terms : sequence of str, length images
-        Generation term of each.
-    bias : str
-        Name of the specification.
-
-    Returns
-    -------
-    StereotypeScore
-        With the errors of `score_choices`; `over_pairs` is P4's score here, which is by image.
+    Labels are 1, 0 or 1/2, as from `tied_label`, shape (images,). The errors are those of `score_choices`;
+    `over_pairs` is P4's score here, which is by image.
     """
     return score_choices(by_image, terms, [bias] * len(terms))
 
 
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
-    """Say how well the score of probabilities is known: a bootstrap over generation terms.
+    """Bootstrap the score of probabilities over generation terms.
 
     Images of one term are alike, so whole terms are resampled (`assay.statistics.intervals.crossed`). If every image
     is certain to have the label, or not to have it, there is no spread to resample; such answers could have come as
@@ -210,7 +175,7 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
 
 
 def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
-    """Say how well the mean probability of one term is known, by Student's t over its images.
+    """Compute the interval of the mean probability of one term, by Student's t over its images.
 
     Parameters
     ----------

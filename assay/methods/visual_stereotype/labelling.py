@@ -1,4 +1,4 @@
-"""Asking an image classifier which of two labels fits a picture, and reading what it says.
+"""Questions to an image classifier which of two labels fits a picture, and its answers.
 
 Services that answer questions often prefer whatever label stands first. So the first pictures of all terms are shown
 with the labels in both orders; where an answer changes, every picture is. An answer that changes with the order
@@ -8,50 +8,41 @@ names neither label.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from string import Formatter
 from typing import Any, Literal
 
 from assay.catalog.stereotypes import VisualWords
 from assay.catalog.terms import any_of, folded
 from assay.errors import SpecificationError
-from assay.methods.shared.answer_tally import AnswerTally
+from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches
 from assay.methods.visual_stereotype.inputs import Shown
 from assay.model import Look, Probe, Reply
 from assay.statistics.bayes.stereotype_terms import TIE, TIED_WITHIN
 
 QUESTION = "Which of these fits the picture best: {labels}?"
-"""What services that answer questions are asked; ``{labels}`` stands for both of them."""
+"""Question to services that answer questions; ``{labels}`` stands for both labels."""
 
 ORDER_WITHIN = 0.01
-"""Difference of probabilities that is not one of order: a tenth of the usual tolerance, and services round."""
-
-BATCH = 500
-"""Questions asked at once, give or take a picture's."""
+"""Largest difference of probabilities that counts as rounding and not as an effect of the order."""
 
 FIRST, SECOND = 1.0, 0.0
 
 Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
-"""What an answer names: a label, both or neither of them, both as probable, or another one in another order."""
+"""Readings of an answer: a label, both or neither, both as probable, or another label in another order."""
 
 NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a service made of a picture.
+    """Reading of the answer about a picture.
 
-    Attributes
-    ----------
-    label : float
-        1 for the first label, 0 for the second, 1/2 for neither.
-    names : str
-        What was named.
-    share : float or None
-        Probability of the first label; that of both is made to sum to one. ``None`` for an answer in words.
-    text : str or None
-        The answer in words.
+    `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the probability of the first label,
+    that of both made to sum to one; ``None`` for an answer in words, which `text` holds.
     """
 
     label: float
@@ -62,12 +53,10 @@ class Seen:
 
 @dataclass
 class PictureTally(AnswerTally[Shown, Seen]):
-    """What became of the questions about pictures.
+    """Counts and readings of pictures.
 
-    Attributes
-    ----------
-    in_both_orders, changed : int
-        Pictures that were shown with the labels in both orders, and those of them whose answers differed.
+    Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
+    differed.
     """
 
     in_both_orders: int = 0
@@ -96,44 +85,23 @@ def ask_pictures(
     *,
     first: int = 0,
     both: bool,
-) -> Generator[Sequence[Probe], Sequence[Reply], None]:
-    """Ask about pictures until the budget is used up.
+) -> Asking:
+    """Ask about pictures until the budget is used up; `both` shows the labels in both orders.
 
-    Parameters
-    ----------
-    pictures : sequence of Shown
-        About which.
-    words : VisualWords
-        The labels.
-    question : str
-        What services that answer questions are asked.
-    tally : PictureTally
-        Takes what comes back.
-    place : str
-        Begins the unit of every probe.
-    first : int
-        Number of the first picture: no two calls for one place may share a number.
-    both : bool
-        Whether the labels are shown in both orders.
+    `place` begins the unit of every probe. `first` is the number of the first picture: no two calls for one place may
+    share a number.
     """
     reader = Reader(words)
     orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
-    step = max(1, BATCH // len(orders))
-    for start in range(0, len(pictures), step):
-        some = pictures[start : start + step]
-        replies = iter(
-            (
-                yield [
-                    Probe(f"{place}/{number}/{one.term}/{at}", Look(one.image, order, written(question, order)))
-                    for number, one in enumerate(some, start=first + start)
-                    for at, order in enumerate(orders)
-                ]
-            )
-        )
-        for one in some:
-            tally.take(one, [next(replies) for _ in orders], reader)
-        if tally.unasked:
-            return
+
+    def probes_of(number: int, picture: Shown) -> list[Probe]:
+        name = f"{place}/{number}/{picture.term}"
+        looks = (Look(picture.image, order, written(question, order)) for order in orders)
+        return [Probe(f"{name}/{at}", look) for at, look in enumerate(looks)]
+
+    allowed = takewhile(lambda _: not tally.unasked, enumerate(pictures, start=first))
+    numbered = ((picture, probes_of(number, picture)) for number, picture in allowed)
+    yield from ask_in_batches(numbered, partial(tally.take, reader=reader))
 
 
 def written(question: str, labels: Sequence[str]) -> str:
@@ -142,13 +110,7 @@ def written(question: str, labels: Sequence[str]) -> str:
 
 
 def check_question(question: str) -> None:
-    """Refuse a question with other braces than ``{labels}``.
-
-    Raises
-    ------
-    SpecificationError
-        For the field ``"question"``.
-    """
+    """Refuse a question with other braces than ``{labels}``, naming the field ``question``."""
     try:
         slots = {slot for _, slot, _, _ in Formatter().parse(question) if slot is not None}
     except ValueError:
@@ -174,7 +136,7 @@ class Reader:
         self._names = any_of(self._side)
 
     def read(self, value: Any) -> Seen | str:
-        """Read an answer, or say why it is of no use: ``no-label`` or ``no-probability``."""
+        """Read an answer, or return why it is of no use: ``no-label`` or ``no-probability``."""
         if not isinstance(value, Mapping):
             return "no-label"
         text = value.get("text")
@@ -197,14 +159,14 @@ class Reader:
 
 
 def differ(one: Seen, other: Seen) -> bool:
-    """Whether two answers about one picture are not the same."""
+    """Whether two answers about one picture differ."""
     if one.share is not None and other.share is not None:
         return abs(one.share - other.share) > ORDER_WITHIN
     return (one.label, one.names) != (other.label, other.names)
 
 
 def together(seen: Sequence[Seen]) -> Seen:
-    """Make one answer of those in both orders: the mean probability; the label, where it is the same."""
+    """Merge the answers in both orders: the mean probability, and the label if both name the same."""
     first = seen[0]
     if len(seen) == 1:
         return first
@@ -216,7 +178,7 @@ def together(seen: Sequence[Seen]) -> Seen:
 
 
 def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
-    """Give the first label's part of the probability of both."""
+    """Return the first label's part of the probability of both."""
     known = [scores.get(label) for label in labels]
     if not all(isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each <= 1 for each in known):
         return None

@@ -18,7 +18,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 from assay.catalog.stereotypes import VisualWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.shared.stereotype_design import Asking
+from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.visual_stereotype import report
 from assay.methods.visual_stereotype import words as spoken
@@ -99,7 +99,7 @@ class VisualStereotype(PictureReferences):
     figures = staticmethod(report.figures)
 
     def __post_init__(self) -> None:
-        """Look the words up and refuse what cannot be carried out."""
+        """Look the words up and check the fields."""
         check_question(self.question)
         super().__post_init__()
 
@@ -109,13 +109,7 @@ class VisualStereotype(PictureReferences):
         return self.drawing is not None
 
     def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - as of other methods
-        """Refuse to begin without a picture: there are none of ours, and a corpus was filled in before.
-
-        Raises
-        ------
-        SpecificationError
-            For the field ``"pictures"``.
-        """
+        """Refuse a request without pictures: none are shipped, and those of a corpus were filled in before."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(
                 "there is nothing to show: give pictures, have an author draw them (drawing), or name a corpus where "
@@ -125,7 +119,7 @@ class VisualStereotype(PictureReferences):
         return self
 
     def refuse_useless(self, words: Sequence[VisualWords]) -> None:
-        """Refuse pictures of which none is of use; where some are not, they are counted and the others shown."""
+        """Refuse pictures if none is of use; single useless ones are counted and left out."""
         if not self.pictures or self.drawing is not None:
             return
         if not any(sort(self.pictures, one).items for one in words):
@@ -151,7 +145,7 @@ class VisualStereotype(PictureReferences):
             found = Sightings(words, answers=self.answers, sources=sources)
             components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), own)))
             measured.append(found)
-        return self.finding(components, model_score(measured))
+        return self.finding(components, {"model": model_score(measured)})
 
     def _collect(
         self, place: int, words: VisualWords

@@ -1,4 +1,4 @@
-"""What a visual stereotype names: specifications, a corpus of pictures, images, and pictures that an author draws."""
+"""References of visual-stereotype: specifications, a corpus, images, and pictures that an author draws."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.model import Draw, Observation
 from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, NamedCorpus, References
 
 MOST_PICTURES = 10_000
-"""Pictures of a rating: every one of them stands on it."""
+"""Most pictures of a rating; its document lists every one."""
 
 
 class PictureReferences(StereotypeDesign[VisualWords]):
@@ -35,7 +35,7 @@ class PictureReferences(StereotypeDesign[VisualWords]):
         return References(corpus, images, words=self.named_words(), authored=self._authored())
 
     def with_references(self, found: Found) -> Self:
-        """Put in what was found."""
+        """Return the method with the found material."""
         method = self if found.corpus is None else self._with_corpus(found.corpus)
         method = method.with_words(found.words)
         return method.with_drawn(found.authored[0]) if any(found.authored) else method
@@ -69,11 +69,11 @@ class PictureReferences(StereotypeDesign[VisualWords]):
             return self.changed(corpus=corpus.reference, pictures=(*self.pictures, *map(picture_of, corpus.items)))
         except SpecificationError as refused:
             if refused.field == "pictures" and not self.pictures:
-                refused.field = "corpus"  # the caller gave none: it is the corpus's that are of no use
+                refused.field = "corpus"  # the caller gave no pictures, so those of the corpus are of no use
             raise
 
     def with_drawn(self, items: Sequence[CorpusItem]) -> Self:
-        """Use pictures that were drawn on the very prompts that would be sent."""
+        """Return the method with pictures that an author drew on the same prompts before."""
         wanted = self.drawing
         if wanted is None:
             return self
@@ -90,5 +90,5 @@ class PictureReferences(StereotypeDesign[VisualWords]):
 
 
 def picture_of(item: CorpusItem) -> Picture:
-    """Take a picture of a corpus; the method finds its term among its own words."""
+    """Make a picture of an item of a corpus; the method finds its term among its own words."""
     return Picture(item.image or "", item.term or "?", "drawn" if item.source == "written" else item.source, item.id)

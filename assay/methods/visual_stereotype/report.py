@@ -10,10 +10,13 @@ from assay.methods.shared.report import coverage_table, sides
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
     lists_figure,
+    looks_sheet,
     model_table,
+    scores_sheet,
     scores_table,
     sources_table,
     terms_figure,
+    terms_sheet,
     terms_table,
 )
 from assay.methods.visual_stereotype.words import PHRASES, REASONS
@@ -24,36 +27,17 @@ from assay.reports.view import Picture, Table
 Part = Mapping[str, Any]
 
 DRAWN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "drawn": "drawn and of use"}
-"""Numbers of an author by their key, and the title of each."""
+"""Titles of the numbers of an author, by their key."""
 
-SCORES = Sheet(
-    "lists",
+SCORES = scores_sheet(
     "Scores: what the stereotyped label had, and with neutral pictures the first label",
-    (
-        ("Pictures of terms", "list", cells.texts),
-        ("Over images (P4)", "over_images", cells.numbers),
-        ("Over terms", "over_terms", cells.numbers),
-        ("With the terms in view, 95 % interval", "posterior", cells.intervals),
-        ("Pooled, Wilson", "pooled", cells.intervals),
-        ("Terms", "terms", cells.numbers),
-        ("Images", "images", cells.numbers),
-        ("Ties", "ties", cells.numbers),
-    ),
+    "Pictures of terms",
+    (("Over images (P4)", "over_images"), ("Over terms", "over_terms")),
+    "With the terms in view, 95 % interval",
+    "Images",
 )
-"""P4's score and what stands beside it."""
 
-TERMS = Sheet(
-    "terms",
-    "Generation terms, those farthest from 1/2 first",
-    (
-        ("Term", "term", cells.texts),
-        ("List", "list", cells.texts),
-        ("Score", "score", cells.numbers),
-        ("95 % interval", "posterior", cells.intervals),
-        ("Images", "images", cells.numbers),
-        ("Ties", "ties", cells.numbers),
-    ),
-)
+TERMS = terms_sheet("Generation terms", "95 % interval", "Images")
 
 PICTURES = Sheet(
     "images",
@@ -68,15 +52,7 @@ PICTURES = Sheet(
     ),
 )
 
-LOOKS = Sheet(
-    "looks",
-    "Looks at the evidence",
-    (
-        ("Pictures of each term", "per_term", cells.numbers),
-        ("Pictures", "images", cells.numbers),
-        ("Likeliest", "letter", cells.texts),
-    ),
-)
+LOOKS = looks_sheet("Pictures", "images")
 
 
 def tables(part: Part) -> Iterator[Table | None]:
@@ -102,7 +78,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _answers_in_words(part: Part) -> Table:
-    """What the answers named, and what the order of the labels changed."""
+    """Labels that the answers named, and answers that changed with the order of the labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
     named = parts.numbers(part.get("named"))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from assay.methods.shared.words import ANSWERS, CONSTANT, COVERAGE, TERMS
 
 STEPS = ("neutral pictures", "pictures of stereotypes")
-"""Names of the input in step 1 and in step 2."""
 
 REASONS: Mapping[str, str] = {
     **COVERAGE,
@@ -58,7 +57,6 @@ REASONS: Mapping[str, str] = {
         "used][; most often, {why:cause}]."
     ),
 }
-"""Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`."""
 
 PHRASES: Mapping[str, str] = {
     **ANSWERS,
@@ -66,4 +64,3 @@ PHRASES: Mapping[str, str] = {
     "same-picture": "the picture was there already",
     "no-picture": "no picture came back",
 }
-"""Code -> phrase: why a reply was lost."""

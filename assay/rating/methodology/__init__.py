@@ -51,10 +51,6 @@ class Methodology:
         The day it was frozen, as ``2026-01-31``.
     status : str
         ``current``: ratings are made under it; ``old``: they were; ``next``: they will be.
-    summary : str
-        What it is, in a sentence.
-    changes : tuple of str
-        What is different from the version before.
     methods : tuple of str
         Names of the methods it knows; it has no letter for others.
     text : str
@@ -79,13 +75,7 @@ class Methodology:
 
 @dataclass(frozen=True)
 class Methodologies:
-    """Every version, oldest first: one of them current, at most one of them next.
-
-    Raises
-    ------
-    ValueError
-        If the list is not so.
-    """
+    """Every version, oldest first: one of them current, at most one of them next (`ValueError` otherwise)."""
 
     versions: tuple[Methodology, ...]
 
@@ -108,13 +98,7 @@ class Methodologies:
         return next((one for one in self.versions if one.status == "next"), None)
 
     def named(self, version: str) -> Methodology:
-        """Find a version by its number, or as ``current``.
-
-        Raises
-        ------
-        UnknownName
-            With the field ``version``.
-        """
+        """Return a version by its number, or the ``current`` one; raise `UnknownName` if there is none."""
         if version == CURRENT:
             return self.current
         for one in self.versions:

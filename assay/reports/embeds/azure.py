@@ -31,7 +31,7 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
     "report": {"type": "string", "format": "uri"},
     "badge": {"type": "string", "format": "uri"},
 }
-"""The facts of a rating as JSON Schema; those that do not exist are left out."""
+"""JSON Schema of the facts of a rating; unknown facts are left out of the values."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.reports.embeds.notation import yaml_text
 from assay.reports.embeds.public_view import Shown
 
 PREFIX = "assay"
 """Namespace of the annotations; what follows the slash is a fact's name."""
 
 
-def render(shown: Shown) -> str:
-    """Write what is to be merged into the entity's ``metadata``."""
-    return yaml_text(content(shown))
-
-
 def content(shown: Shown) -> dict[str, Any]:
-    """Give what is to be merged.
+    """Return what is to be merged into the entity's ``metadata``.
 
     The values of annotations are texts; a fact that does not exist has no annotation.
     """

@@ -29,7 +29,7 @@ BASELINE = 14
 # Blue, ochre and a darker red: they differ in lightness too, so that they stay apart in every kind of colour vision
 COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f5d86", Letter.DSBS: "#8c6700", Letter.BS: "#8a1a1f"}
 OPEN = "#5c564f"
-"""Ground of every state that is no declared letter."""
+"""Background where there is no declared letter."""
 INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"
 
 FALLEN = {
@@ -37,25 +37,17 @@ FALLEN = {
     State.WITHDRAWN: "The rating was withdrawn. ",
     State.INCONCLUSIVE: "The evidence leans to a letter, but not surely enough to give it. ",
 }
-"""What is said before the letter is explained, where it does not stand."""
+"""Sentence before the explanation of a letter that does not hold."""
 
 FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
 PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
 LONGEST = 24
-"""Columns of an attribute's name; one's own may be long."""
+"""Most columns of an attribute's name."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Something on the badge's ground, `width` pixels wide.
-
-    Attributes
-    ----------
-    text : str
-        A run of words, or the letter in a punch.
-    letter : Letter or None
-        Whose punch it is in.
-    """
+    """Part of the badge, `width` pixels wide: a run of words, or a letter in its punch."""
 
     text: str
     width: float
@@ -64,18 +56,7 @@ class Piece:
 
 
 def render(shown: Shown) -> str:
-    """Draw the badge.
-
-    Parameters
-    ----------
-    shown : Shown
-        What is known at this moment.
-
-    Returns
-    -------
-    str
-        An SVG file without scripts, styles or anything to be loaded.
-    """
+    """Draw the badge: an SVG file without scripts, styles or anything to be loaded."""
     label = _words(f"{clip(shown.attribute, LONGEST)} bias" if shown.attribute else shown.subject)
     pieces = _pieces(shown)
     left = round(label.width + 2 * PAD)
@@ -101,14 +82,14 @@ def render(shown: Shown) -> str:
 
 
 def colour(shown: Shown) -> str:
-    """Ground of the finding: its letter's colour if it is declared and stands, else grey."""
+    """Return the background: the colour of a declared letter that still holds, else grey."""
     if shown.state is State.RATED and shown.letter is not None:
         return COLOURS[shown.letter]
     return OPEN
 
 
 def describe(shown: Shown) -> str:
-    """Say all of it in a sentence or two, for those who hear the badge."""
+    """Describe the rating in a sentence or two, for screen readers."""
     if shown.state is State.UNRATED:
         return "No rating of this service has been published."
     what = f"{shown.target} was rated"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.model import Kind
-from assay.reports.embeds.notation import yaml_text
 from assay.reports.embeds.public_view import Shown
 
 TASKS: Mapping[str, str] = {
@@ -17,17 +16,12 @@ TASKS: Mapping[str, str] = {
     Kind.LANGUAGE_MODEL: "text-generation",
     Kind.IMAGE_CLASSIFIER: "image-classification",
 }
-"""What the hub calls the tasks of our kinds of service."""
+"""Names of the hub's tasks for our kinds of service."""
 ANY_TASK = "other"
 
 
-def render(shown: Shown) -> str:
-    """Write the index; without a rating it has no results."""
-    return yaml_text(content(shown))
-
-
 def content(shown: Shown) -> dict[str, Any]:
-    """Give what the index says."""
+    """Return the index; without a rating it has no results."""
     return {"model-index": [{"name": shown.target, "results": [_result(shown)] if shown.id else []}]}
 
 
@@ -48,6 +42,6 @@ def _probability(shown: Shown) -> list[dict[str, Any]]:
 
 
 def _metric(shown: Shown, kind: str, name: str, value: Any) -> dict[str, Any]:
-    """Write a metric; `args` is the hub's place for what else must be known of it."""
+    """Write a metric, with the dates and status of the rating in `args`."""
     dates = {key: shown.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in shown.known_facts}
     return {"type": kind, "name": name, "value": value, "args": dates}

@@ -36,7 +36,7 @@ def render(shown: Shown) -> str:
 
 
 def _rating(shown: Shown) -> dict[str, Any] | None:
-    """Give the letter with its scale; one that is not declared is none to be read by machines."""
+    """Return the letter with its scale; ``None`` if it is not declared."""
     if shown.letter is None or not shown.declared or shown.state not in {State.RATED, State.EXPIRED}:
         return None
     return {

@@ -23,7 +23,7 @@ FORMS = (
     ("huggingface.yaml", "application/yaml"),
     ("jsonld.json", "application/ld+json"),
 )
-"""Other forms of a rating; a test holds them against `assay.reports.EMBEDS`."""
+"""Other formats of a rating; a test compares them with `assay.reports.EMBEDS`."""
 
 
 def render(shown: Shown) -> str:
@@ -32,13 +32,7 @@ def render(shown: Shown) -> str:
 
 
 def linkset(contexts: Sequence[Mapping[str, Any]]) -> str:
-    """Write a set of links (RFC 9264, section 4.2).
-
-    Parameters
-    ----------
-    contexts : sequence of mapping
-        Each with its ``anchor`` and, by relation type, lists of link targets.
-    """
+    """Write a set of links (RFC 9264, section 4.2), each with its ``anchor`` and its targets by relation type."""
     return json_text({"linkset": list(contexts)})
 
 
@@ -68,6 +62,6 @@ def _of_rating(shown: Shown) -> dict[str, Any]:
 
 
 def _freshness(shown: Shown) -> dict[str, list[str]]:
-    """Attributes of our own; the values of such attributes are lists of texts (section 4.2.4.3)."""
+    """Return attributes of our own, whose values are lists of texts (section 4.2.4.3)."""
     names = {"rated-at": "rated_at", "expires-at": "expires_at", "methodology": "methodology", "status": "status"}
     return {name: [str(shown.known_facts[key])] for name, key in names.items() if key in shown.known_facts}

@@ -1,4 +1,4 @@
-"""Writing values as JSON and as YAML, for files that others paste into theirs.
+"""JSON and YAML writers for files that others paste into theirs.
 
 Both take what JSON can hold. The YAML is a small part of the language on purpose: blocks, and texts
 in double quotes, so that versions 1.1 and 1.2 read the same: no bare ``no``, date or ``1.10``.
@@ -13,9 +13,9 @@ from typing import Any
 
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NOT_PLAIN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""Words that YAML 1.1 takes for something else than a text."""
+"""Words that YAML 1.1 does not read as texts."""
 
-# What YAML 1.2.2 (section 5.1) or one of its readers does not take as it is; and no markup for whoever pastes
+# Characters that YAML 1.2.2 (section 5.1) or one of its readers refuses, and "<", which begins markup
 _ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -23,27 +23,18 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 def json_text(value: Any) -> str:
     """Write indented JSON in ASCII that may stand in a ``script`` element (it holds no ``<``).
 
-    Raises
-    ------
-    ValueError
-        If the value holds NaN or an infinity.
+    Raises `ValueError` if the value holds NaN or an infinity.
     """
     return json.dumps(value, indent=2, allow_nan=False).replace("<", "\\u003c") + "\n"
 
 
 def yaml_text(value: Mapping[str, Any]) -> str:
-    """Write an object as a YAML document.
-
-    Raises
-    ------
-    ValueError
-        If the value holds NaN or an infinity.
-    """
+    """Write an object as a YAML document; raises `ValueError` if it holds NaN or an infinity."""
     return "\n".join(_lines(value)) + "\n"
 
 
 def _lines(value: Any) -> Iterator[str]:
-    """Write a value that takes lines of its own, without indentation."""
+    """Write the lines of a value, without indentation."""
     if isinstance(value, Mapping) and value:
         for key, each in value.items():
             yield from _under(f"{_key(str(key))}:", each)

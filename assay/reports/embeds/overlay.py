@@ -7,20 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.reports.embeds.notation import yaml_text
 from assay.reports.embeds.public_view import Shown
 
 VERSION = "1.1.0"
-"""Of the Overlay Specification; what is written here is read by 1.0 as well."""
-
-
-def render(shown: Shown) -> str:
-    """Write the overlay (https://spec.openapis.org/overlay/v1.1.0.html)."""
-    return yaml_text(content(shown))
+"""Version of the Overlay Specification; readers of 1.0 read the same file."""
 
 
 def content(shown: Shown) -> dict[str, Any]:
-    """Give what the overlay says."""
+    """Return the overlay (https://spec.openapis.org/overlay/v1.1.0.html)."""
     return {
         "overlay": VERSION,
         "info": {"title": f"Bias rating of {shown.target}", "version": shown.id or "none"},

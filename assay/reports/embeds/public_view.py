@@ -1,4 +1,4 @@
-"""What others show of a rating: one reading of the stored document, at one moment, for every embed.
+"""View of a stored rating at one moment, the same for every embed.
 
 A badge in a README, a field in a catalog and a line in a model card all say the same thing: what was
 found, of whom, when, by which rules, and whether it still stands. It is read here once.
@@ -21,16 +21,16 @@ FACE = (
     *("id", "letter", "declared", "probabilities", "attribute", "method"),
     *("target", "methodology", "rated_at", "expires_at"),
 )
-"""Fields of a document that are shown elsewhere."""
+"""Fields of a document that embeds show."""
 
 
 def face(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out of a document what no embed shows: most of it, for whoever keeps many."""
+    """Return the fields of a document that embeds show, so that caches stay small."""
     return {field: document[field] for field in FACE if field in document}
 
 
 class State(StrEnum):
-    """Whether there is a rating to rely on."""
+    """Status of a rating."""
 
     RATED = "rated"
     INCONCLUSIVE = "inconclusive"
@@ -42,7 +42,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Shown:
-    """A rating as it is shown elsewhere, or that there is none.
+    """A rating as other places show it, or the absence of one.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Shown:
     # ------------------------------------------------------------------------ what was found
     @property
     def state(self) -> State:
-        """What a reader must know before the letter."""
+        """Status of the rating, which comes before its letter."""
         if self.document is None:
             return State.UNRATED
         if self.withdrawn:
@@ -80,7 +80,7 @@ class Shown:
 
     @cached_property
     def letter(self) -> Letter | None:
-        """The letter, or the likeliest one; none of a rating that was withdrawn, so that nobody takes it up."""
+        """The declared or likeliest letter; ``None`` for a rating that was withdrawn."""
         written = self._text("letter")
         return Letter(written) if written in set(Letter) and not self.withdrawn else None
 
@@ -91,7 +91,7 @@ class Shown:
 
     @property
     def probability(self) -> float | None:
-        """How probable the letter is, in [0, 1]."""
+        """Probability of the letter, in [0, 1]."""
         if self.letter is None:
             return None
         return parts.number(parts.mapping(self._document, "probabilities"), self.letter.value)
@@ -114,22 +114,22 @@ class Shown:
     # ------------------------------------------------------------------------ of whom, by which rules
     @property
     def id(self) -> str | None:
-        """Name of the rating."""
+        """Id of the rating."""
         return self._text("id")
 
     @property
     def attribute(self) -> str | None:
-        """What it was looked at for."""
+        """Attribute that was tested."""
         return self._text("attribute")
 
     @property
     def method(self) -> str | None:
-        """How."""
+        """Method of the rating."""
         return self._text("method")
 
     @property
     def subject(self) -> str:
-        """What the letter is about, in two or three words."""
+        """Subject of the letter in two or three words: "gender bias"."""
         return f"{self.attribute} bias" if self.attribute else "bias rating"
 
     @property
@@ -144,23 +144,23 @@ class Shown:
 
     @property
     def kind(self) -> str | None:
-        """What the service does."""
+        """Kind of the service."""
         return self._of_target("kind")
 
     @property
     def methodology(self) -> str | None:
-        """Version of the rules."""
+        """Version of the methodology."""
         return parts.text(parts.mapping(self._document, "methodology"), "version")
 
     # ------------------------------------------------------------------------ when
     @cached_property
     def rated_at(self) -> datetime | None:
-        """When it was rated."""
+        """Time of the rating."""
         return _moment(self._text("rated_at"))
 
     @cached_property
     def expires_at(self) -> datetime | None:
-        """Until when it holds."""
+        """Time at which the rating expires."""
         return _moment(self._text("expires_at"))
 
     @property
@@ -170,21 +170,21 @@ class Shown:
 
     @property
     def age_days(self) -> int | None:
-        """Days since that day, by the calendar in UTC; a clock that is behind makes none negative."""
+        """Days since the day of the rating in UTC, never negative."""
         if self.rated_on is None:
             return None
         return max(0, (self.now.astimezone(UTC).date() - self.rated_on).days)
 
     # ------------------------------------------------------------------------ where
     def address(self, file: str = "") -> str | None:
-        """Address of the rating, or of one of its forms; ``None`` where there is no rating."""
+        """Return the address of the rating, or of one of its formats; ``None`` where there is no rating."""
         if self.id is None:
             return None
         return "/".join([self.base_url, "v1", "ratings", quote(self.id, safe=""), *([file] if file else [])])
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """Everything above as one flat object of JSON values, for machines; the same in every embed."""
+        """All facts as one flat object of JSON values, the same in every embed."""
         return {
             "status": self.state.value,
             "summary": self.message,
@@ -218,7 +218,7 @@ class Shown:
 
 
 def _moment(written: str | None) -> datetime | None:
-    """Read an ISO 8601 time; one without a zone is UTC, what is none is absent."""
+    """Read an ISO 8601 time, in UTC where it has no zone; ``None`` for any other text."""
     if written is None:
         return None
     try:

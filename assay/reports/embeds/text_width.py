@@ -1,4 +1,4 @@
-"""How wide a text is in Helvetica and the fonts that share its metrics (Arial, Liberation Sans).
+"""Width of a text in Helvetica and the fonts of the same metrics (Arial, Liberation Sans).
 
 A badge is laid out before anybody has chosen a font for it. The widths are those of the Adobe Core 14
 AFM files; a reader's other font is squeezed into the same space by SVG's ``textLength``.
@@ -27,14 +27,14 @@ BOLD = (
 )
 FIRST = 32
 BEYOND = {"·": 278, "–": 556, "—": 1000, "…": 1000}
-"""Widths of what badges use beside ASCII, in either weight."""
+"""Widths of the characters outside ASCII that badges use, in either weight."""
 
 OTHER, WIDE = 600, 1000
-"""Taken for letters of other scripts, and for those that fill a square."""
+"""Widths of letters of other scripts, and of those that fill a square."""
 
 
 def length(text: str, size: float, *, bold: bool = False) -> float:
-    """Width of a line of text, in the unit of `size` (the height of the letters, one em)."""
+    """Return the width of a line of text, in the unit of `size` (the height of the letters, one em)."""
     widths = BOLD if bold else REGULAR
     return size * sum(_advance(each, widths) for each in unicodedata.normalize("NFD", text)) / 1000
 

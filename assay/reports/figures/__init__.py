@@ -1,4 +1,4 @@
-"""Figures: SVG written by Python, one module each, every one with its words and its table twin.
+"""Figures as SVG, each with a description and the same numbers as a table.
 
 No chart library: a strict content security policy breaks those that draw in the browser, and a
 figure here is a few kilobytes that any page, mail or file can hold.

@@ -9,18 +9,13 @@ from assay.reports.figures.canvas import label, stroke
 from assay.reports.markup import Markup
 
 TICKS = 4
-"""Steps of an axis, about."""
+"""Approximate number of steps of an axis."""
 
 
 class Axis:
-    """From numbers to positions between two ends; whole ticks enclose the numbers.
+    """Map numbers to positions between `start` and `end`, in user units; whole ticks enclose the numbers.
 
-    Parameters
-    ----------
-    values : iterable of float
-        What must find a place.
-    start, end : float
-        Where the axis begins and ends, in user units; upright axes begin below.
+    Upright axes begin below.
     """
 
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
@@ -30,13 +25,13 @@ class Axis:
             half = abs(low) / 10 or 0.5
             low, high = low - half, high + half
         self.step = round_step((high - low) / TICKS)
-        slack = 1e-6  # a number that is a tick but for rounding needs no further one
+        slack = 1e-6  # a number that equals a tick but for rounding needs no further tick
         first, last = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
         self.ticks = [place * self.step for place in range(first, max(last, first + 1) + 1)]
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
-        """Give the position of a number; one beyond the ends stays at the end."""
+        """Return the position of a number; one beyond the ends stays at the end."""
         first, last = self.ticks[0], self.ticks[-1]
         share = min(1.0, max(0.0, (value - first) / (last - first)))
         return self.start + share * (self.end - self.start)
@@ -48,7 +43,7 @@ class Axis:
         return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
 
     def across(self, y: float, title: str) -> list[Markup]:
-        """Draw it below a picture, with what it measures."""
+        """Draw the axis below a picture, with its title."""
         drawn = [stroke("line", (self.start, y), (self.end, y))]
         for tick in self.ticks:
             x = self(tick)
@@ -56,7 +51,7 @@ class Axis:
         return [*drawn, label(self.end, y + 32, title, "e s")]
 
     def upright(self, left: float, right: float, title: str) -> list[Markup]:
-        """Draw it at the left of a picture, with rules across."""
+        """Draw the axis at the left of a picture, with rules across."""
         drawn = [
             part
             for tick in self.ticks

@@ -1,4 +1,4 @@
-"""What every figure is drawn with: a canvas 360 units wide, so that a phone shows it at full size."""
+"""Canvas and shapes of the figures, 360 units wide, so that a phone shows them at full size."""
 
 from __future__ import annotations
 
@@ -15,21 +15,14 @@ WIDTH = 360
 """Width of every figure in user units (CSS pixels at natural size)."""
 
 LARGE = 40
-"""Size of letter from which a punch shows its inner line."""
+"""Smallest size of a letter whose punch has an inner line."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing that can also be heard and read.
+    """A drawing, for a page that holds `stylesheet` once, and the same in words and as a table.
 
-    Attributes
-    ----------
-    svg : Markup
-        The drawing, for a page that holds `stylesheet` once.
-    title, description : str
-        What it shows, and what it says; both are also inside the drawing.
-    table : Table
-        The same numbers as a table, the drawing's twin.
+    The title says what it shows, the description what can be read from it; both are also inside the drawing.
     """
 
     svg: Markup
@@ -38,7 +31,7 @@ class Figure:
     table: Table
 
     def standalone(self) -> str:
-        """Write a file of its own: the drawing with its colours for light and dark."""
+        """Return the drawing as a file of its own, with its style sheet."""
         start, rest = self.svg.split(">", 1)
         return f"{start}>{tag('style', Markup(stylesheet()))}{rest}"
 
@@ -54,16 +47,8 @@ def draw(
 ) -> Figure:
     """Put a drawing on its canvas, named for those who cannot see it.
 
-    Parameters
-    ----------
-    key : str
-        Unique on the page; ids are made from it.
-    table : Table
-        The twin. Its title is the figure's, unless `title` says otherwise.
-    description : str
-        What a reader should take from the figure, in a sentence or two.
-    height : float
-        In user units.
+    `key` is unique on the page: ids are made from it. The title of the table is the figure's too, unless another one
+    is given. `description` says what a reader should take from the figure, in a sentence or two.
     """
     title = title or table.title
     svg = tag(
@@ -109,25 +94,16 @@ def clip(name: str, columns: int) -> str:
 
 
 def heat_class(share: float) -> str:
-    """Name the shade of a share in [0, 1], in ten steps."""
+    """Return the style class for a share in [0, 1], in ten steps."""
     return f"h{min(9, max(0, int(share * 10)))}"
 
 
 def hallmark(letter: Letter | None, x: float, y: float, w: float, h: float, *, struck: bool, size: int = 11) -> Markup:
     """Draw a letter in its punch: oval for UCS, cropped corners for DSBS, pointed shield for BS.
 
-    Assay offices tell metals apart by the shape of the punch; here it tells letters apart without
-    colour. A rating that is not declared is outlined with dashes, not struck. A large punch has
-    the inner line of a die.
-
-    Parameters
-    ----------
-    x, y, w, h : float
-        Corner and extent, in user units.
-    struck : bool
-        Whether the rating is declared.
-    size : int
-        Size of the letter; the style sheet knows 9, 11, 13, 15 and 40.
+    Assay offices tell metals apart by the shape of the punch; here it tells letters apart without colour. A rating
+    that is not declared is outlined with dashes, not `struck`. A large punch has the inner line of a die. The style
+    sheet knows the sizes 9, 11, 13, 15 and 40.
     """
     inner = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
     baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)

@@ -14,7 +14,7 @@ FOOT, ROW = 50, 19
 """Room for the axis below, and height of a row of the legend."""
 
 SHORT = 21
-"""Letters of a name of which two fit beside each other."""
+"""Most letters of a name of which two fit in a row."""
 
 SEAT = 7
 """Radius of a number's seat on its curve."""
@@ -23,15 +23,7 @@ Place = tuple[float, float]
 
 
 def lines(one: Lines, key: str) -> Figure:
-    """Draw curves, each with a number that the legend names.
-
-    Parameters
-    ----------
-    one : Lines
-        The numbers.
-    key : str
-        Unique on the page.
-    """
+    """Draw curves, each with a number that the legend names; `key` is unique on the page."""
     across = Axis(one.x, LEFT, WIDTH - RIGHT)
     top = one.top or max((value for series in one.series for value in series.y), default=1.0)
     up = Axis([0.0, top or 1.0], BOTTOM, TOP)
@@ -77,7 +69,7 @@ def _seats(paths: Sequence[Sequence[Place]]) -> list[Place]:
 
 
 def _room(at: int, spot: Place, seats: Sequence[Place], others: Sequence[Sequence[Place]]) -> float:
-    """Say how free a place is; to stand on another number is worst."""
+    """Return how free a place is; overlap with another number counts most."""
     nearest = min((((spot[0] - x) ** 2 + (spot[1] - y) ** 2) ** 0.5 for x, y in seats), default=60.0)
     clear = min((abs(spot[1] - other[at][1]) for other in others), default=20.0)
     return min(nearest, 2.6 * SEAT) * 4 + min(clear, 20.0) + min(nearest, 60.0) / 10
@@ -92,7 +84,7 @@ def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
 
 
 def _legend(series: Sequence[Series], top: float) -> tuple[list[Markup], float]:
-    """Name the curves below the picture, two in a row where names are short; also say where it ends."""
+    """Draw the legend below the picture, two names in a row where they are short; return its height too."""
     columns = 2 if all(len(one.label) <= SHORT for one in series) else 1
     rows = -(-len(series) // columns)
     drawn: list[Markup] = []

@@ -32,7 +32,7 @@ def effects_forest(component: Component, key: str) -> Figure | None:
 
 
 class _Scale:
-    """From effect sizes to positions; the axis runs between whole ticks and holds zero."""
+    """Map effect sizes to positions; the axis runs between whole ticks and holds zero."""
 
     def __init__(self, effects: Sequence[Effect]) -> None:
         ends = [

@@ -1,4 +1,4 @@
-"""Forests, strips and scatters: what methods tell beside the two steps, drawn alike for all of them."""
+"""Forests, strips and scatters for the numbers of every method."""
 
 from __future__ import annotations
 
@@ -24,15 +24,7 @@ SINGLE, DOUBLE, LEGEND = 17, 24, 20
 
 
 def picture(one: Picture, key: str) -> Figure:
-    """Draw what a method tells.
-
-    Parameters
-    ----------
-    one : Forest, Strip, Lines or Scatter
-        The numbers.
-    key : str
-        Unique on the page.
-    """
+    """Draw the numbers of a method; `key` is unique on the page."""
     match one:
         case Forest():
             return _forest(one, key)
@@ -184,13 +176,13 @@ def _names_width(names: Iterable[str]) -> float:
 
 
 def _short(name: str, left: float) -> str:
-    """Shorten a name to its column; of one that goes from one thing to another both ends stay."""
+    """Shorten a name to its column; of a name with an arrow both ends stay."""
     room = int((left - GAP) / LETTER)
     ends = name.split(ARROW)
     if width(name) <= room or len(ends) != 2:
         return clip(name, room)
     half = (room - width(ARROW)) // 2
-    spare = max(0, half - min(map(width, ends)))  # what the shorter end leaves to the other
+    spare = max(0, half - min(map(width, ends)))  # the room that the shorter end leaves to the other
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 

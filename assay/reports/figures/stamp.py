@@ -1,4 +1,4 @@
-"""The stamp: the letter in its punch, and beside it what else a hallmark says."""
+"""The stamp: the letter in its punch, with certainty, methodology and year."""
 
 from __future__ import annotations
 

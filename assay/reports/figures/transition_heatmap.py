@@ -14,20 +14,7 @@ LEFT, TOP, ROW = 92, 40, 46
 
 
 def transition_heatmap(component: Component, key: str) -> Figure | None:
-    """Draw the matrix, shaded by the share of each row, with counts in the cells.
-
-    Parameters
-    ----------
-    component : Component
-        Its `transitions` are drawn.
-    key : str
-        Unique on the page.
-
-    Returns
-    -------
-    Figure or None
-        ``None`` where no transitions were recorded.
-    """
+    """Draw the matrix, shaded by the share of each row, with counts in the cells; ``None`` if there are none."""
     table = tables.transitions(component)
     if not table.rows or table.heat is None:
         return None

@@ -1,4 +1,4 @@
-"""The rating as one page: self-contained, without scripts, for light, dark, paper, phone and ear.
+"""The rating as one HTML page: self-contained, without scripts, for screens, paper and screen readers.
 
 Nothing is fetched, so the page can be mailed, archived and served under a strict content security
 policy; everything from elsewhere is escaped by the builder it goes through.

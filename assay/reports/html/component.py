@@ -12,7 +12,7 @@ from assay.reports.view import Component, Example, RatingView
 
 
 def component_section(component: Component, rating: RatingView, *, opened: bool) -> Markup:
-    """Write everything that is known of a component."""
+    """Write the section of a component: figures, tables and examples."""
     verdict = component.verdict
     summary = tag(
         "summary",
@@ -41,9 +41,9 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
         "what was sent and what came back": transition_heatmap(component, key),
         "blocks": blocks_bars(component, key),
     }
-    # what only translators have is missed only where nothing else was told
+    # figures of translators are reported as missing only if there is nothing else
     shown = of_blocks if component.blocks or component.transitions or not (own or component.sheets) else {}
-    # alone, the bar is the rating's own, which stands above
+    # a single component has the bar of the rating above
     return figures({**bar, "effects": effects_forest(component, key), **shown, **own})
 
 
@@ -72,8 +72,4 @@ def _examples(examples: Sequence[Example]) -> Markup | None:
 
 
 def _example(one: Example) -> Markup:
-    texts = (("asked", one.asked), ("on its way", one.middle), ("returned", one.returned))
-    lines = [(name, foreign(text)) for name, text in texts if text is not None]
-    lines += [("read as", foreign(", ".join(one.read)))] if one.read else []
-    lines += [("lost", foreign(one.why))] if one.why else []
-    return tag("li", tag("dl", *((tag("dt", name), tag("dd", said)) for name, said in lines)))
+    return tag("li", tag("dl", *((tag("dt", name), tag("dd", foreign(said))) for name, said in one.lines)))

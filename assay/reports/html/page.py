@@ -11,7 +11,7 @@ from assay.reports.markup import Content, Markup, tag
 
 @cache
 def page_style() -> str:
-    """Style of figures and page, as one sheet."""
+    """Return the styles of figures and page, as one sheet."""
     own = files("assay.reports.html").joinpath("page.css").read_text(encoding="utf-8")
     return f"{stylesheet()}{own}"
 

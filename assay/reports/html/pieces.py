@@ -18,7 +18,7 @@ WIDE, TALL = 5, 20
 
 
 def foreign(text: str) -> Markup:
-    """Text from elsewhere: escaped, and kept from turning its surroundings round."""
+    """Escape a text from elsewhere, and isolate its writing direction."""
     return tag("bdi", text)
 
 
@@ -62,7 +62,7 @@ def _cell(text: str, kind: str | None, share: float | None) -> Markup:
 
 
 def figures(named: Mapping[str, Figure | None]) -> Markup:
-    """Write figures side by side, and say in one line which there are no numbers for."""
+    """Write figures side by side, and a line with those that have no numbers."""
     drawn = [figure(one) for one in named.values() if one is not None]
     missing = ", ".join(name for name, one in named.items() if one is None)
     return join(
@@ -84,13 +84,13 @@ def reasons(said: Iterable[Said]) -> Markup | None:
 
 
 def badge(verdict: Verdict) -> Markup:
-    """Draw a letter's punch as an ornament beside the words that say the same."""
+    """Draw a letter's punch as an ornament beside its words."""
     drawn = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
     return tag("svg", drawn, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
 
 
 def paragraphs(*texts: str | None, class_: str | None = None) -> Markup:
-    """Write those texts that there are as paragraphs."""
+    """Write the texts that are not empty as paragraphs."""
     return join(*(tag("p", unbroken(text), class_=class_) for text in texts if text))
 
 

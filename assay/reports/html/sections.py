@@ -1,4 +1,4 @@
-"""The sections of the page that speak of the rating as a whole."""
+"""The sections of the page about the rating as a whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = "rating"
 
 
 def heading_section(rating: RatingView) -> Markup:
-    """The stamp, the name of the service and the rating in one line."""
+    """Write the stamp, the name of the service and the rating in one line."""
     verdict = rating.verdict
     kind = verdict.letter.value if verdict.letter else "none"
     return tag(
@@ -31,13 +31,13 @@ def heading_section(rating: RatingView) -> Markup:
 
 
 def _warning(rating: RatingView) -> Markup | None:
-    """Nobody should read the letter before this."""
+    """Write the warning that a rating does not hold any more."""
     said = outline.warning(rating)
     return None if said is None else tag("p", foreign(said), class_="warning")
 
 
 def meaning_section(rating: RatingView) -> Markup:
-    """What the letter means, what to do about it, and the reasons."""
+    """Write the meaning of the letter, the advice and the reasons."""
     words = rating.verdict.words
     return join(
         tag("p", words.meaning, class_="lede"),
@@ -47,7 +47,7 @@ def meaning_section(rating: RatingView) -> Markup:
 
 
 def reply_section(rating: RatingView) -> Markup | None:
-    """What the owner of the service says, as plain text; nothing where nobody replied."""
+    """Write the reply of the owner as plain text; ``None`` where there is none."""
     if rating.reply is None:
         return None
     said = [tag("p", foreign(each)) for each in rating.reply.paragraphs]
@@ -56,7 +56,7 @@ def reply_section(rating: RatingView) -> Markup | None:
 
 
 def reached_section(rating: RatingView) -> Markup:
-    """The two steps and the probabilities."""
+    """Write the two steps and the probabilities."""
     drawn = {
         "the path through the two steps": decision_tree(rating.verdict, KEY),
         "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
@@ -67,7 +67,7 @@ def reached_section(rating: RatingView) -> Markup:
 
 
 def overview_section(rating: RatingView) -> Markup | None:
-    """All components at a glance; nothing where there is only one."""
+    """Write the overview of all components; ``None`` where there is only one."""
     if len(rating.components) < 2:
         return None
     drawn, overview, corrected = overview_matrix(rating, KEY), tables.overview(rating), tables.adjusted(rating)
@@ -81,7 +81,7 @@ def overview_section(rating: RatingView) -> Markup | None:
 
 
 def published_section(rating: RatingView) -> Markup | None:
-    """The letters that published rules would have given."""
+    """Write the letters of the published rules."""
     if not rating.published:
         return None
     note = (
@@ -92,7 +92,7 @@ def published_section(rating: RatingView) -> Markup | None:
 
 
 def provenance_section(rating: RatingView) -> Markup:
-    """Everything needed to repeat the rating."""
+    """Write the facts that are needed to repeat the rating."""
     listed = [_facts(each) for each in outline.provenance_tables(rating)]
     return tag("div", *listed, class_="facts") if listed else paragraphs("Nothing was recorded.")
 
@@ -103,7 +103,7 @@ def _facts(one: Table) -> Markup:
 
 
 def verify_section() -> Markup:
-    """How anybody can check the rating."""
+    """Write the steps to verify the rating."""
     return tag("ol", *(tag("li", *_with_commands(line)) for line in outline.VERIFY))
 
 

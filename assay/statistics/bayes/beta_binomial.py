@@ -1,9 +1,9 @@
-"""Shares of several kinds, alike but not equal: a beta-binomial hierarchy on an exact grid (METHODS section 7).
+"""Shares of several similar kinds: a beta-binomial hierarchy on an exact grid (METHODS section 7).
 
 ``k_a ~ Bin(n_a, theta_a)``, ``theta_a ~ Beta(m K, (1 - m) K)``, ``m ~ U(0, 1)``, ``rho = 1 / (1 + K) ~ Beta(1, 3)``.
-What is said of the whole is m, the share of a kind that could have been asked as well: kinds that differ by more
-than their counts explain make it less certain, which one pooled share does not see. The shares integrate out, so
-that (m, rho) is a table of two dimensions. It is drawn in to where its mass is.
+The result is m, the mean share over all kinds that could have been asked: kinds that differ by more than their
+counts explain make it less certain, which a pooled share ignores. The shares are integrated out, so that (m, rho)
+is a two-dimensional grid. It is narrowed to where its mass is.
 """
 
 from __future__ import annotations
@@ -135,10 +135,6 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
         Trials of each kind that went either way.
     ties : array_like of int, shape (kinds,), optional
         Trials that went neither way. Each is a vote of 1/2.
-
-    Returns
-    -------
-    SharesPosterior
 
     Raises
     ------

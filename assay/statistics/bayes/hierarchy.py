@@ -2,8 +2,8 @@
 
 For connection ``c`` and protected word ``p``: ``y ~ N(beta[c, p], sigma_c)``,
 ``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)``, ``tau_c, sigma_c ~ Exp(2)``. Without ``beta`` and
-``mu``, which have closed forms, a connection has two dimensions: its density is tabulated where it
-has mass and drawn from. There is no chain, so there is nothing that has to converge.
+``mu``, which have closed forms, a connection has two dimensions: draws come from a table of its
+density. There is no Markov chain, so nothing has to converge.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ class ConnectionDraws:
 
     Attributes
     ----------
-    name : str
-        ``"associated"``, ``"different"`` ...
     words : tuple of str
         Its protected words, in alphabetical order.
     rows : ndarray of int, shape (words,)
@@ -184,18 +182,12 @@ def fit_hierarchy(
         Cosine distances, in [0, 2].
     connection, protected : array_like of str, shape (n,)
         Connection and protected word of each row.
-    rng : Generator
-        Source of the draws.
     draws : int
         How many joint, independent draws.
     residual : {"per-connection", "shared"}
         One residual sigma for each connection, which reproduces the figures of P2, or one for all.
     prior : Priors or str
         A name out of `PRIORS`, or numbers.
-
-    Returns
-    -------
-    Posterior
 
     Raises
     ------

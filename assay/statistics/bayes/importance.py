@@ -1,21 +1,18 @@
 """Importance weights of generated inputs: the posterior of inputs that the service answers with yes.
 
 What makes a service say yes is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow it if
-each counts by the service's own probability, which is at most 1: no weight can run away (METHODS section 5).
+each counts by the service's own probability, which is at most 1, so that the weights are bounded (METHODS section 5).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.model import Interval
 from assay.statistics.bayes.pareto_tail import tail_shape
 from assay.statistics.hypothesis_tests.distribution import as_shares
 
@@ -80,31 +77,6 @@ class Weights:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean under the posterior.
-
-    Attributes
-    ----------
-    value : float
-        In the units of what was averaged.
-    error : float
-        Its standard error.
-    """
-
-    value: float
-    error: float
-
-    def interval(self, level: float = 0.95) -> Interval:
-        """Return the normal interval."""
-        half = float(ndtri((1 + level) / 2)) * self.error
-        return Interval(self.value, self.value - half, self.value + half, level)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return asdict(self)
-
-
 def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     """Weigh inputs by the service's probability of yes.
 
@@ -115,10 +87,6 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     proposed : array_like, shape (n,), optional
         Where inputs were not drawn from the prior: density they were drawn with over the prior's, up to a
         constant (a surrogate's probability, for its posterior). Positive.
-
-    Returns
-    -------
-    Weights
 
     Raises
     ------
@@ -148,37 +116,6 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     )
 
 
-def posterior_mean(values: ArrayLike, weights: Weights) -> Estimate:
-    """Estimate the mean of a number under the posterior (self-normalised).
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        Of each input, in the weights' order.
-    weights : Weights
-        As `weigh` gives them.
-
-    Returns
-    -------
-    Estimate
-        Error by the delta method: ``sqrt(sum shares**2 (value - mean)**2)``. It treats inputs as independent.
-
-    Raises
-    ------
-    OutOfBounds
-        If there are not as many values as weights.
-    EvidenceError
-        If a value is not finite.
-    """
-    numbers = np.asarray(values, dtype=float)
-    if numbers.shape != weights.shares.shape:
-        raise OutOfBounds(f"{weights.shares.size} values are needed, one for each input, not {numbers.shape}", "values")
-    if not np.isfinite(numbers).all():
-        raise EvidenceError(f"{int((~np.isfinite(numbers)).sum())} of {numbers.size} values are not finite numbers")
-    mean = float(weights.shares @ numbers)
-    return Estimate(mean, math.sqrt(float(weights.shares**2 @ (numbers - mean) ** 2)))
-
-
 def posterior_shares(cell: ArrayLike, cells: int, weights: Weights) -> Floats:
     """Return the distribution of a category, such as the attribute's value, under the posterior.
 
@@ -186,10 +123,6 @@ def posterior_shares(cell: ArrayLike, cells: int, weights: Weights) -> Floats:
     ----------
     cell : array_like of int, shape (n,)
         Which of the cells each input is in, from 0.
-    cells : int
-        How many there are.
-    weights : Weights
-        As `weigh` gives them.
 
     Returns
     -------
@@ -211,10 +144,6 @@ def share_draws(cell: ArrayLike, cells: int, weights: Weights, rng: np.random.Ge
     ----------
     cell, cells, weights
         As for `posterior_shares`, with the same errors.
-    rng : Generator
-        Of the bootstrap.
-    draws : int
-        How many, at least 1.
 
     Returns
     -------

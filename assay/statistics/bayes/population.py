@@ -1,8 +1,8 @@
 """Mean and spread of the population of points that each have a measurement error of their own.
 
 Each point has a posterior under a flat prior, which is its likelihood up to a factor. The population is
-normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that how well each is known is
-counted once, whatever its shape. A wide or skewed posterior is then no spread between points.
+normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that the uncertainty of each counts
+once, whatever its shape. A wide or skewed posterior does not count as spread between points.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from assay.errors import TooFewObservations
 from assay.statistics.bayes.grid import Grid, Range
@@ -37,15 +38,7 @@ POINTS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Margin:
-    """The posterior of one point under a flat prior, as mass in cells.
-
-    Attributes
-    ----------
-    edges : ndarray, shape (cells + 1,)
-        Edges of cells of one width, ascending.
-    mass : ndarray, shape (cells,)
-        Mass of each cell; sums to one and is spread evenly within a cell.
-    """
+    """The posterior of one point under a flat prior: mass in cells of one width, which sums to one."""
 
     edges: FloatArray
     mass: FloatArray
@@ -64,13 +57,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Population:
-    """Posterior draws of a normal population, in units of the points.
-
-    Attributes
-    ----------
-    mean, sd : ndarray, shape (draws,)
-        Drawn together.
-    """
+    """Joint posterior draws of a normal population's mean and sd, in units of the points; each of shape (draws,)."""
 
     mean: FloatArray
     sd: FloatArray
@@ -83,10 +70,6 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     ----------
     points : sequence of Margin
         Three or more; with fewer the posterior of the standard deviation has no end.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many.
 
     Returns
     -------
@@ -158,8 +141,6 @@ class _Frame:
 
 def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range]) -> Grid:
     """Compute the posterior mass of every cell (mean, sd) at its middle."""
-    from scipy.special import ndtr
-
     grid = Grid.over(within, (CELLS, CELLS))
     away, share = grid.middles(0), grid.middles(1)
     sd = frame.sd(share)

@@ -1,7 +1,7 @@
 """Posterior predictive check of the hierarchy (P2, section 4.2).
 
 A prediction for a protected word and a connection is a new distance: ``y ~ N(beta, sigma)``, over the
-posterior of both. The check says how many of the observed distances lie where the predicted ones do.
+posterior of both. The check counts the observed distances inside the predicted intervals.
 """
 
 from __future__ import annotations
@@ -38,10 +38,6 @@ class ConnectionCheck:
 
     Attributes
     ----------
-    connection : str
-        Which.
-    rows : int
-        Distances that were checked.
     share_50, share_89 : float
         Shares of them in the 50 % and the 89 % highest-density interval of their own word's prediction.
     observed, predicted : ndarray, shape (points,)
@@ -66,8 +62,6 @@ class PredictiveCheck:
         Over all rows. Far below .5 and .89 the model is too sure of itself; far above, not sure enough.
     grid : ndarray, shape (points,)
         Distances at which densities are given.
-    connections : tuple of ConnectionCheck
-        In the order of the posterior's.
     """
 
     share_50: float
@@ -104,14 +98,6 @@ def predictive_check(
     ----------
     posterior : Posterior
         Of these distances, or of others with the same words.
-    distance : array_like, shape (n,)
-        Cosine distances.
-    connection, protected : array_like of str, shape (n,)
-        Connection and protected word of each row.
-
-    Returns
-    -------
-    PredictiveCheck
 
     Raises
     ------

@@ -41,8 +41,6 @@ class LogAxis:
     ----------
     low, high : float
         Ends, as logarithms.
-    points : int
-        How many cells.
     """
 
     low: float
@@ -76,8 +74,6 @@ class SpreadGrid:
 
     Attributes
     ----------
-    sigma : LogAxis
-        Points of sigma.
     taus : tuple of LogAxis
         Points of each connection's tau.
     log_sigma : ndarray, shape (sigma points,)
@@ -99,8 +95,6 @@ class SpreadGrid:
         ----------
         cells : sequence of Cells
             Connections that share one sigma; there is some variance in every one.
-        prior : Priors
-            What is believed beforehand.
         """
         sigma, taus = _widest_sigma(cells), (LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS),) * len(cells)
         for _ in range(MOST_LOOKS):

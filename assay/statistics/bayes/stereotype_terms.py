@@ -3,8 +3,8 @@
 Each pair holds an *attribute term* and comes from a *bias*, which is a specification: two groups and two lists of
 attribute terms. A term's score is the share of its pairs that were decided for the stereotype, a tie counting 1/2; a
 bias's is the mean over its terms; the model's the unweighted mean over all terms of all biases. This is how the
-published scores were computed. The plain share of all pairs, which CrowS-Pairs takes, stands beside it: it differs
-where terms have unequal numbers of pairs.
+published scores were computed. The plain share of all pairs, which CrowS-Pairs uses, is reported too: it differs
+if terms have unequal numbers of pairs.
 """
 
 from __future__ import annotations
@@ -29,15 +29,7 @@ TIED_WITHIN = 1e-9
 
 @dataclass(frozen=True)
 class TermScore:
-    """Pairs of one attribute term.
-
-    Attributes
-    ----------
-    bias, term : str
-        Name of the specification; the attribute term, or what images were made of.
-    stereotyped, anti_stereotyped, ties : int
-        Pairs that were decided either way, and neither way.
-    """
+    """Counts of the pairs of one attribute term by their decision."""
 
     bias: str
     term: str
@@ -125,10 +117,6 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
     terms, biases : sequence of str, length pairs
         Attribute term and bias of each pair.
 
-    Returns
-    -------
-    StereotypeScore
-
     Raises
     ------
     TooFewObservations
@@ -176,11 +164,6 @@ def _by_term(decided: FloatArray, groups: Sequence[tuple[str, str]]) -> tuple[Te
 
 def fit_terms(terms: Iterable[TermScore]) -> SharesPosterior:
     """Fit the hierarchy to the score of every term and to the mean over terms.
-
-    Parameters
-    ----------
-    terms : iterable of TermScore
-        Those of one bias, one list of attribute terms, or a whole model.
 
     Returns
     -------

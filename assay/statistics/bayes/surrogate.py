@@ -47,8 +47,6 @@ class Surrogate:
     ----------
     weights : ndarray, shape (dims,)
         Log odds for each unit of the input's vector.
-    constant : float
-        Log odds at the origin.
     """
 
     weights: Floats
@@ -73,8 +71,6 @@ class NormalPrior:
 
     Attributes
     ----------
-    mean : ndarray, shape (dims,)
-        Their mean.
     factor : ndarray, shape (dims, rank)
         A vector is ``mean + factor @ z`` with z standard normal. Directions without spread have no column.
     """
@@ -144,10 +140,6 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
         Weight, positive, of the squared weights: of ``ridge / 2 |w|**2`` with every dimension scaled to
         have sd 1. The constant goes free, but for as much as bounds it.
 
-    Returns
-    -------
-    Surrogate
-
     Raises
     ------
     TooFewObservations
@@ -172,15 +164,6 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
 
 def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: np.random.Generator) -> Floats:
     """Draw independent vectors from the posterior: the prior times the surrogate's probability of yes.
-
-    Parameters
-    ----------
-    surrogate, prior
-        The probability of yes, and the distribution of the vectors.
-    count : int
-        Number of vectors.
-    rng : Generator
-        Source of all random numbers.
 
     Returns
     -------
@@ -213,14 +196,10 @@ def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Gener
 
     Parameters
     ----------
-    surrogate : Surrogate
-        What the service is expected to say.
     pool : array_like, shape (n, dims)
         Vectors of the inputs, drawn from the prior.
     count : int
         How many to pick, with replacement: the service is asked once about each that is picked.
-    rng : Generator
-        Picks.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Posterior of a transition matrix and of the two effects it has (METHODS section 2).
 
-A *row* is what went in, an *output* what came out; the last output may be a residual that names
+A *row* is an input value, an *output* an output value; the last output may be a residual that names
 no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``, rows
 independent of each other.
 
-Excess concordance says whether answers follow the content of a question instead of the attribute. The same content
+Excess concordance measures whether answers follow the content of a question instead of the attribute. The same content
 is asked once with each value. A service that looks only at the content gives both questions one answer. Answers can
 also coincide by errors that have nothing to do with the content, and those are subtracted.
 """
@@ -45,10 +45,6 @@ def draw_transitions(
     ----------
     counts : array_like of int, shape (rows, outputs)
         How often each row was answered by each output. A row of zeros is drawn from the prior.
-    rng : Generator
-        Source of the draws.
-    draws : int
-        How many matrices.
     prior : float, optional
         Dirichlet weight of each output. ``1 / outputs`` if left out: the prior of a row then
         weighs as much as one observation, however many outputs there are.
@@ -74,13 +70,6 @@ def draw_transitions(
 
 def outputs_under(transitions: NDArray[np.float64], shares: ArrayLike) -> NDArray[np.float64]:
     """Distribution of the outputs when the rows are shown in given shares.
-
-    Parameters
-    ----------
-    transitions : ndarray, shape (draws, rows, outputs)
-        Transition matrices.
-    shares : array_like, shape (blocks, rows)
-        Share of each row in each block.
 
     Returns
     -------
@@ -119,10 +108,6 @@ def step_effects(
     targets : array_like, shape (m, values), optional
         Distributions an unbiased output may have. The unbiased blocks themselves if left out:
         what went in unbiased should come out as it was.
-
-    Returns
-    -------
-    StepEffects
     """
     outputs = transitions.shape[2]
     fair = pad_to(unbiased if targets is None else targets, outputs)
@@ -148,10 +133,6 @@ def neutral_effects(
         From `draw_transitions`; the last output is the neutral one.
     unbiased, biased, targets
         As for `step_effects`; targets are distributions over the values.
-
-    Returns
-    -------
-    StepEffects
     """
     fair = pad_to(unbiased if targets is None else targets, transitions.shape[2] - 1)
     named = transitions[:, :, :-1]

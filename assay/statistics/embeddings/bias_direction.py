@@ -103,8 +103,6 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
     ----------
     first, second : array_like, shape (pairs, dims)
         Vectors of the pairs, row by row.
-    words : array_like, shape (words, dims)
-        Vectors of attribute words.
 
     Returns
     -------

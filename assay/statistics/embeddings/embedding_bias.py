@@ -1,8 +1,8 @@
 """Measures of bias in embeddings by distances of words to groups: MAC, RND and ECT.
 
-Each is one number without an interval, and stands beside the posterior, never in its place. Vectors are
-taken as they are: their lengths count in RND's norm, and in the mean vectors that RND and ECT compare.
-`assay.statistics.embeddings.vector_sets.unit_vectors` gives the normalised variants.
+Each is one number without an interval, reported in addition to the posterior. Vectors are not normalised: their
+lengths count in RND's norm, and in the mean vectors that RND and ECT compare.
+`assay.statistics.embeddings.vector_sets.unit_vectors` normalises them.
 """
 
 from __future__ import annotations
@@ -76,8 +76,6 @@ class Coherence:
     ----------
     value : float
         Spearman's rank correlation, in [-1, 1]; 1 is no bias.
-    words : int
-        Attribute words.
     """
 
     value: float
@@ -95,15 +93,9 @@ def mean_average_cosine(
     ----------
     distance : array_like, shape (n,)
         Cosine distances, one for each protected word and attribute word.
-    protected : sequence of str, shape (n,)
-        Protected word of each.
     sets : sequence of str, shape (n,), optional
         Attribute set of each. Left out, all attributes of a word are one set: it matters where sets are
         of different sizes, since each set counts alike.
-
-    Returns
-    -------
-    MeanAverageCosine
 
     Raises
     ------
@@ -145,15 +137,9 @@ def relative_norm_distance(
     ----------
     first, second : array_like, shape (words, dims)
         Vectors of the two groups.
-    words : array_like, shape (words, dims)
-        Vectors of attribute words.
     closeness : {"norm", "cos"}
         Euclidean distance to the first mean less that to the second (positive: nearer to the second), or
         cosine with the first mean less that with the second (positive: nearer to the first).
-
-    Returns
-    -------
-    WordScores
 
     Raises
     ------
@@ -183,10 +169,6 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     ----------
     first, second, words
         As for `relative_norm_distance`.
-
-    Returns
-    -------
-    Coherence
 
     Raises
     ------

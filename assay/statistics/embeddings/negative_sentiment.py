@@ -19,7 +19,7 @@ from assay.statistics.embeddings.vector_sets import as_vectors
 FloatArray = NDArray[np.float64]
 
 Constant = Literal["penalised", "free"]
-"""What becomes of the classifier's constant.
+"""Treatment of the classifier's constant.
 
 ``"penalised"``: it is one more weight, as in LIBLINEAR, scikit-learn's default when RNSB was published and
 wefe's still. ``"free"``: it may take any value, as in scikit-learn's default (lbfgs) today. On the WEAT lists
@@ -77,10 +77,6 @@ def negative_sentiment_bias(
         with y = 1 for negative words and -1 for positive ones.
     constant : {"penalised", "free"}
         Whether ``b**2`` is in the penalty.
-
-    Returns
-    -------
-    NegativeSentiment
 
     Raises
     ------

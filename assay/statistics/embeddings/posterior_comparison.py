@@ -17,19 +17,7 @@ MASS = 0.89
 
 @dataclass(frozen=True)
 class Difference:
-    """Change of one number: after less before.
-
-    Attributes
-    ----------
-    name : str
-        What it is the mean distance of.
-    mean : float
-        Mean of the differences, in cosine distance.
-    hpdi : IntervalEnds
-        Highest-density interval of them.
-    p_after_greater : float
-        Probability that the number grew.
-    """
+    """Change of one number: after less before."""
 
     name: str
     mean: float
@@ -49,8 +37,6 @@ class Comparison:
 
     Attributes
     ----------
-    mass : float
-        Of the intervals.
     connections : tuple of Difference
         Mean distance of each connection that both have.
     effect : Difference or None
@@ -73,8 +59,6 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     ----------
     before, after : Posterior
         Of the two embeddings; the same words in both, or the difference is also one of words.
-    mass : float
-        Of the intervals, in (0, 1).
 
     Returns
     -------
@@ -107,12 +91,14 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     return Comparison(
         mass=mass,
         connections=tuple(change(name, before.mean(name), after.mean(name)) for name in shared),
-        effect=change("effect", _effect(before), _effect(after)) if {"associated", "different"} <= {*shared} else None,
-        words=tuple(change(word, _effect(before, word), _effect(after, word)) for word in words),
+        effect=change("effect", effect_draws(before), effect_draws(after))
+        if {"associated", "different"} <= {*shared}
+        else None,
+        words=tuple(change(word, effect_draws(before, word), effect_draws(after, word)) for word in words),
     )
 
 
-def _effect(posterior: Posterior, word: str | None = None) -> Floats:
+def effect_draws(posterior: Posterior, word: str | None = None) -> Floats:
     """Draw ``different`` less ``associated``: of all words, or of one."""
     if word is None:
         return posterior.mean("different") - posterior.mean("associated")

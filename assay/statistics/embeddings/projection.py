@@ -22,8 +22,6 @@ class Projection:
 
     Attributes
     ----------
-    centre : ndarray, shape (dims,)
-        Their mean.
     axes : ndarray, shape (components, dims)
         Of length one, at right angles, that with the largest variance first. The sign is fixed: the number
         furthest from zero is positive (the first of them).
@@ -56,10 +54,6 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
         Two at least.
     components : int
         How many; at most as many as dimensions, and less than vectors.
-
-    Returns
-    -------
-    Projection
 
     Raises
     ------

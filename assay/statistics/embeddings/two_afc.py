@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtri
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations, ZeroVariance
 from assay.model import Interval
@@ -61,8 +62,6 @@ def indifference_points(
     ----------
     first, second : array_like, shape (pairs, dims)
         Vectors of the cues; row by row one pair.
-    concepts : array_like, shape (words, dims)
-        Vectors of the concepts.
     weight : float
         Weight of the concept beside the mixture.
 
@@ -114,8 +113,6 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     moved : array_like, shape (clusters, more replicates)
         Points under what stands for another training corpus (halves of the dimensions); their spread is
         the JND (nothing is known of it where there is one) and their distribution the psychometric curve.
-    rng : Generator
-        Draws the samples.
     levels : array_like, shape (m,)
         Levels at which the psychometric curve is given.
 
@@ -147,8 +144,6 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
 
 def _mean_interval(values: NDArray[np.float64], rng: np.random.Generator, level: float = 0.95) -> Interval:
     centre, n = float(values.mean()), len(values)
-    from scipy.special import chdtri
-
     away = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
     tails = np.sqrt((n - 1) / chdtri(n - 1, rng.random(DRAWS)))
     low, high = np.quantile(centre + away * math.sqrt(n / (n - 1)) * tails, [(1 - level) / 2, (1 + level) / 2])

@@ -15,14 +15,8 @@ def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | Non
 
     Parameters
     ----------
-    vectors : array_like, shape (words, dims)
-        Finite numbers.
     what : str
         What the set is called where it is refused (``"the first targets"``).
-    least : int
-        How many vectors there must be.
-    dims : int, optional
-        How long they must be.
 
     Returns
     -------
@@ -51,11 +45,6 @@ def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | Non
 
 def unit_vectors(vectors: ArrayLike, what: str = "the words") -> FloatArray:
     """Scale vectors to length one.
-
-    Parameters
-    ----------
-    vectors, what
-        As for `as_vectors`, with the same errors.
 
     Raises
     ------

@@ -65,11 +65,6 @@ class Weat:
 def cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
     """Cosine of every vector of one set with every one of another.
 
-    Parameters
-    ----------
-    first, second : array_like, shape (n, dims), (m, dims)
-        Word vectors, of any length but zero.
-
     Returns
     -------
     ndarray, shape (n, m)
@@ -91,11 +86,6 @@ def cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
 
 def associations(targets: ArrayLike, own: ArrayLike, other: ArrayLike) -> FloatArray:
     """Return s(t, A, B) of each target: its mean cosine with A less its mean cosine with B.
-
-    Parameters
-    ----------
-    targets, own, other : array_like, shape (words, dims)
-        Vectors of the targets, of A and of B.
 
     Returns
     -------

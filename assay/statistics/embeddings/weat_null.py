@@ -1,7 +1,7 @@
 """Exact null distribution of the WEAT effect size, beside the one that P2 printed.
 
 P2 argues that a large effect size is little evidence, for about 38 % of lists without any bias would have
-one of 1.27. The argument is a good one to make, and the number is wrong: chance does it in less than 1 %.
+one of 1.27. The argument is sound, but the number is wrong: less than 1 % have one by chance.
 Under the null model the associations s of the 2n target words are independent and normal with one mean
 and one variance. The effect size is a contrast of them over their spread, so that its square is the share
 of their variance along one direction of 2n - 1: ``R2 = (n / 2) e**2 / (2n - ddof) ~ Beta(1/2, (2n - 2)/2)``,
@@ -11,6 +11,8 @@ whatever the variance and however many attribute words there are (METHODS sectio
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from scipy.special import betaincc
 
 from assay.errors import OutOfBounds
 
@@ -32,10 +34,6 @@ class NullCheck:
 
     Attributes
     ----------
-    effect : float
-        The effect size.
-    words : int
-        Target words in each of the two sets.
     p_ddof0, p_ddof1 : float
         The exact probability, by how the effect size was standardised (population, sample); 0 where no
         data can have such an effect.
@@ -43,8 +41,6 @@ class NullCheck:
         What P2 prints, for 1.27 and 8 words.
     p_first_words : float
         The exact probability of the statistic that its code computed instead (sample standard deviation).
-    reason : str
-        Why the two differ.
     """
 
     effect: float
@@ -58,17 +54,6 @@ class NullCheck:
 
 def null_check(effect: float, words: int) -> NullCheck:
     """Compute the probability of an effect size at least as far from zero if there is no bias.
-
-    Parameters
-    ----------
-    effect : float
-        WEAT's effect size, of either sign.
-    words : int
-        Target words in each set; at least 2.
-
-    Returns
-    -------
-    NullCheck
 
     Raises
     ------
@@ -86,6 +71,4 @@ def null_check(effect: float, words: int) -> NullCheck:
 
 def _beyond(share: float, words: int) -> float:
     """P(R2 >= share), R2 being the share of the variance along one direction."""
-    from scipy.special import betaincc
-
     return 0.0 if share >= 1 else float(betaincc(0.5, words - 1, max(share, 0.0)))

@@ -15,8 +15,6 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> NDArray[np.float6
     ----------
     weights : array_like, shape (k,)
         Finite and non-negative, not all zero.
-    cells : int, optional
-        How many cells there must be.
 
     Returns
     -------
@@ -38,11 +36,6 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> NDArray[np.float6
 
 def as_counts(counts: ArrayLike) -> NDArray[np.int64]:
     """Check observed counts.
-
-    Parameters
-    ----------
-    counts : array_like of int, shape (k,)
-        How often each cell was seen.
 
     Raises
     ------
@@ -67,8 +60,6 @@ def pad_to(distributions: ArrayLike, outputs: int) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    distributions : array_like, shape (m, values)
-        One or more distributions, at least one.
     outputs : int
         Number of outputs, at least `values`.
 

@@ -40,16 +40,10 @@ class DivergenceTest:
 
     Attributes
     ----------
-    measure : str
-        ``"kl"`` or ``"js"``.
     value : float or None
         ``None`` where it is infinite; `reason` then says why, and `biased` is true.
     threshold : float
         What a share `alpha` of the samples from the specification would exceed, at most.
-    biased : bool
-        Whether the value exceeds the threshold.
-    reason : str or None
-        Why there is no value.
     """
 
     measure: Measure
@@ -124,18 +118,12 @@ def bootstrap_threshold(
 
     Parameters
     ----------
-    shares : array_like, shape (k,)
-        Specification.
     n : int
         Size of each sample, positive.
     measure : {"kl", "js"}
         Divergence of a sample's shares from the specification.
     alpha : float
         In (0, 1).
-    rng : Generator
-        Source of the samples.
-    draws : int
-        Number of samples.
 
     Returns
     -------
@@ -164,16 +152,8 @@ def divergence_test(
 
     Parameters
     ----------
-    counts : array_like of int, shape (k,)
-        Observed counts.
-    shares : array_like, shape (k,)
-        Specification.
     measure, alpha, rng
         As for `bootstrap_threshold`, with the same errors.
-
-    Returns
-    -------
-    DivergenceTest
 
     Raises
     ------
@@ -208,10 +188,6 @@ def divergence_letter(
         Declared distributions by block name. Of the biased ones only the names matter.
     measure, alpha, rng
         As for `bootstrap_threshold`.
-
-    Returns
-    -------
-    DivergenceVerdict
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """Goodness of fit of counts to a specification: chi-squared in three forms, exact multinomial, and G.
 
-Two rules hold in all of them. A cell that is empty on both sides says nothing and is dropped. A
-cell that the specification rules out, and that was seen, refutes it: ``p = 0``, and the statistic,
+Two rules hold in all of them. A cell that is empty on both sides is dropped. An observation in a
+cell that the specification rules out refutes it: ``p = 0``, and the statistic,
 which would be infinite, does not exist.
 
-The ready-made functions are not used, for what they do silently: `scipy.stats.chi2_contingency`
+The functions of scipy are not used, because of their silent defaults: `scipy.stats.chi2_contingency`
 applies Yates' correction to 2 x 2 tables (.124 instead of .0402 for (40, 0) against (36, 4)) and
 raises on a cell that is empty in both; `scipy.stats.chisquare` answers nan there. The exact test sums over all
 outcomes of the multinomial (`every_outcome`).
@@ -28,8 +28,6 @@ def pearson(outcomes: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArr
 
     Parameters
     ----------
-    outcomes : ndarray of int, shape (..., k)
-        Counts.
     expected : ndarray, shape (k,)
         Expected counts, all positive.
 
@@ -48,8 +46,6 @@ def every_outcome(n: int, expected: NDArray[np.float64]) -> tuple[NDArray[np.flo
 
     Parameters
     ----------
-    n : int
-        Observations.
     expected : ndarray, shape (k,)
         Expected counts, all positive, with sum n.
 
@@ -89,16 +85,12 @@ class FitTest:
 
     Attributes
     ----------
-    test : str
-        Which test it is, by its published name.
     statistic : float or None
         ``None`` where it does not exist; `reason` then says why.
     df : int
         Degrees of freedom: compared cells less one.
     p : float
         Probability, if the specification holds, of counts at least as far from it.
-    reason : str or None
-        Why there is no statistic.
     """
 
     test: str
@@ -240,7 +232,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     return FitTest("monte-carlo-multinomial", statistic, k - 1, p)
 
 
-# ---------------------------------------------------------------------------- what the tests share
+# ---------------------------------------------------------------------------- shared helpers
 def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64], str | None]:
     """Return the counts of the cells that are not empty in both, or the reason why no statistic exists."""
     observed = as_counts(counts)

@@ -59,15 +59,7 @@ class MatchedTest:
 
 @dataclass(frozen=True)
 class BaseRate:
-    """Share of positive outputs of a group.
-
-    Attributes
-    ----------
-    value : str
-        The group.
-    records, positives : int
-        Its records; those with a positive output.
-    """
+    """Share of positive outputs of a group."""
 
     value: str
     records: int
@@ -80,12 +72,8 @@ class ImpactRatio:
 
     Attributes
     ----------
-    of, to : str
-        Numerator; denominator.
     ratio : Interval or None
         ``rate(of) / rate(to)``; ``None`` where it does not exist.
-    why : str or None
-        Why it does not.
     """
 
     of: str
@@ -142,11 +130,6 @@ def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
 
 def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
     """Compute the Jensen-Shannon divergence of two samples of labels.
-
-    Parameters
-    ----------
-    a, b : array_like, shape (n,), (m,)
-        Labels.
 
     Returns
     -------

@@ -59,10 +59,6 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     scale : {"nominal", "ordinal", "continuous"}
         What the values are. The caller has to say: numbers alone do not show whether they are codes.
 
-    Returns
-    -------
-    KolmogorovSmirnov
-
     Raises
     ------
     UnorderedValues

@@ -1,7 +1,7 @@
 """Permutation tests within pairs, and Cohen's d for pairs.
 
-Under no effect each pair could as well have come the other way round, which makes every one of the
-``2**n`` arrangements as likely; a p-value is the share of them that is at least as far out.
+Without an effect both orders of each pair are equally likely, and so are the ``2**n`` arrangements; a
+p-value is the share of arrangements that is at least as extreme.
 """
 
 from __future__ import annotations
@@ -111,8 +111,6 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
 
     Parameters
     ----------
-    x, y : array_like, shape (n,)
-        Pairs.
     rng, draws
         As for `sign_flip_test`.
 
@@ -148,11 +146,6 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
 
 def d_z(differences: ArrayLike) -> float:
     """Compute Cohen's d for pairs: the mean difference in units of the differences' standard deviation (n - 1).
-
-    Parameters
-    ----------
-    differences : array_like, shape (n,)
-        Second minus first, of two pairs at least.
 
     Raises
     ------

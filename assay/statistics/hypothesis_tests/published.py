@@ -54,13 +54,6 @@ def check_blocks(
 ) -> None:
     """Refuse a two-step comparison that lacks a step or a block's counts.
 
-    Parameters
-    ----------
-    observed : mapping
-        Counts by block name.
-    unbiased, biased : mapping
-        Declared distributions by block name.
-
     Raises
     ------
     SpecificationError
@@ -155,10 +148,6 @@ def published_letter(
         How the blocks of step 2 are joined; `JOIN_OF` the reading if left out.
     alpha : float
         Level of each test, in (0, 1).
-
-    Returns
-    -------
-    PublishedVerdict
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Distances between two samples of numbers: Wasserstein, energy, and nearest-neighbour divergence.
 
-They stand beside the Gaussian divergence, which knows a mean and a spread only and so misses an output
-that has split in two.
+They complement the Gaussian divergence, which compares means and spreads only and so misses an output
+with two modes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,6 @@ class NoOverlap(EvidenceError):
 
 def as_sample(values: ArrayLike, least: int = 1) -> FloatArray:
     """Check a sample of numbers.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        Finite numbers.
-    least : int
-        How many there must be.
 
     Raises
     ------

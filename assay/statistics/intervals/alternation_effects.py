@@ -1,8 +1,8 @@
 """Draws of the two effects of alternation, resampled by people, frames and contents.
 
 A profile is a person in a frame with a content; it is asked with each value of the attribute. Profiles
-that share a name, a frame or a content are no independent evidence (measured: a whole effect that was one
-name), so means are drawn over crossed clusters (METHODS section 3; `assay.statistics.intervals.crossed`).
+that share a name, a frame or a content are no independent evidence (in one measurement a single name made
+the whole effect), so means are drawn over crossed clusters (METHODS section 3; `assay.statistics.intervals.crossed`).
 """
 
 from __future__ import annotations
@@ -83,16 +83,10 @@ def tied_draws(
 
     Parameters
     ----------
-    profiles : Profiles
-        Outputs of the alternated profiles.
     sides : sequence of int, shape (profiles,)
         Which of two sides each profile's content is on.
     tie : float
         Share of one side that a group holds; the other group holds the rest of it.
-    rng : Generator
-        Draws the weights.
-    draws : int
-        Number of draws.
 
     Returns
     -------
@@ -171,14 +165,8 @@ def group_draws(
 
     Parameters
     ----------
-    profiles : Profiles
-        Outputs of the alternated records.
     groups : ndarray of int, shape (profiles,)
         Place of the value that each record had; two different ones at least.
-    rng : Generator
-        Draws the weights.
-    draws : int
-        Number of draws.
 
     Returns
     -------

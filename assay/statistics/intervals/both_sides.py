@@ -1,7 +1,7 @@
 """Effects of people and frames that are the same on both sides of the content.
 
-It is no difference between the sides, and left in would pass for uncertainty of it. What is written on both sides is
-seen in who is met there: contents are on one side each, people and frames on both.
+They are no difference between the sides; left in, they would count as uncertainty of that difference. Contents
+occur on one side each, people and frames on both.
 """
 
 from __future__ import annotations

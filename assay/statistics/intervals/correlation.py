@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
 from assay.model import Interval
@@ -25,8 +26,6 @@ class Correlation:
         The coefficient, in [-1, 1].
     p : float
         Two-sided probability of one as large without correlation (Student's t).
-    n : int
-        Pairs of numbers.
     low, high : float or None
         95 % interval by Fisher's z; ``None`` below four pairs.
     """
@@ -49,8 +48,6 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
         If one of the two never varies.
     """
     a, b = _pairs(x, y)
-    from scipy.special import stdtr
-
     r = float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()), -1, 1))
     n = len(a)
     t = math.inf if abs(r) == 1 else abs(r) * math.sqrt((n - 2) / (1 - r * r))

@@ -14,7 +14,7 @@ from assay.model import Interval
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Give the share of successes with Wilson's score interval.
+    """Return the share of successes with Wilson's score interval.
 
     Parameters
     ----------
@@ -216,8 +216,6 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
 
 def _error(limits: IntervalEnds, level: float) -> float:
     """Return the standard error of a normal quantity with the given equal tails."""
-    from scipy.special import ndtri
-
     return (limits.high - limits.low) / (2 * float(ndtri((1 + level) / 2)))
 
 

@@ -1,8 +1,8 @@
 """Means over profiles that share names, frames and contents (crossed clusters), with their errors.
 
 Profiles that share a cluster are no independent evidence, and they share several kinds of cluster at a
-time. The variance of a mean is put together from a component for each kind (Henderson's method 1), which
-covers as it should where resampling all kinds at a time covers too much, and resampling one too little.
+time. The variance of a mean is the sum of a component for each kind (Henderson's method 1), which has the
+right coverage; resampling all kinds at once covers too much, and resampling one kind too little.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from assay.errors import TooFewObservations
 
@@ -115,8 +116,6 @@ def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator,
         As for `mean_error`, with the same errors.
     rng : Generator
         Draws Dirichlet weights for the clusters of every kind, and the tails.
-    draws : int
-        Number of draws.
 
     Returns
     -------
@@ -183,8 +182,6 @@ def _weighted_means(
 
 def _tail(uniform: FloatArray, freedom: float) -> FloatArray:
     """Turn normal draws into Student's: ``sqrt(f / chi2_f)``, by the same uniforms for every column."""
-    from scipy.special import chdtri
-
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)))
 
 

@@ -72,8 +72,6 @@ class Deviations:
 
     Attributes
     ----------
-    prior : Prior
-        Of the inputs.
     estimate : ndarray, shape (values,)
         Posterior share less ``1 / values``; they sum to 0.
     drawn : ndarray, shape (draws, values)
@@ -273,14 +271,8 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
 
     Parameters
     ----------
-    paired : Paired
-        Profiles that were asked with every value.
     tie : float
         Share of a side that a tied prior gives to a value.
-    rng : Generator
-        Draws the weights.
-    draws : int
-        Number of draws.
 
     Raises
     ------
@@ -319,8 +311,6 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     ----------
     rates : ndarray, shape (..., values, 2)
         Yes rates.
-    prior : Prior
-        Of the inputs.
 
     Returns
     -------
@@ -360,8 +350,6 @@ def cell_effects(
     cells : mapping of (value, side) to ndarray
         Numbers whose mean is the cell's yes rate: probabilities of yes of inputs drawn from the prior, or what
         corrects a surrogate's.
-    values : int
-        How many values there are.
     tie, rng, draws
         As for `paired_effects`.
 

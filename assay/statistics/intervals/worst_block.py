@@ -1,10 +1,10 @@
 """Intervals of the largest of several differences, such as the worst block's distance from fair.
 
 A total variation is the largest of several differences of shares, one for each set of outputs, and an effect is the
-largest total variation of several blocks. Draws of a largest are larger than what they are draws of where several
-are about as large, and they are never 0: an interval between their quantiles held an effect of nothing never, and
-two blocks that are as far off as each other in .85 of cases. Each difference has an interval that holds; the one
-stated here is put together from those (METHODS section 2).
+largest total variation of several blocks. Draws of a largest value are biased upwards if several differences are
+about equally large, and they are never 0: their quantile intervals never covered a true effect of 0, and covered two
+equally bad blocks in .85 of cases. Each single difference has an interval with the right coverage; the interval of
+the largest is combined from those (METHODS section 2).
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ def step_intervals(
     ----------
     effects : StepEffects
         Draws of the effects; the estimates are their means.
-    transitions : ndarray, shape (draws, rows, outputs)
-        Transition matrices they are of.
     unbiased, biased : array_like, shape (blocks, rows)
         Declared distributions of the blocks of each step.
     seen : array_like of bool, shape (rows, outputs), optional
@@ -59,8 +57,6 @@ def step_intervals(
         limits reach as far as they would without it (as those of a share of 0 of n do, Brown, Cai & DasGupta 2001).
     neutral : bool
         Whether the last output is harmless.
-    level : float
-        Of the intervals.
 
     Returns
     -------
@@ -91,8 +87,6 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     ----------
     differences : array_like, shape (draws, differences)
         Finite draws; of one alone this is `size_interval`.
-    level : float
-        Of the interval.
 
     Returns
     -------

@@ -137,7 +137,7 @@ def test_rate_requests_waits_and_returns_the_rating(ask, scripted, said):
 
 
 def polled(answers, timeout_s=None):
-    """Wait for a job by a clock of our own; give what was asked for and how long each pause was."""
+    """Wait for a job with a simulated clock; return the requests and the length of each pause."""
     now, steps = [100.0], []
     flow = waiting.job_ended("job_1", timeout_s, Patience(), lambda: now[0])
     step = resume(flow, None)

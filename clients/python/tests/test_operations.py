@@ -1,4 +1,4 @@
-"""Both clients do what openapi.json says: every operation, every parameter, and nothing else."""
+"""Both clients match openapi.json: every operation, every parameter, and nothing else."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_waiting_sends_the_calls_that_the_api_describes():
     calls, patience, body = Calls(), Patience(), {"target": {}, "experiment": {}}
     assert first(job_ended("job_1", None, patience, lambda: 0.0)) == described(calls.get_job("job_1", wait_s=30))
     assert first(suite_ended("ste_1", None, patience, lambda: 0.0)) == described(calls.get_suite("ste_1", wait_s=30))
-    assert first(rated(body, "key", None, patience, lambda: 0.0)) == described(
+    assert first(rated({}, {}, {"idempotency_key": "key", "timeout_s": 1.0}, patience)) == described(
         calls.request_rating(body, idempotency_key="key")
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from assay.errors import SpecificationError
 
@@ -25,10 +25,31 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
+class QueryModel(BaseModel):
+    """Base class of query parameters: unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class ResponseModel(BaseModel):
     """Base class of responses; later versions may add fields."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+    @classmethod
+    def from_row(cls, row: object, **more: Any) -> Self:
+        """Build the view of a stored row: `more`, and for the other fields the row's attributes of the same names."""
+        return cls(**{name: getattr(row, name) for name in cls.model_fields if name not in more}, **more)
+
+
+Item = TypeVar("Item")
+
+
+class ListModel(ResponseModel, Generic[Item]):
+    """One page of a list."""
+
+    items: list[Item]
+    next_cursor: str | None
 
 
 def check_url(url: str) -> str:
@@ -62,8 +83,6 @@ Url = Annotated[
     str, Field(min_length=8, max_length=2048, json_schema_extra={"format": "uri"}), AfterValidator(check_url)
 ]
 
-Instant = Annotated[str, Field(examples=["2026-01-02T03:04:05.678Z"], json_schema_extra={"format": "date-time"})]
-
 
 def instant(epoch_ms: int) -> str:
     """Format a time as RFC 3339, in UTC, with milliseconds."""
@@ -71,6 +90,9 @@ def instant(epoch_ms: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def maybe_instant(epoch_ms: int | None) -> str | None:
-    """Format a time as `instant` does; ``None`` stays ``None``."""
-    return None if epoch_ms is None else instant(epoch_ms)
+Instant = Annotated[
+    str,
+    BeforeValidator(lambda time: instant(time) if isinstance(time, int) else time),
+    Field(examples=["2026-01-02T03:04:05.678Z"], json_schema_extra={"format": "date-time"}),
+]
+"""A time as RFC 3339; made from a stored time in milliseconds since 1970."""

@@ -133,9 +133,8 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
     if operation["operationId"] == "followJob":
         responses["204"] = {"description": "All events have been sent; no more will follow."}
         stream = success["content"]["text/event-stream"]
-        stream["schema"] = stream.pop(
-            "itemSchema"
-        )  # a keyword of OpenAPI 3.2; tools read the schema of a stream as that of one event
+        # `itemSchema` is a keyword of OpenAPI 3.2; tools read the schema of a stream as that of one event
+        stream["schema"] = stream.pop("itemSchema")
     responses.pop("422", None)
     responses["default"] = PROBLEM_REF
     for status in _failures(operation):

@@ -1,4 +1,4 @@
-"""Names, certificates and spellings of addresses, as they are used to get inside.
+"""DNS names, certificates and spellings of addresses for SSRF tests.
 
 127.0.0.2 stands for a public address and 127.0.0.3 for a private one: the operator's allow-list of a
 test says so. Nothing here dials beyond 127.0.0.0/8.
@@ -26,7 +26,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 # ---------------------------------------------------------------------------- spellings of addresses
 def _spellings(name: str) -> Sequence[str]:
-    """Read a list of the unit tests of addresses: there is one list."""
+    """Read a list of spellings from the unit tests of addresses."""
     file = Path(__file__).parents[2] / "unit" / "workers" / "egress" / "test_egress_addresses.py"
     spec = importlib.util.spec_from_file_location("spellings_of_addresses", file)
     assert spec is not None
@@ -37,7 +37,7 @@ def _spellings(name: str) -> Sequence[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes `inside` or `malformed` with every spelling."""
+    """Parametrise tests with the arguments `inside` or `malformed` by every spelling."""
     for name in ("inside", "malformed"):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, _spellings(name.upper()))
@@ -55,7 +55,7 @@ def _name(name: str) -> bytes:
 
 
 def _read_name(data: bytes, at: int) -> tuple[str, int]:
-    """Read an uncompressed name, or skip a pointer; gives it and what follows."""
+    """Read an uncompressed name or skip a pointer; return it and the offset after it."""
     labels = []
     while data[at]:
         if data[at] & 0xC0:
@@ -66,18 +66,18 @@ def _read_name(data: bytes, at: int) -> tuple[str, int]:
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """A name server with a table: every name has turns, one for each time its A records are asked; the last stays."""
+    """A DNS server with a list of answers per name, one for each A query; the last answer repeats."""
 
     def __init__(self, table: Mapping[str, Sequence[Turn]]) -> None:
         self.table, self.asked = table, list[tuple[str, int]]()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Store the transport."""
         self._transport = cast("asyncio.DatagramTransport", transport)
         self.place: tuple[str, int] = transport.get_extra_info("sockname")
 
     def datagram_received(self, data: bytes, peer: Any) -> None:
-        """Answer one question."""
+        """Answer one query."""
         name, end = _read_name(data, 12)
         (kind,) = struct.unpack_from("!H", data, end)
         self.asked.append((name, kind))
@@ -92,19 +92,19 @@ class NameServer(asyncio.DatagramProtocol):
 
     @staticmethod
     def _record(value: str, kind: int) -> bytes | None:
-        """Write a record, if it belongs to the kind that was asked for; an alias belongs to all."""
+        """Encode a record if its type matches the query; a CNAME matches every type."""
         try:
             address = ip_address(value)
         except ValueError:
             mine, content = CNAME, _name(value)
         else:
             mine, content = (A if address.version == 4 else AAAA), address.packed
-        header = struct.pack("!HHHIH", 0xC00C, mine, 1, 0, len(content))  # the name is that of the question
+        header = struct.pack("!HHHIH", 0xC00C, mine, 1, 0, len(content))  # a pointer to the name in the query
         return header + content if mine in {kind, CNAME} else None
 
-    # ------------------------------------------------------------------ who asks it
+    # ------------------------------------------------------------------ look-ups
     def lookup(self, name: str, patience_s: float = 1.0) -> list[str]:
-        """Ask for all addresses of a name, as the system's resolver would.
+        """Look up all addresses of a name, as the system's resolver does.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class NameServer(asyncio.DatagramProtocol):
 
 # ---------------------------------------------------------------------------- certificates
 class Authority:
-    """A certificate authority for one test."""
+    """A certificate authority."""
 
     def __init__(self, directory: Path) -> None:
         self._directory, self._key = directory, ec.generate_private_key(ec.SECP256R1())
@@ -159,11 +159,11 @@ class Authority:
         self.file.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
 
     def trust(self) -> ssl.SSLContext:
-        """Trust this authority, and no other."""
+        """Trust only this authority."""
         return ssl.create_default_context(cafile=str(self.file))
 
     def server(self, *names: str, **fault: Any) -> ssl.SSLContext:
-        """Make a server's context with a certificate for some names and addresses; see `_sign` for its faults."""
+        """Return a server's TLS context with a certificate for names and addresses; see `_sign` for its faults."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0] if names else "nobody")])
         certificate = self._sign(subject, key, names, **fault)
@@ -219,20 +219,20 @@ def _alternative(name: str) -> x509.GeneralName:
 # ---------------------------------------------------------------------------- fixtures
 @pytest.fixture(scope="session")
 def spellings() -> Callable[[str], Sequence[str]]:
-    """Read a list of spellings by its name."""
+    """Return a function that reads a list of spellings by name."""
     return _spellings
 
 
 @pytest.fixture
 def two_faces(villain: Callable[..., Any], tools: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Open a public service with a script and, on the same port of the private address, one that must hear nothing."""
+    """Open a public service, and a private one on the same port that must receive nothing."""
 
     def open_both(script: Any) -> tuple[Any, Any]:
         for _ in range(20):
             public = villain(script, tools.public)
             try:
                 return public, villain(lambda heard: tools.raw("private"), tools.private, port=public.port)
-            except OSError:  # somebody else has that port there
+            except OSError:  # the port is in use at the private address
                 continue
         raise AssertionError("no port was free on both addresses")
 
@@ -241,7 +241,7 @@ def two_faces(villain: Callable[..., Any], tools: Any) -> Callable[[Any], tuple[
 
 @pytest.fixture
 def names(stage: Any) -> Iterator[Callable[[Mapping[str, Sequence[Turn]]], NameServer]]:
-    """Open name servers; they are closed after the test."""
+    """Return a function that opens DNS servers, which are closed after the test."""
     opened: list[asyncio.BaseTransport] = []
 
     async def listen(server: NameServer) -> None:
@@ -260,13 +260,13 @@ def names(stage: Any) -> Iterator[Callable[[Mapping[str, Sequence[Turn]]], NameS
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """A certificate authority that nobody knows."""
+    """An unknown certificate authority."""
     return Authority(tmp_path)
 
 
 @pytest.fixture
 def dialled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every name that would be looked up and every address that would be dialled in this process; none of them is."""
+    """Record the names and addresses that this process tries to look up or dial, and prevent it."""
     seen: list[str] = []
 
     async def create_connection(loop: Any, protocol: Any, host: str, port: int, **_: Any) -> Any:

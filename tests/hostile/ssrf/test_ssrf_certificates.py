@@ -1,4 +1,4 @@
-"""Certificates with a fault: nothing is said to whoever shows one, and the job says why it failed."""
+"""Invalid certificates: nothing is sent to such a server, and the job names the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOST, SECRET = "service.example.org", "sk-sealed-5b2f0a9e"
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a certificate: its names, or how it was signed."""
+    """Fault of a certificate: wrong names or a wrong signature."""
 
     names: tuple[str, ...] = (HOST,)
     signed: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ async def loopback(host, port):
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_faulty_certificate_ends_the_call_before_a_word_is_said(villain, tools, authority, fault):
+def test_an_invalid_certificate_ends_the_call_before_a_byte_is_sent(villain, tools, authority, fault):
     service = villain(lambda heard: tools.raw("never"), tls=authority.server(*fault.names, **fault.signed))
 
     async def go():
@@ -65,7 +65,7 @@ def test_a_faulty_certificate_ends_the_call_before_a_word_is_said(villain, tools
 
 @pytest.fixture
 def named(monkeypatch):
-    """Let the name lead to this machine, as a name server inside might."""
+    """Resolve the name to this machine."""
 
     def getaddrinfo(host, port, *_, **__):
         assert host == HOST
@@ -75,10 +75,12 @@ def named(monkeypatch):
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_job_behind_a_faulty_certificate_fails_and_its_key_stays_here(
+def test_a_job_with_an_invalid_target_certificate_fails_without_sending_its_key(
     villain, tools, authority, named, monkeypatch, office, fault
 ):
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))  # an operator's own authority is trusted, its faults not
+    monkeypatch.setenv(
+        "SSL_CERT_FILE", str(authority.file)
+    )  # an operator's authority is trusted, but its invalid certificates are not
     server = authority.server(*fault.names, **fault.signed)
     service = villain(tools.translator(tools.translated), tls=server)
     ended = office.run(office.post(f"https://{fault.host}:{service.port}", secret=SECRET))
@@ -88,7 +90,7 @@ def test_a_job_behind_a_faulty_certificate_fails_and_its_key_stays_here(
     assert (service.heard, ended.rating_id) == ([], None)
 
 
-def test_a_job_behind_a_sound_certificate_of_the_operators_authority_is_rated(
+def test_a_target_certificate_of_the_operators_authority_is_accepted(
     villain, tools, authority, named, monkeypatch, office
 ):
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
@@ -97,7 +99,7 @@ def test_a_job_behind_a_sound_certificate_of_the_operators_authority_is_rated(
     assert (ended.status, office.rating(ended)["letter"]) == ("succeeded", "DSBS")
 
 
-def test_an_authority_nobody_trusts_is_refused(villain, tools, authority, named, office):
+def test_a_certificate_of_an_unknown_authority_is_refused(villain, tools, authority, named, office):
     service = villain(tools.translator(tools.translated), tls=authority.server(HOST))
     ended = office.run(office.post(f"https://{HOST}:{service.port}", secret=SECRET))
     assert (ended.status, ended.error["reason"], service.heard) == ("failed", "tls", [])

@@ -1,4 +1,4 @@
-"""Ways around the guard: redirects, proxies of the environment, and a connection that is not where it should be."""
+"""Ways around the SSRF guard: redirects, proxies of the environment, and a connection to another peer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def failure_of(url, **options):
 # ---------------------------------------------------------------------------- redirects
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 305, 307, 308])
 @pytest.mark.parametrize("header", ["location", "refresh", "content-location"])
-def test_a_redirect_to_a_private_address_is_a_failure_and_nobody_goes_there(two_faces, tools, status, header):
+def test_a_redirect_to_a_private_address_is_not_followed(two_faces, tools, status, header):
     public, private = two_faces(
         lambda heard: tools.raw(b"", f"{status} Elsewhere", **{header: f"http://{INSIDE}:{public.port}/steal"})
     )
@@ -42,7 +42,7 @@ def test_a_redirect_to_a_private_address_is_a_failure_and_nobody_goes_there(two_
     assert (len(public.heard), private.connections) == (1, 0)
 
 
-def test_redirected_questions_are_counted_as_failed_and_never_followed(two_faces, tools, open_office):
+def test_redirected_calls_are_counted_as_failed_and_not_followed(two_faces, tools, open_office):
     office = open_office(f"{OUTSIDE}/32")
     public, private = two_faces(
         tools.translator(lambda heard: tools.raw(b"", "307 Elsewhere", location=f"http://{INSIDE}:{public.port}/"))
@@ -83,7 +83,7 @@ NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY")
 
 
 @pytest.mark.parametrize("no_proxy", [None, "", "*", "127.0.0.2", "example.org"])
-def test_proxies_in_the_environment_of_a_process_are_never_called(villain, tools, authority, no_proxy):
+def test_proxies_of_the_environment_are_not_called(villain, tools, authority, no_proxy):
     proxy = villain(lambda heard: tools.raw("by proxy"), INSIDE)
     service = villain(lambda heard: tools.raw("directly"), OUTSIDE)
     sealed = villain(lambda heard: tools.raw("directly"), OUTSIDE, tls=authority.server(OUTSIDE))
@@ -102,11 +102,11 @@ def test_proxies_in_the_environment_of_a_process_are_never_called(villain, tools
     assert proxy.connections == 0
 
 
-# ---------------------------------------------------------------------------- who answered
-def test_a_connection_that_ended_up_inside_is_dropped_before_a_byte_is_sent(two_faces, tools):
+# ---------------------------------------------------------------------------- peers
+def test_a_connection_to_a_private_peer_is_closed_before_a_byte_is_sent(two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
 
-    async def misled(protocol, address, port, tls, host):  # as by a translation of addresses on the way
+    async def misled(protocol, address, port, tls, host):  # as with network address translation
         assert address == OUTSIDE
         return await dial(protocol, INSIDE, port, tls, host)
 

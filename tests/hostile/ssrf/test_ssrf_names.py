@@ -1,4 +1,4 @@
-"""Names that lead inside: a real name server and real sockets, 127.0.0.2 for public and 127.0.0.3 for private."""
+"""Names with private addresses: a real DNS server and sockets; 127.0.0.2 is public, 127.0.0.3 private."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME, A, AAAA = "service.example.org", 1, 28
 
 
 def call(server, port, *, times=1, timeout_s=5.0):
-    """Call a name through an egress that asks the suite's name server; gives what came of each call."""
+    """Call a name by an egress with the test's DNS server; return the outcome of each call."""
 
     async def go():
         outcomes = []
@@ -34,11 +34,11 @@ def call(server, port, *, times=1, timeout_s=5.0):
 
     messages: list[str] = []
     outcomes = asyncio.run(go())
-    assert INSIDE not in " ".join(messages)  # the network inside is not told
+    assert INSIDE not in " ".join(messages)  # the message does not show the private address
     return outcomes
 
 
-def test_a_name_that_leads_outside_is_called(names, two_faces, tools):
+def test_a_name_with_a_public_address_is_called(names, two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
     server = names({NAME: [[OUTSIDE]]})
     assert call(server, public.port) == ["public"]
@@ -46,15 +46,15 @@ def test_a_name_that_leads_outside_is_called(names, two_faces, tools):
     assert private.connections == 0
 
 
-def test_a_name_that_turns_inside_is_asked_once_and_its_second_answer_never_dialled(names, two_faces, tools):
+def test_dns_rebinding_during_a_connection_is_never_dialled(names, two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
     server = names({NAME: [[OUTSIDE], [INSIDE]]})
-    assert call(server, public.port, times=5) == ["public"] * 5  # the judged connection is kept
+    assert call(server, public.port, times=5) == ["public"] * 5  # the checked connection is reused
     assert server.asked == [(NAME, A), (NAME, AAAA)]
     assert (public.connections, private.connections) == (1, 0)
 
 
-def test_a_name_that_turned_inside_is_refused_at_the_next_connection(names, two_faces, tools):
+def test_dns_rebinding_is_refused_at_the_next_connection(names, two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public", connection="close"))
     server = names({NAME: [[OUTSIDE], [INSIDE]]})
     assert call(server, public.port, times=3) == ["public", "refused-address", "refused-address"]
@@ -77,26 +77,24 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("answer", "code"), ANSWERS.values(), ids=ANSWERS)
-def test_an_answer_that_is_not_wholly_public_is_refused_before_anything_is_dialled(
-    names, two_faces, tools, answer, code
-):
+def test_a_dns_answer_with_any_private_address_is_refused_before_dialling(names, two_faces, tools, answer, code):
     public, private = two_faces(lambda heard: tools.raw("public"))
     server = names({NAME: [answer], "inside.example.org": [[INSIDE]], "alias.example.org": [["inside.example.org"]]})
     assert call(server, public.port) == [code]
     assert (public.connections, private.connections) == (0, 0)
 
 
-def test_a_name_that_does_not_exist_cannot_be_reached(names):
+def test_a_name_that_does_not_exist_is_unreachable(names):
     assert call(names({}), 80) == ["connect"]
 
 
-def test_a_name_server_that_is_silent_ends_the_call_at_its_deadline_or_at_its_own(names):
+def test_a_silent_name_server_ends_the_call_at_its_deadline(names):
     server = names({NAME: [None]})
     assert call(server, 80, timeout_s=0.3) == ["timeout"]
-    assert call(server, 80) == ["connect"]  # this resolver gives up after a second
+    assert call(server, 80) == ["connect"]  # this resolver times out after one second
 
 
-def test_look_ups_that_hang_hold_up_neither_the_ledger_nor_the_end_of_a_job(monkeypatch):
+def test_hanging_dns_look_ups_do_not_delay_the_ledger_or_the_jobs_end(monkeypatch):
     found = threading.Event()
 
     def getaddrinfo(*_, **__):
@@ -107,7 +105,7 @@ def test_look_ups_that_hang_hold_up_neither_the_ledger_nor_the_end_of_a_job(monk
         async with Egress(ALLOW) as egress:
             calls = (egress.send("GET", f"http://{NAME}/", timeout_s=0.2) for _ in range(100))
             failed = await asyncio.gather(*calls, return_exceptions=True)
-            await asyncio.to_thread(lambda: None)  # as the ledger is written
+            await asyncio.to_thread(lambda: None)  # as a write to the ledger does
             return {one.code for one in failed}
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
@@ -122,11 +120,11 @@ def test_look_ups_that_hang_hold_up_neither_the_ledger_nor_the_end_of_a_job(monk
 # ---------------------------------------------------------------------------- whole jobs
 @pytest.fixture
 def office_outside(open_office):
-    """A worker whose operator made 127.0.0.2 public."""
+    """A worker whose operator allows 127.0.0.2."""
     return open_office(f"{OUTSIDE}/32")
 
 
-def test_a_job_whose_name_leads_outside_is_rated(names, two_faces, tools, office_outside, monkeypatch):
+def test_a_job_whose_target_name_is_public_is_rated(names, two_faces, tools, office_outside, monkeypatch):
     public, private = two_faces(tools.translator(tools.translated))
     monkeypatch.setattr(socket, "getaddrinfo", names({NAME: [[OUTSIDE]]}).getaddrinfo)
     ended = office_outside.run(office_outside.post(f"http://{NAME}:{public.port}"))
@@ -135,7 +133,7 @@ def test_a_job_whose_name_leads_outside_is_rated(names, two_faces, tools, office
 
 
 @pytest.mark.parametrize("answer", [[INSIDE], [OUTSIDE, INSIDE], ["::1", OUTSIDE]])
-def test_a_job_whose_name_leads_inside_fails_without_a_word_to_anyone(
+def test_a_job_whose_target_name_is_private_fails_without_a_connection(
     names, two_faces, tools, office_outside, monkeypatch, answer
 ):
     public, private = two_faces(tools.translator(tools.translated))
@@ -147,7 +145,7 @@ def test_a_job_whose_name_leads_inside_fails_without_a_word_to_anyone(
     assert (public.connections, private.connections, ended.rating_id) == (0, 0, None)
 
 
-def test_a_job_whose_name_turns_inside_ends_there_and_keeps_what_it_heard(
+def test_a_job_with_dns_rebinding_ends_and_keeps_its_earlier_replies(
     names, two_faces, tools, office_outside, monkeypatch
 ):
     public, private = two_faces(lambda heard: tools.said(_closing(tools, heard)))

@@ -1,6 +1,6 @@
-"""Every spelling of an inside address, at both doors: when a job is posted, and when one that got past is run.
+"""Every spelling of a private address, in a posted job and in a stored job.
 
-A job can hold an address that is refused today, because the operator's list was wider yesterday.
+A stored job can hold an address that is refused now, because the operator's allow-list was longer before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 from service.app import create_app
 from store.core.settings import Settings
-from workers.targets.target_validator import Desk
+from workers.targets.target_validator import TargetChecker
 
 METADATA = (
     "http://169.254.169.254/latest/meta-data/",  # AWS, Google, Azure, Oracle, DigitalOcean …
@@ -37,7 +37,7 @@ SECRET = "sk-inside-4f1b77c0d2"
 
 @dataclass(frozen=True)
 class Counter:
-    """Where jobs are posted."""
+    """The service, to which jobs are posted."""
 
     stage: Any
     client: httpx.AsyncClient
@@ -53,7 +53,7 @@ def counter(stage, _sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
     directory = tmp_path_factory.mktemp("counter")
     shutil.copyfile(_sqlite_template, directory / "assay.db")
     settings = Settings(data_dir=directory, auth="none")
-    app = create_app(settings, validator=Desk(settings), doorbell=lambda job_id: None)
+    app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda job_id: None)
     living = app.router.lifespan_context(app)
     stage.run(living.__aenter__())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://assay.test")
@@ -64,7 +64,7 @@ def counter(stage, _sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="module")
 def strict_office(open_office: Callable[..., Any]) -> Any:
-    """A worker whose operator allows nothing beside public addresses."""
+    """A worker whose operator allows public addresses only."""
     return open_office("")
 
 
@@ -82,36 +82,36 @@ def is_refused_at_the_door(office, dialled, url):
     assert (ended.asked, office.ledger(ended), dialled) == (0, [], [])
 
 
-def test_an_inside_address_is_refused_with_its_field_when_it_is_posted(counter, dialled, inside):
+def test_a_private_address_is_refused_with_its_field_when_posted(counter, dialled, inside):
     is_refused_at_the_counter(counter, dialled, inside)
 
 
-def test_an_inside_address_in_a_stored_job_is_never_looked_up_nor_dialled(strict_office, dialled, inside):
+def test_a_private_address_in_a_stored_job_is_never_looked_up_or_dialled(strict_office, dialled, inside):
     is_refused_at_the_door(strict_office, dialled, inside)
 
 
-def test_a_malformed_address_is_refused_with_its_field_when_it_is_posted(counter, dialled, malformed):
+def test_a_malformed_address_is_refused_with_its_field_when_posted(counter, dialled, malformed):
     is_refused_at_the_counter(counter, dialled, malformed)
 
 
-def test_a_malformed_address_in_a_stored_job_is_never_looked_up_nor_dialled(strict_office, dialled, malformed):
+def test_a_malformed_address_in_a_stored_job_is_never_looked_up_or_dialled(strict_office, dialled, malformed):
     is_refused_at_the_door(strict_office, dialled, malformed)
 
 
 @pytest.mark.parametrize("url", METADATA)
-def test_a_metadata_address_is_refused_at_both_doors(counter, strict_office, dialled, url):
+def test_a_cloud_metadata_address_is_refused_when_posted_and_when_stored(counter, strict_office, dialled, url):
     is_refused_at_the_counter(counter, dialled, url)
     is_refused_at_the_door(strict_office, dialled, url)
 
 
-def test_an_ordinary_address_passes_both_doors_so_that_the_others_prove_something(counter, strict_office, dialled):
+def test_a_public_address_is_accepted_when_posted_and_when_stored(counter, strict_office, dialled):
     assert counter.post(ORDINARY).status_code == 202
     strict_office.run(strict_office.post(ORDINARY, deadline_s=1))
     assert dialled
     assert set(dialled) == {"dial 93.184.216.34:80"}
 
 
-def test_the_list_holds_the_promised_number_of_spellings(spellings):
+def test_the_list_has_the_documented_number_of_spellings(spellings):
     assert len(set(spellings("INSIDE"))) >= 76
 
 
@@ -125,7 +125,7 @@ def test_scraped_translators_are_refused_when_posted_and_when_stored(counter, st
 
 
 @pytest.mark.parametrize("url", METADATA)
-def test_a_notice_to_a_metadata_address_is_refused_when_it_is_asked_for(counter, url):
+def test_a_callback_to_a_cloud_metadata_address_is_refused_when_posted(counter, url):
     target = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": ORDINARY}
     asked = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}, "callback_url": url}
     refused = counter.stage.run(counter.client.post("/v1/jobs", json=asked))

@@ -1,4 +1,4 @@
-"""Seals: canonical JSON, and a Merkle tree that agrees with the definition."""
+"""Tests of seals: canonical JSON, and a Merkle tree that agrees with the definition."""
 
 import hashlib
 
@@ -22,7 +22,7 @@ def merkle(leaves: list[bytes]) -> bytes:
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), st.integers(), max_size=3), max_size=40))
-def test_the_tree_head_is_the_one_of_the_definition(observations: list[dict]):
+def test_the_evidence_head_equals_the_rfc_9162_definition(observations: list[dict]):
     tree = EvidenceTree()
     for one in observations:
         tree.append(one)
@@ -35,12 +35,12 @@ def test_canonical_json_is_sorted_and_has_one_form():
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_a_number_that_does_not_exist_cannot_be_sealed(number: float):
+def test_nan_and_infinity_are_refused_in_canonical_json(number: float):
     with pytest.raises(ValueError, match="JSON"):
         canonical_json({"a": number})
 
 
-def test_a_target_is_known_by_what_it_is_and_where_not_by_its_name_or_limits():
+def test_the_target_digest_ignores_name_and_limits():
     one = {"name": "A", "kind": "translator", "protocol": "custom", "url": "http://x", "settings": {}, "limits": {}}
     assert target_digest(one) == target_digest({**one, "name": "B", "limits": {"concurrency": 1}})
     assert target_digest(one) != target_digest({**one, "url": "http://y"})

@@ -1,4 +1,4 @@
-"""Composites predicted from matrices: the known product, symmetries, recovery of simulated services, contents."""
+"""Tests of composites predicted from matrices: known products, symmetries, recovery of simulated services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import pytest
 from assay.composition.prediction import (
     TransitionEvidence,
     line_up,
-    predict,
     predict_chain,
     read_evidence,
     with_contents,
@@ -55,9 +54,9 @@ def rng() -> np.random.Generator:
 
 # ---------------------------------------------------------------------------- the product
 @pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
-def test_the_product_and_its_outputs_are_the_known_ones(rng):
+def test_the_predicted_matrix_and_outputs_equal_the_known_ones(rng):
     known = json.loads(KNOWN.read_text(encoding="utf-8"))["matrix"]
-    predicted = predict(measured(known["T1"], MANY), measured(known["T2"], MANY), rng)
+    predicted = predict_chain((measured(known["T1"], MANY), measured(known["T2"], MANY)), rng)
     for row, shares in zip(ROWS, known["composite"], strict=False):
         assert list(predicted.transitions[row].values()) == pytest.approx(shares, abs=1e-3)
     for block, name in (("U", "out_U"), ("B1", "out_B1"), ("B2", "out_B2")):
@@ -78,8 +77,8 @@ def test_the_product_and_its_outputs_are_the_known_ones(rng):
         (FAITHFUL, ERASING, BS),
     ],
 )
-def test_services_of_which_the_product_is_clear(first, second, letter, rng):
-    predicted = predict(measured(first, 400), measured(second, 400), rng)
+def test_clear_products_have_the_known_letter(first, second, letter, rng):
+    predicted = predict_chain((measured(first, 400), measured(second, 400)), rng)
     assert (predicted.letter, predicted.declared) == (letter, True)
 
 
@@ -100,7 +99,7 @@ def test_two_biased_services_are_settled_by_their_matrices(first, second, letter
     for one in (first, second):
         unbiased = np.array([0.5, 0.5]) @ np.array(one)
         assert 0.5 * np.abs(unbiased - [0.5, 0.5, 0]).sum() > 0.1, "not a BS service"
-    predicted = predict(measured(first, 2_000), measured(second, 2_000), rng)
+    predicted = predict_chain((measured(first, 2_000), measured(second, 2_000)), rng)
     assert (predicted.letter, predicted.declared) == (letter, True)
 
 
@@ -110,13 +109,13 @@ def test_swapping_the_values_mirrors_the_prediction():
         return replace(one, counts=tuple(map(tuple, counts.tolist())))
 
     first, second = measured(((0.8, 0.1, 0.1), (0.3, 0.7, 0.0))), measured(((0.9, 0.1, 0.0), (0.2, 0.6, 0.2)))
-    one = predict(first, second, np.random.default_rng(1), 40_000)
-    other = predict(swapped(first), swapped(second), np.random.default_rng(2), 40_000)
+    one = predict_chain((first, second), np.random.default_rng(1), 40_000)
+    other = predict_chain((swapped(first), swapped(second)), np.random.default_rng(2), 40_000)
     assert one.transitions["he"]["she"] == pytest.approx(other.transitions["she"]["he"], abs=0.005)
     assert asdict(one.probabilities) == pytest.approx(asdict(other.probabilities), abs=0.02)
 
 
-def test_faithful_services_before_another_change_nothing(rng):
+def test_a_faithful_first_service_changes_nothing(rng):
     service, faithful = measured(((0.7, 0.2, 0.1), (0.4, 0.6, 0.0)), 5_000), measured(FAITHFUL, MANY)
     alone = np.array(service.counts) / 5_000
     # a faithful service behind it would have to know what to make of text without a value
@@ -125,46 +124,46 @@ def test_faithful_services_before_another_change_nothing(rng):
         assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(alone, abs=0.01)
 
 
-def test_text_without_a_value_is_answered_by_the_prior_alone(rng):
-    predicted = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
+def test_replies_to_text_without_a_value_come_from_the_prior(rng):
+    predicted = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert list(predicted.transitions["he"].values()) == pytest.approx([1 / 3] * 3, abs=0.02)
     assert (predicted.emits_other, predicted.residual) == (True, (1.0,))
 
 
-def test_no_letter_is_declared_that_rests_on_answers_nobody_measured(rng):
-    erasing = predict(measured(ERASING, MANY), measured(FAITHFUL, MANY), rng)
+def test_a_letter_that_depends_on_unmeasured_answers_is_not_declared(rng):
+    erasing = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert (erasing.assured, erasing.declared) == (0.0, False)
     assert erasing.probabilities.BS > 0.9, "the prior alone would have declared it"
     # a fifth is lost: the rest is surely he, or surely follows its input, whatever comes of that fifth
     losing = ((0.8, 0.0, 0.2), (0.0, 0.8, 0.2))
-    collapsing = predict(measured(losing, 2_000), measured(ALWAYS_HE, 2_000), rng)
+    collapsing = predict_chain((measured(losing, 2_000), measured(ALWAYS_HE, 2_000)), rng)
     assert (collapsing.letter, collapsing.declared) == (BS, True)
     assert collapsing.assured < collapsing.probabilities.BS + 1e-12
-    faithful = predict(measured(losing, 2_000), measured(FAITHFUL, 2_000), rng)
+    faithful = predict_chain((measured(losing, 2_000), measured(FAITHFUL, 2_000)), rng)
     assert not faithful.declared
 
 
 def test_less_evidence_makes_a_prediction_less_sure(rng):
-    few, many = (predict(measured(BALANCING, n), measured(FAITHFUL, n), rng) for n in (20, 2_000))
+    few, many = (predict_chain((measured(BALANCING, n), measured(FAITHFUL, n)), rng) for n in (20, 2_000))
     assert few.letter is many.letter is UCS
     assert few.probabilities.UCS < 0.9 < many.probabilities.UCS
 
 
 # ---------------------------------------------------------------------------- what cannot be chained
-def test_services_that_were_asked_for_other_values_are_refused_with_the_link(rng):
+def test_services_with_different_values_are_refused_with_the_link(rng):
     other = replace(measured(FAITHFUL), rows=("old", "young"), outputs=("old", "young", "other"))
     with pytest.raises(SpecificationError, match="link 2 breaks: service 2 returns he, she, other") as refused:
         predict_chain((measured(FAITHFUL), measured(FAITHFUL), other), rng)
     assert refused.value.field == "chain.2"
 
 
-def test_one_service_is_no_composite(rng):
+def test_a_composite_of_one_service_is_refused(rng):
     with pytest.raises(SpecificationError, match="two services or more, not 1"):
         predict_chain((measured(FAITHFUL),), rng)
 
 
 @pytest.mark.parametrize("counts", [((1, 2, 3),), ((1, 2, -3), (1, 2, 3)), ((0.5, 0.5, 0.0), (1.0, 0.0, 0.0))])
-def test_counts_that_are_none_are_refused(counts):
+def test_invalid_matrix_counts_are_refused(counts):
     with pytest.raises(OutOfBounds, match="2 rows of 3 whole numbers"):
         replace(measured(FAITHFUL), counts=counts)
 
@@ -174,14 +173,14 @@ def test_outputs_that_are_not_the_rows_are_refused():
         replace(measured(FAITHFUL), outputs=("el", "la", "neutral"))
 
 
-def test_the_composite_is_judged_as_its_first_service(rng):
+def test_the_composite_has_the_tolerances_of_its_first_service(rng):
     strict, lax = measured(FAITHFUL, delta=0.05), measured(((0.9, 0.1, 0.0), (0.0, 1.0, 0.0)), 3_000, delta=0.2)
-    predicted = predict(replace(strict, counts=((3_000, 0, 0), (0, 3_000, 0))), replace(lax, delta=0.2), rng)
+    predicted = predict_chain((replace(strict, counts=((3_000, 0, 0), (0, 3_000, 0))), replace(lax, delta=0.2)), rng)
     assert predicted.differing == ("delta",)
-    assert predict(replace(strict, delta=0.2), lax, rng).differing == ()
+    assert predict_chain((replace(strict, delta=0.2), lax), rng).differing == ()
 
 
-def test_components_of_the_same_name_go_together_and_others_in_every_way():
+def test_components_are_matched_by_name_or_combined_in_every_way():
     es, fr, de = (measured(FAITHFUL, name=name) for name in ("es", "fr", "de"))
     assert line_up([(es, fr), (fr, es)]) == ((es, es), (fr, fr))
     assert line_up([(es,), (fr, de)]) == ((es, fr), (es, de))
@@ -244,9 +243,9 @@ def only(counts: Mapping[str, int]) -> str:
 
 @pytest.mark.parametrize("first", SERVICES)
 @pytest.mark.parametrize("second", SERVICES)
-def test_recorded_answers_to_the_same_contents_are_worth_a_measurement(first, second, rng):
+def test_shared_contents_predict_as_well_as_a_measurement(first, second, rng):
     one, other = asked_every_content(first, 1), asked_every_content(second, 2)
-    predicted, direct = predict(one, other, rng, 5_000), measured_directly(one, other)
+    predicted, direct = predict_chain((one, other), rng, 5_000), measured_directly(one, other)
     assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
     drawn = draw_transitions(direct.table, rng, 5_000)
     assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(drawn.mean(axis=0), abs=0.01)
@@ -254,31 +253,31 @@ def test_recorded_answers_to_the_same_contents_are_worth_a_measurement(first, se
     assert predicted.effects["content"].estimate == pytest.approx(content.mean(), abs=0.01)
 
 
-def test_services_that_err_at_the_same_occupations_are_not_taken_for_worse_than_they_are(rng):
+def test_errors_at_the_same_occupations_are_not_counted_twice(rng):
     one, other = asked_every_content("half by occupation", 1), asked_every_content("half by occupation", 2)
-    pooled = predict(replace(one, contents={}), replace(other, contents={}), rng)
+    pooled = predict_chain((replace(one, contents={}), replace(other, contents={})), rng)
     assert (pooled.basis, pooled.letter) == ("pooled", BS)
-    assert predict(one, other, rng).letter is DSBS
+    assert predict_chain((one, other), rng).letter is DSBS
 
 
 @pytest.mark.parametrize("other", ["faithful", "at random", "always he"])
-def test_a_service_that_answers_by_occupation_is_not_hidden_behind_balanced_shares(other, rng):
+def test_a_service_that_answers_by_occupation_is_detected_despite_balanced_shares(other, rng):
     one = replace(asked_every_content(other, 1), contents={})
     by_occupation = replace(asked_every_content("by occupation", 2), contents={})
-    predicted = predict(one, by_occupation, rng)
+    predicted = predict_chain((one, by_occupation), rng)
     assert (predicted.letter, predicted.declared) == (BS, True)
     assert predicted.effects["content"].estimate == pytest.approx(0.5, abs=0.03)
 
 
-def test_where_a_question_was_never_asked_the_matrix_answers(rng):
+def test_the_matrix_replaces_answers_that_were_not_recorded(rng):
     one, other = asked_every_content("at random", 1), asked_every_content("half by occupation", 2)
     kept = dict(list(other.contents.items())[: CONTENTS * 3 // 5])
-    predicted, direct = predict(one, replace(other, contents=kept), rng, 5_000), measured_directly(one, other)
+    predicted, direct = predict_chain((one, replace(other, contents=kept)), rng, 5_000), measured_directly(one, other)
     assert (predicted.basis, predicted.matched) == ("content-stratified", pytest.approx(0.6))
     assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(
         direct.table / CONTENTS, abs=0.05
     )
-    assert predict(one, replace(other, contents={}), rng, 5_000).basis == "pooled"
+    assert predict_chain((one, replace(other, contents={})), rng, 5_000).basis == "pooled"
 
 
 def test_three_services_are_followed_content_by_content(rng):
@@ -354,14 +353,14 @@ def test_a_rating_document_holds_what_a_prediction_needs(pair):
     assert evidence.pairs > 100
 
 
-def test_a_document_that_was_stored_with_sorted_keys_reads_the_same(pair):
+def test_a_document_with_sorted_keys_gives_the_same_matrices(pair):
     document = pair["first"][0]
     assert read_evidence(json.loads(json.dumps(document, sort_keys=True))) == read_evidence(document)
 
 
-def test_a_predicted_rating_is_the_measured_one(pair, rng):
+def test_a_predicted_rating_agrees_with_the_measured_one(pair, rng):
     (first,), (second,) = (read_evidence(pair[name][0]) for name in ("first", "second"))
-    predicted, composite = predict(first, second, rng), pair["composite"][0]
+    predicted, composite = predict_chain((first, second), rng), pair["composite"][0]
     assert (predicted.letter, predicted.declared) == (composite["letter"], True) == (BS, True)
     seen = composite["components"][0]["effects"]["step_1"]
     assert predicted.effects["step_1"].estimate == pytest.approx(seen["estimate"], abs=0.08)
@@ -373,14 +372,14 @@ def test_observations_of_the_same_sentences_are_followed_one_by_one(pair, rng):
         for name in ("first", "second")
     )
     assert sum(sum(sum(row.values()) for row in rows.values()) for rows in first.contents.values()) == 480
-    predicted = predict(first, second, rng)
+    predicted = predict_chain((first, second), rng)
     assert (predicted.basis, predicted.matched > 0.95) == ("content-stratified", True)
     (direct,) = read_evidence(pair["composite"][0])
     shares = direct.table / direct.table.sum(axis=1, keepdims=True)
     assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(shares, abs=0.03)
 
 
-def test_lost_texts_are_no_contents(pair):
+def test_failed_texts_are_not_counted_as_contents(pair):
     (evidence,) = read_evidence(pair["first"][0])
     record = [
         Observation(Probe(one.probe.unit, one.probe.ask), Reply("")) if one.probe.unit.endswith("/back") else one
@@ -389,6 +388,6 @@ def test_lost_texts_are_no_contents(pair):
     assert with_contents(evidence, record, "gender").contents == {}
 
 
-def test_other_methods_have_no_matrix_to_chain():
+def test_other_methods_give_no_matrices():
     assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
     assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()

@@ -1,4 +1,4 @@
-"""Probabilities of a chain: the known answer, every combination one by one, and chains of any length."""
+"""Tests of the letter probabilities of a chain: known answers, brute force, chains of any length."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def answers(word, table) -> frozenset:
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
-def test_the_mass_of_two_services_is_the_known_one():
+def test_the_letter_probabilities_of_two_services_equal_the_known_ones():
     known = json.loads(KNOWN.read_text(encoding="utf-8"))["probabilistic"]
     combined = combine([Probabilities(**known["A"]), Probabilities(**known["B"])])
     assert combined.must_be_measured == pytest.approx(known["mass"]["unknown(BS*BS)"])
@@ -47,7 +47,7 @@ def test_the_mass_of_two_services_is_the_known_one():
 
 
 @given(st.lists(some_probabilities(), min_size=1, max_size=4), tables)
-def test_the_mass_is_that_of_every_combination_one_by_one(services, table):
+def test_the_letter_probabilities_equal_brute_force(services, table):
     combined = combine(services, table)
     mass = dict.fromkeys([*Letter, None], 0.0)
     contradicted = 0.0
@@ -77,7 +77,7 @@ def test_certain_letters_give_the_answer_of_the_table(word, table):
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_a_shortened_chain_answers_alike_wherever_it_stands(table):
+def test_a_shortened_chain_is_equivalent_in_every_context(table):
     around = [word for length in range(4) for word in product(Letter, repeat=length)]
     for longer, shorter in ALIKE[table].items():
         for before, after in product(around, around):
@@ -85,7 +85,7 @@ def test_a_shortened_chain_answers_alike_wherever_it_stands(table):
                 assert answers((*before, *longer, *after), table) == answers((*before, *shorter, *after), table)
 
 
-def test_nothing_is_likeliest_where_most_of_the_mass_must_be_measured():
+def test_no_letter_is_likeliest_if_most_of_the_mass_must_be_measured():
     combined = combine([Probabilities(0.9, 0.1, 0.0)] * 2)
     assert combined.must_be_measured == pytest.approx(0.81)
     assert combined.likeliest is None
@@ -97,7 +97,7 @@ def test_a_letter_is_declared_only_if_its_own_mass_suffices():
     assert not combine([Probabilities(1.0, 0.0, 0.0), Probabilities(0.06, 0.0, 0.94)]).declared(0.95)
 
 
-def test_bad_probabilities_are_refused():
+def test_invalid_probabilities_are_refused():
     with pytest.raises(SpecificationError, match="at least one service"):
         combine([])
     with pytest.raises(BadDistribution, match="must sum to one"):

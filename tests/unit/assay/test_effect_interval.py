@@ -1,4 +1,4 @@
-"""The interval of an effect that cannot be negative: it can hold nothing, which equal tails cannot."""
+"""Tests of the interval of a non-negative effect: unlike equal tails it can hold zero."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.statistics.intervals.credible import effect_interval, equal_tailed, hpdi
 
 
-def test_an_effect_of_nothing_has_an_interval_that_begins_at_zero():
+def test_a_zero_effect_has_an_interval_that_begins_at_zero():
     draws = np.abs(np.random.default_rng(1).normal(0, 0.1, 4000))
     found = effect_interval(draws)
     assert found.low == 0.0
@@ -17,7 +17,7 @@ def test_an_effect_of_nothing_has_an_interval_that_begins_at_zero():
     assert equal_tailed(draws).low > 0
 
 
-def test_an_effect_far_from_nothing_keeps_its_lower_end():
+def test_an_effect_far_from_zero_keeps_its_lower_limit():
     draws = np.random.default_rng(2).normal(0.5, 0.05, 4000)
     found = effect_interval(draws)
     assert (found.low, found.high) == (hpdi(draws).low, hpdi(draws).high)
@@ -38,7 +38,7 @@ def test_an_effect_that_is_zero_in_most_draws_lies_between_zero_and_the_rest():
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.5, 3.0, 5.0])
-def test_it_holds_nothing_nearly_as_often_as_a_large_effect(truth):
+def test_effect_intervals_cover_zero_nearly_as_often_as_a_large_effect(truth):
     """The size of a mean of which the sign is not known: .94 at nothing, .97 above it, .92 at three errors, .94.
 
     Equal tails of the same draws never hold an effect of nothing.
@@ -58,6 +58,6 @@ def test_it_holds_nothing_nearly_as_often_as_a_large_effect(truth):
     ("draws", "level", "error"),
     [([], 0.95, TooFewObservations), ([0.1, np.nan], 0.95, EvidenceError), ([0.1], 1.5, OutOfBounds)],
 )
-def test_it_refuses_what_intervals_refuse(draws, level, error):
+def test_empty_and_infinite_draws_are_refused(draws, level, error):
     with pytest.raises(error):
         effect_interval(draws, level)

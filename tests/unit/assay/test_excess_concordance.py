@@ -37,7 +37,7 @@ SERVICES = {
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_service_that_ignores_the_content_has_none(name):
+def test_a_service_that_ignores_the_content_has_no_excess_concordance(name):
     rng = np.random.default_rng(1)
     equal, counts = asked_in_pairs(SERVICES[name], rng)
     kappa = draw_excess_concordance(equal, PAIRS, draw_transitions(counts, rng, 2_000), rng)
@@ -45,14 +45,14 @@ def test_a_service_that_ignores_the_content_has_none(name):
 
 
 @pytest.mark.parametrize("share", [0.5, 0.7, 1.0])
-def test_a_share_of_stereotyped_answers_has_half_its_square(share):
+def test_a_share_of_stereotyped_answers_has_excess_concordance_of_half_its_square(share):
     rng = np.random.default_rng(2)
     equal, counts = asked_in_pairs(stereotyper(share), rng)
     kappa = draw_excess_concordance(equal, PAIRS, draw_transitions(counts, rng, 2_000), rng)
     assert kappa.mean() == pytest.approx(share**2 / 2, abs=0.03)
 
 
-def test_no_pairs_give_no_number():
+def test_zero_pairs_have_no_excess_concordance():
     rng = np.random.default_rng(3)
     assert draw_excess_concordance(0, 0, draw_transitions([[1, 0], [0, 1]], rng, 10), rng) is None
 
@@ -69,7 +69,7 @@ def test_chance_agreement_is_weighted_by_the_pairs_that_were_asked():
         assert kappa.mean() == pytest.approx(0.0, abs=0.02)
 
 
-def test_exchanging_he_and_she_keeps_it():
+def test_swapping_he_and_she_keeps_the_excess_concordance():
     transitions = draw_transitions([[30, 8, 2], [6, 33, 1]], np.random.default_rng(5), 300)
     mirrored = transitions[:, ::-1][:, :, [1, 0, 2]]
     straight, swapped = (
@@ -85,6 +85,6 @@ def test_more_equal_pairs_than_pairs_are_refused(equal, pairs):
 
 
 @pytest.mark.parametrize("weights", [{(0, 2): 1.0}, {(0, 1): -1.0}, {(0, 1): 0.0}, {}])
-def test_weights_of_no_known_pair_are_refused(weights):
+def test_weights_of_unknown_pairs_are_refused(weights):
     with pytest.raises(OutOfBounds):
         draw_excess_concordance(1, 2, np.ones((1, 2, 1)), np.random.default_rng(0), weights)

@@ -1,4 +1,4 @@
-"""A session: what is asked once, what is remembered, and what a recording must hold."""
+"""Tests of a session: questions asked once, remembered replies, and valid recordings."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def finish(one: Session, answer=lambda asked: Reply(asked.ask.text.upper())) -> 
     return made
 
 
-def test_identical_questions_are_asked_once_and_answered_alike():
+def test_identical_questions_are_asked_once():
     one, seen = session([probe("a", "x"), probe("b", "x"), probe("c", "y")], [probe("d", "x")])
     assert [asked.unit for asked in one.missing] == ["a", "c"]
     made = finish(one)
@@ -45,7 +45,7 @@ def test_identical_questions_are_asked_once_and_answered_alike():
     assert (one.asked, one.failed) == (2, 0)
 
 
-def test_a_failure_is_no_answer_for_a_later_twin():
+def test_a_failed_question_is_asked_again_when_repeated():
     failures = iter([Reply(failure=Failure("timeout", "late")), Reply("there")])
     one, seen = session([probe("a", "x")], [probe("b", "x")])
     finish(one, lambda asked: next(failures))
@@ -54,7 +54,7 @@ def test_a_failure_is_no_answer_for_a_later_twin():
     assert (one.asked, one.failed) == (2, 1)
 
 
-def test_what_is_recorded_is_not_asked_again():
+def test_recorded_questions_are_not_asked_again():
     kept = {"a": Observation(probe("a", "x"), Reply("recorded"))}
     one, seen = session([probe("a", "x"), probe("b", "y")], recorded=kept)
     assert [asked.unit for asked in one.missing] == ["b"]
@@ -69,7 +69,7 @@ def test_a_record_of_another_question_under_the_same_unit_is_asked_anew():
     assert seen[0][0].value == "X"
 
 
-def test_a_batch_cannot_go_on_without_its_replies():
+def test_advancing_without_replies_is_refused():
     one, _ = session([probe("a", "x")])
     with pytest.raises(RecordIncomplete, match="'a'"):
         one.advance()
@@ -80,7 +80,7 @@ def test_one_unit_for_two_probes_is_refused():
         session([probe("a", "x"), probe("a", "y")])
 
 
-def test_the_seal_does_not_depend_on_the_order_in_which_answers_came():
+def test_the_evidence_digest_does_not_depend_on_the_order_of_replies():
     batch = [probe(str(i), f"text {i}") for i in range(9)]
     heads = set()
     for order in (list, reversed):
@@ -92,7 +92,7 @@ def test_the_seal_does_not_depend_on_the_order_in_which_answers_came():
     assert len(heads) == 1
 
 
-def test_an_observation_survives_being_written_down():
+def test_an_observation_survives_json():
     for reply in (Reply("è\u0000\ud800"), Reply(failure=Failure("timeout", "late"))):
         kept = Observation(probe("a", "x"), reply, copied=True)
         assert Observation.from_json(kept.as_json()) == kept

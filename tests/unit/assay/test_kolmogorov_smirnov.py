@@ -1,4 +1,4 @@
-"""Kolmogorov-Smirnov is for what has an order, and says so."""
+"""Tests of Kolmogorov-Smirnov, which refuses values without an order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
 from assay.statistics.hypothesis_tests.ordered import kolmogorov_smirnov
 
 
-def test_categories_are_refused_with_the_reason_and_the_way_out():
+def test_nominal_values_are_refused_with_an_alternative():
     with pytest.raises(SpecificationError, match="no order to cumulate in") as refused:
         kolmogorov_smirnov([0, 1, 2], [0, 1, 1], scale="nominal")
     assert "goodness.exact_multinomial" in str(refused.value)
@@ -33,7 +33,7 @@ def test_the_statistic_is_the_largest_gap_between_the_empirical_distributions():
     assert kolmogorov_smirnov([0, 1, 2], [1, 2, 4], scale="ordinal").statistic == pytest.approx(1 / 3)
 
 
-def test_small_samples_are_judged_exactly():
+def test_small_samples_have_an_exact_p():
     # of the C(6, 3) = 20 ways to split six values, two separate the samples completely
     result = kolmogorov_smirnov([0, 1, 2], [3, 4, 5], scale="continuous")
     assert (result.statistic, result.p, result.test) == (1.0, pytest.approx(2 / 20), "exact")
@@ -45,7 +45,7 @@ def test_exchanging_the_samples_changes_nothing():
     assert kolmogorov_smirnov(one, other, scale="continuous") == kolmogorov_smirnov(other, one, scale="continuous")
 
 
-def test_it_keeps_its_level_on_continuous_values():
+def test_the_test_keeps_its_level_on_continuous_values():
     rng = np.random.default_rng(3)
     rejected = [
         kolmogorov_smirnov(rng.normal(size=25), rng.normal(size=25), scale="continuous").p < 0.05 for _ in range(300)
@@ -61,11 +61,11 @@ def test_large_samples_use_the_asymptotic_distribution():
     assert result.p == pytest.approx(stats.ks_2samp(one, other, method="exact").pvalue, abs=0.02)
 
 
-def test_an_empty_sample_is_too_little():
+def test_an_empty_sample_is_refused():
     with pytest.raises(TooFewObservations, match="reference is empty"):
         kolmogorov_smirnov([1.0], [], scale="continuous")
 
 
-def test_values_that_are_no_numbers_are_refused():
+def test_values_that_are_not_finite_are_refused():
     with pytest.raises(OutOfBounds):
         kolmogorov_smirnov([1.0, np.nan], [1.0], scale="continuous")

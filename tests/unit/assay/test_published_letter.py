@@ -31,7 +31,7 @@ RULES = {
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
 @pytest.mark.parametrize("rule", RULES)
-def test_every_known_rating_is_reproduced(rule):
+def test_every_known_published_letter_is_reproduced(rule):
     known = json.loads(KNOWN.read_text())
     reading, statistic, join = RULES[rule]
     for case in known["cases"]:
@@ -56,7 +56,7 @@ def test_one_balanced_block_is_enough_for_ucs_under_or_and_not_under_and():
 
 
 @pytest.mark.parametrize("reading", JOIN_OF)
-def test_a_reading_brings_its_own_join(reading):
+def test_each_reading_has_its_default_join(reading):
     told = published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading, join=JOIN_OF[reading])
     assert published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading) == told
 
@@ -69,7 +69,7 @@ def test_every_block_is_compared_with_every_specification():
 
 @pytest.mark.parametrize("reading", JOIN_OF)
 @pytest.mark.parametrize("statistic", ["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"])
-def test_exchanging_he_and_she_everywhere_keeps_the_letter(reading, statistic):
+def test_swapping_he_and_she_everywhere_keeps_the_letter(reading, statistic):
     def mirrored(rows):
         return {name: [row[1], row[0], row[2]] for name, row in rows.items()}
 

@@ -1,4 +1,4 @@
-"""What methods name, and what becomes of what was found under the names."""
+"""Tests of the references of methods, and of the material found for them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def items(*texts: str) -> tuple[CorpusItem, ...]:
     ],
     ids=lambda one: one.method,
 )
-def test_a_method_with_shipped_words_names_nothing(method: Method):
+def test_a_method_with_shipped_words_has_no_references(method: Method):
     assert method.references() == NOTHING
     assert method.with_references(Found()) == method
     assert not method.needs_author
@@ -73,13 +73,13 @@ def test_a_method_with_shipped_words_names_nothing(method: Method):
     ],
     ids=lambda one: getattr(one, "method", ""),
 )
-def test_a_specification_of_ones_own_is_named_with_its_kind_until_its_words_are_there(method, kind):
+def test_a_stored_specification_is_referenced_until_its_words_are_loaded(method, kind):
     assert method.references().words == NamedWords(("mine",), kind)
     with pytest.raises(UnknownName, match="'mine'"):
         fit_to(method, next(iter(method.kinds)))
 
 
-def test_words_and_choices_that_were_made_are_put_in_together():
+def test_words_and_uploaded_choices_are_inserted_together():
     row = {"concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2}
     method = ForcedChoice(specification="mine").with_references(
         Found(words=(FoundWords("mine@3", CHOICES),), trials=(row,))
@@ -89,7 +89,7 @@ def test_words_and_choices_that_were_made_are_put_in_together():
     assert method.references() == NOTHING
 
 
-def test_rows_are_named_by_their_upload_and_take_its_place():
+def test_uploaded_rows_replace_their_reference():
     records = RecordProfiles("sex", ("f", "m"), upload="upl_1", most=20)
     method = Alternation("sex", records=records)
     assert method.references().rows == NamedRows("upl_1", "sex", ("f", "m"), 20, "records")
@@ -100,7 +100,7 @@ def test_rows_are_named_by_their_upload_and_take_its_place():
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_a_corpus_brings_its_words_where_the_experiment_names_none(named):
+def test_a_corpus_brings_its_words_if_the_experiment_names_none(named):
     own = {"words": (WORDS,)} if named else {}
     corpus = FoundCorpus("crp_1@7", items(*SENTENCES), StereotypeWords(**{**vars(WORDS), "name": "theirs"}), "theirs@2")
     method = StereotypeScore(corpus="crp_1", **own).with_references(Found(corpus))
@@ -110,7 +110,7 @@ def test_a_corpus_brings_its_words_where_the_experiment_names_none(named):
     assert method.specification == (None if named else "theirs@2")
 
 
-def test_sentences_that_were_written_before_are_used_where_a_term_lacks_them():
+def test_sentences_written_earlier_fill_terms_that_lack_them():
     method = StereotypeScore(words=(WORDS,), sentences=(Sentence("A woman likes chess."),), writing=Writing(per_term=1))
     (wanted,) = method.references().authored
     assert (wanted.kind, wanted.words, wanted.reuse) == ("sentences", WORDS, True)
@@ -137,14 +137,14 @@ def test_pictures_are_used_again_only_if_they_were_drawn_on_the_same_prompt():
     assert (picture.id, picture.source) == ("itm_1", "drawn")
 
 
-def test_a_corpus_of_pictures_of_which_none_is_of_use_is_blamed_and_not_the_request():
+def test_a_corpus_without_usable_pictures_is_named_in_the_error():
     corpus = FoundCorpus("crp_1@1", (CorpusItem(image="sha256:" + "0" * 64, term="giraffe"),))
     with pytest.raises(SpecificationError, match="no picture is of a term") as refused:
         VisualStereotype(corpus="crp_1").with_references(Found(corpus))
     assert refused.value.field == "corpus"
 
 
-def test_only_a_round_trip_asks_for_the_way_back():
+def test_only_a_round_trip_needs_both_directions():
     there, back = [("en", "es"), ("en", "de")], [("es", "en"), ("de", "en")]
     assert RoundTrip("gender", languages=("es", "de")).language_pairs() == there + back
     assert OneHop("gender", languages=("es", "de")).language_pairs() == there

@@ -1,4 +1,4 @@
-"""The interval of the size of a quantity that has a sign: it holds every size as often as it says, nothing as well."""
+"""Tests of the interval of a signed quantity's size: coverage of every size, including zero."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from assay.statistics.intervals.credible import equal_tailed, size_interval
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_clear_sign_keeps_the_interval_of_the_quantity(sign):
+def test_a_clear_sign_keeps_the_interval_of_the_signed_quantity(sign):
     draws = np.random.default_rng(1).normal(0.5, 0.05, 4000)
     found, limits = size_interval(sign * draws), equal_tailed(draws)
     assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
     assert found.estimate == pytest.approx(draws.mean())
 
 
-def test_where_either_sign_might_be_it_begins_at_zero_whichever_sign_is_likelier():
+def test_an_unclear_sign_gives_an_interval_that_begins_at_zero():
     draws = np.random.default_rng(3).normal(0.1, 0.1, 4000)
     found, mirrored = size_interval(draws), size_interval(-draws)
     assert found.low == mirrored.low == 0.0
@@ -25,7 +25,7 @@ def test_where_either_sign_might_be_it_begins_at_zero_whichever_sign_is_likelier
     assert found.high == pytest.approx(0.1 + 1.96 * 0.1, abs=0.02)
 
 
-def test_nothing_is_refused_where_the_quantity_itself_refuses_it():
+def test_zero_is_excluded_if_the_signed_interval_excludes_it():
     draws = np.random.default_rng(4).normal(0, 1, 4000)
     draws = (draws - draws.mean()) / draws.std()
     assert size_interval(draws + 1.85).low == 0.0
@@ -33,8 +33,8 @@ def test_nothing_is_refused_where_the_quantity_itself_refuses_it():
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 2.0, 2.5, 3.0, 5.0, 8.0])
-def test_it_holds_every_size_as_often_as_it_says(truth):
-    """In errors of the draws."""
+def test_size_intervals_have_their_nominal_coverage(truth):
+    """Sizes are in standard errors of the draws."""
     rng = np.random.default_rng(2)
     quantity = rng.normal(0, 1, 2000)
     held = 0
@@ -48,6 +48,6 @@ def test_it_holds_every_size_as_often_as_it_says(truth):
     ("draws", "level", "error"),
     [([], 0.95, TooFewObservations), ([0.1, np.nan], 0.95, EvidenceError), ([0.1], 1.5, OutOfBounds)],
 )
-def test_it_refuses_what_intervals_refuse(draws, level, error):
+def test_empty_and_infinite_draws_are_refused(draws, level, error):
     with pytest.raises(error):
         size_interval(draws, level)

@@ -1,4 +1,4 @@
-"""Importing the statistics is cheap: a command line that never computes must not wait for SciPy."""
+"""Importing the statistics is cheap: a command that computes nothing does not import SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo services over real HTTP: the protocol, and each ill doing what it says."""
+"""Tests of the demo translators over HTTP: the protocol, and each faulty service."""
 
 import json
 import signal
@@ -104,7 +104,7 @@ def test_an_unknown_service_is_not_found_and_the_known_ones_are_told(ask):
     assert "always-he" in response.json()["error"]
 
 
-def test_the_root_lists_every_service_with_what_it_is(server, client):
+def test_the_root_lists_every_service_with_its_summary(server, client):
     listed = client.get(server.base).json()
     assert {one["name"]: one["letter"] for one in listed["behaviours"]} == {
         name: one.letter for name, one in BEHAVIOURS.items()
@@ -139,7 +139,7 @@ def test_very_slow_gives_up_in_the_end():
         assert client.post(f"{impatient.url('very-slow')}/translate", json=ORDER).status_code == 504
 
 
-def test_too_many_requests_refuses_every_third_request(ask):
+def test_too_many_requests_refuses_every_nth_request(ask):
     answers = [ask("too-many-requests", TEXT) for _ in range(9)]
     assert Counter(answer.status_code for answer in answers) == {200: 6, 429: 3}
     assert {answer.headers["retry-after"] for answer in answers if answer.status_code == 429} == {"1"}
@@ -222,7 +222,7 @@ def test_a_server_stops_although_a_caller_still_waits():
         assert isinstance(waiting.exception(5), httpx.HTTPError) or waiting.result().status_code >= 500
 
 
-def test_it_runs_from_the_shell_until_interrupted():
+def test_the_demo_services_run_from_the_shell_until_interrupted():
     command = [sys.executable, "-m", "demo", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline() for _ in (*BEHAVIOURS, *ILLS)]

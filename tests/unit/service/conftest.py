@@ -1,4 +1,4 @@
-"""A service over a real SQLite file, with a worker that moves jobs by hand and a desk that knows four protocols."""
+"""Fixtures: a service with a SQLite file, a worker whose steps a test calls, and a validator with four protocols."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from store.security import keys
 
 @dataclass(frozen=True)
 class NoSettings:
-    """A protocol without settings of its own."""
+    """Settings of a protocol without settings."""
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """A protocol that asks for a model."""
+    """Settings of a protocol that needs a model."""
 
     model: str = "base"
 
@@ -58,7 +58,7 @@ class Protocol:
 
 
 class FewProtocols:
-    """Knows a few protocols and checks what a desk checks."""
+    """A target validator with a few protocols."""
 
     PROTOCOLS = (
         Protocol("libretranslate"),
@@ -94,7 +94,7 @@ class FewProtocols:
 
 @dataclass
 class Rings:
-    """A doorbell with a memory; `broken` makes it fail as a broker's client does."""
+    """A doorbell that records job ids; `broken` makes it raise as a broker's client does."""
 
     heard: list[str] = field(default_factory=list)
     broken: bool = False
@@ -106,7 +106,7 @@ class Rings:
 
 
 def rating_document(letter: str | None = "DSBS", visibility: str = "private", **changes: Any) -> dict[str, Any]:
-    """A small but complete rating, as `assay` writes it."""
+    """Return a small but complete rating document."""
     probabilities = None if letter is None else {"BS": 0.004, "DSBS": 0.996, "UCS": 0.0}
     component = {
         "name": "es",
@@ -151,7 +151,7 @@ def rating_document(letter: str | None = "DSBS", visibility: str = "private", **
 
 
 class HandWorker:
-    """Moves jobs through their states with the functions that workers use, one step at a time."""
+    """A worker whose steps a test calls one at a time, with the functions of real workers."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -163,7 +163,7 @@ class HandWorker:
         return claim
 
     def record(self, claim: Claim, texts: Sequence[tuple[str, str | None]]) -> None:
-        """Record answers: (what was asked, what came back), None for a failed call."""
+        """Record pairs of question and reply; a reply of None is a failed call."""
         entries = []
         for place, (asked, answered) in enumerate(texts):
             reply = Reply(answered) if answered is not None else Reply(failure=Failure("timeout", "no answer in 30 s"))
@@ -192,10 +192,10 @@ class HandWorker:
             valid_for_s=3600,
         )
         with self.database.write() as c:
-            return jobs.finish(c, claim, rating, ("job.succeeded",))
+            return jobs.finish(c, claim, rating)
 
     def rate(self, job_id: str, **changes: Any) -> str:
-        """Do a whole job; returns the rating's id."""
+        """Complete a job and return the rating's id."""
         claim = self.claim(job_id)
         self.record(claim, [("He is a nurse.", "Él es enfermero."), ("She is a nurse.", None)])
         return self.finish(claim, **changes)
@@ -217,7 +217,7 @@ class HandWorker:
 
 
 def rating_request(**changes: Any) -> dict[str, Any]:
-    """The contract's request; changes go to its top level."""
+    """Return a request for a rating with changes at its top level."""
     return {
         "target": {
             "name": "T",
@@ -254,13 +254,13 @@ def anyio_backend() -> str:
 @pytest.fixture
 def settings(tmp_path: Path, migrated: Path) -> Settings:
     shutil.copy(migrated, tmp_path / "assay.db")
-    # tests turn the worker by hand and look at once; the cache has tests of its own
+    # tests read a status right after a step of the worker; the cache has its own tests
     return Settings(data_dir=tmp_path, auth="none", status_cache_s=0, badge_cache_s=0)
 
 
 @pytest.fixture
 def guarded(settings: Settings) -> Settings:
-    """The same, asking for keys."""
+    """Settings that require keys."""
     return settings.model_copy(update={"auth": "keys"})
 
 
@@ -278,7 +278,7 @@ def worker(settings: Settings) -> Any:
 
 @pytest.fixture
 def first_job(client: httpx.AsyncClient) -> Any:
-    """Wait until somebody has asked for a job; gives its id."""
+    """Wait until there is a job, and return its id."""
 
     async def first_job() -> str:
         for _ in range(500):
@@ -314,7 +314,7 @@ async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def serve(settings: Settings, rings: Rings) -> AsyncIterator[Any]:
-    """Make a client of a service with other settings or limits."""
+    """Return a client of a service with other settings or limits."""
     async with AsyncExitStack() as stack:
 
         async def serve(settings: Settings = settings, **options: Any) -> httpx.AsyncClient:

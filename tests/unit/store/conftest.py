@@ -115,6 +115,6 @@ def published(database, claimed, a_rating) -> Callable[..., str]:
     def make(**changes) -> str:
         claim = claimed(tenant=changes.get("tenant", "acme"))
         with database.write() as c:
-            return finish(c, claim, a_rating(**changes), ("job.succeeded",))
+            return finish(c, claim, a_rating(**changes))
 
     return make

@@ -1,4 +1,4 @@
-"""Small services on the loopback address that remember what they were asked and answer as told."""
+"""Small services on the loopback address that record their requests and answer as configured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 @dataclass(frozen=True)
 class Heard:
-    """One request as it came over the wire."""
+    """Request received over a socket."""
 
     method: str
     target: str
@@ -48,7 +48,7 @@ Answer = bytes | Callable[[Heard, asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass
 class Service:
-    """What was heard, and where it listens."""
+    """Service with its address and its received requests."""
 
     port: int = 0
     scheme: str = "http"
@@ -60,7 +60,7 @@ class Service:
 
 
 def raw(body: bytes | str = b"", status: str = "200 OK", **headers: str) -> bytes:
-    """A complete response; an underscore in a header's name stands for a hyphen."""
+    """Return a complete response; an underscore in a header's name stands for a hyphen."""
     content = body.encode() if isinstance(body, str) else body
     lines = {"content-length": str(len(content)), **{name.replace("_", "-"): value for name, value in headers.items()}}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
@@ -68,7 +68,7 @@ def raw(body: bytes | str = b"", status: str = "200 OK", **headers: str) -> byte
 
 
 def as_json(value: Any, status: str = "200 OK", **headers: str) -> bytes:
-    """A complete JSON response."""
+    """Return a complete JSON response."""
     return raw(json.dumps(value), status, content_type="application/json", **headers)
 
 
@@ -131,7 +131,7 @@ async def listening(
 
 @dataclass(frozen=True)
 class Wire:
-    """The tools of this file, for tests."""
+    """Functions of this file, for tests."""
 
     listening: Any = listening
     raw: Any = raw

@@ -1,4 +1,4 @@
-"""A job and its author between claim and end: whose limits and rests are whose, and what is kept of what was made."""
+"""Jobs with an author: limits and pauses of each service, and storage of the author's work."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Misbehave = Callable[[int], tuple[int, Any] | None]
 
 @dataclass
 class Engine:
-    """Writes at ``/chat/completions`` and scores at ``/completions``; it remembers every call and fails as told."""
+    """Service that writes at ``/chat/completions`` and scores at ``/completions``, and fails as configured."""
 
     writes: list[dict[str, Any]] = field(default_factory=list)
     scores: list[dict[str, Any]] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Engine:
 
 @pytest.fixture
 def engine() -> Iterator[Callable[..., Engine]]:
-    """Start engines that fail as told."""
+    """Start engines that fail as configured."""
     made: list[Engine] = []
 
     def make(**told: Any) -> Engine:
@@ -191,7 +191,7 @@ def rating(rated: Engine, author: Engine, **more: Any) -> NewJob:
 
 
 def ordered(workplace: Workplace, author: Engine, concurrency: int = 2, **more: Any) -> tuple[NewJob, str]:
-    """Order sentences for a corpus; give the job and the corpus."""
+    """Post a job that writes sentences for a corpus; return the job and the corpus."""
     rules = Rules("work", 1, "sha256:" + "1" * 64, specifications.dump_words(WORDS))
     with workplace.database.write() as c:
         made = corpora.add(c, NewCorpus("default", "Work", "sentences", "en", "gender", rules))
@@ -220,7 +220,7 @@ def done(workplace: Workplace, new: NewJob) -> Job:
 
 
 def again(workplace: Workplace, new: NewJob) -> Job:
-    """Have a job carried on whose worker was lost."""
+    """Resume a job whose worker was lost."""
     with workplace.database.write() as c:
         jobs.release_orphans(c)
     run_job(new.id, workplace, "another worker")
@@ -233,7 +233,7 @@ def kept(workplace: Workplace) -> list[StoredCorpus]:
 
 
 def texts(workplace: Workplace, corpus_id: str | None = None) -> list[str]:
-    """Read the sentences of the only corpus, or of the one that is named."""
+    """Read the sentences of the only corpus, or of the named one."""
     if corpus_id is None:
         (corpus,) = kept(workplace)
         corpus_id = corpus.id
@@ -255,7 +255,7 @@ def counted(workplace: Workplace, engine: Engine, outcome: str) -> float:
 
 
 # ---------------------------------------------------------------------------- ways
-def test_a_rating_whose_author_is_the_rated_service_waits_for_nobody(workplace, engine):
+def test_rating_whose_author_is_the_rated_service_finishes(workplace, engine):
     one = engine(pause_s=0.02)
     target, author = (described(one.url, name, 1, 60) for name in ("openai-completions", "openai-chat"))
     job = done(workplace, order(target, author))
@@ -263,7 +263,7 @@ def test_a_rating_whose_author_is_the_rated_service_waits_for_nobody(workplace, 
     assert job.finished_at - job.started_at < 40_000, "a place that is waited for in vain expires after 66 seconds"
 
 
-def test_an_author_that_fails_lets_its_own_address_rest_and_not_the_rated_one(workplace, engine):
+def test_failing_author_suspends_its_own_lane_only(workplace, engine):
     rated, author = engine(), engine(at_writing=after(1, 503))
     job = done(workplace, rating(rated, author))
     assert (job.status, job.rating_id) == ("queued", None)
@@ -271,7 +271,7 @@ def test_an_author_that_fails_lets_its_own_address_rest_and_not_the_rated_one(wo
     assert rests(workplace, rated) == 0
 
 
-def test_a_rated_service_that_fails_does_not_let_its_author_rest(workplace, engine):
+def test_failing_rated_service_does_not_suspend_its_author(workplace, engine):
     rated, author = engine(at_scoring=after(12, 503)), engine()
     job = done(workplace, rating(rated, author))
     assert (job.status, job.rating_id) == ("queued", None)
@@ -288,7 +288,7 @@ def test_a_job_waits_for_an_author_that_another_found_failing(workplace, engine)
     assert (rated.scores, author.writes) == ([], [])
 
 
-def test_calls_are_counted_under_whom_they_were_made_to(workplace, engine):
+def test_calls_are_counted_under_their_service(workplace, engine):
     rated, author = engine(), engine()
     job = done(workplace, rating(rated, author))
     assert job.status == "succeeded", job.error
@@ -303,7 +303,7 @@ def stop(*_: Any, **__: Any) -> None:
     raise StoreUnavailable("unreachable")  # so the worker can tidy up nothing, as if it were killed
 
 
-def test_an_author_whose_work_is_recorded_is_not_paid_for_another_text(workplace, engine, monkeypatch):
+def test_author_with_recorded_texts_is_not_examined_again(workplace, engine, monkeypatch):
     rated, author = engine(), engine()
     new = rating(rated, author)
     with monkeypatch.context() as broken:
@@ -315,7 +315,7 @@ def test_an_author_whose_work_is_recorded_is_not_paid_for_another_text(workplace
     assert len(author.writes) == SENTENCES + 1
 
 
-def test_a_job_that_orders_sentences_pays_for_no_other_after_a_crash(workplace, engine, monkeypatch):
+def test_writing_job_requests_no_sentence_twice_after_a_crash(workplace, engine, monkeypatch):
     author = engine()
     new, into = ordered(workplace, author)
     with monkeypatch.context() as broken:
@@ -326,7 +326,7 @@ def test_a_job_that_orders_sentences_pays_for_no_other_after_a_crash(workplace, 
     assert (len(author.writes), len(texts(workplace, into))) == (SENTENCES + 1, SENTENCES)
 
 
-def test_a_job_that_was_cut_in_the_middle_asks_its_author_only_for_the_rest(workplace, engine, monkeypatch):
+def test_resumed_job_requests_only_the_missing_texts(workplace, engine, monkeypatch):
     author = engine()
     new, _ = ordered(workplace, author)
     record, written = JobLedger.record, []
@@ -418,7 +418,7 @@ def test_a_target_that_was_removed_while_its_job_waited_is_called_without_its_ke
 QUOTA = {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}}
 
 
-def test_what_was_written_before_a_quota_was_used_up_is_kept(workplace, engine):
+def test_texts_written_before_a_quota_ended_are_stored(workplace, engine):
     # one call at a time: what is under way when the quota ends is given up
     rated, author = engine(), engine(at_writing=after(13, 429, QUOTA))
     job = done(workplace, order(described(rated.url, "openai-completions"), described(author.url, "openai-chat", 1)))
@@ -428,20 +428,20 @@ def test_what_was_written_before_a_quota_was_used_up_is_kept(workplace, engine):
     assert job.id in kept(workplace)[0].description
 
 
-def test_what_was_written_for_a_service_that_then_refuses_is_kept(workplace, engine):
+def test_texts_written_for_a_service_that_refuses_are_stored(workplace, engine):
     job = done(workplace, rating(engine(at_scoring=after(12, 401)), engine()))
     assert (job.status, job.error["code"]) == ("failed", "target_refused")
     assert len(texts(workplace)) == SENTENCES
 
 
-def test_what_was_written_before_a_deadline_is_kept(workplace, engine):
+def test_texts_written_before_a_deadline_are_stored(workplace, engine):
     job = done(workplace, rating(engine(), engine(pause_s=0.5), deadline_s=5))
     assert (job.status, job.error["code"]) == ("failed", "deadline_exceeded")
     assert 0 < len(texts(workplace)) < SENTENCES
 
 
 @pytest.mark.parametrize("kind", ["rating", "writing"])
-def test_what_was_written_before_a_job_was_cancelled_is_kept(workplace, engine, kind):
+def test_texts_written_before_a_cancellation_are_stored(workplace, engine, kind):
     author = engine(pause_s=0.3)
     new, into = ordered(workplace, author) if kind == "writing" else (rating(engine(), author), None)
     thread = threading.Thread(target=run_job, args=(add(workplace, new).id, workplace, "here"))
@@ -457,7 +457,7 @@ def test_what_was_written_before_a_job_was_cancelled_is_kept(workplace, engine, 
     assert job.asked >= 2
 
 
-def test_a_job_that_rests_and_is_cancelled_meanwhile_keeps_what_was_written(workplace, engine):
+def test_resting_job_that_is_cancelled_stores_its_texts(workplace, engine):
     author = engine()
     new = rating(engine(), author)
 
@@ -474,7 +474,7 @@ def test_a_job_that_rests_and_is_cancelled_meanwhile_keeps_what_was_written(work
     assert len(texts(workplace)) == 8
 
 
-def test_what_was_ordered_before_a_quota_was_used_up_is_in_its_corpus(workplace, engine):
+def test_sentences_ordered_before_a_quota_ended_are_in_their_corpus(workplace, engine):
     new, into = ordered(workplace, engine(at_writing=after(13, 429, QUOTA)), concurrency=1)
     job = done(workplace, new)
     assert (job.status, job.error["reason"]) == ("failed", "quota")
@@ -486,7 +486,7 @@ def test_what_was_ordered_before_a_quota_was_used_up_is_in_its_corpus(workplace,
     assert all(item.provenance["prompt"] and item.counterpart for item in items)
 
 
-def test_what_was_ordered_for_a_corpus_that_is_gone_hinders_no_end(workplace, engine):
+def test_job_finishes_when_its_corpus_was_deleted(workplace, engine):
     author = engine()
     new, into = ordered(workplace, author)
 
@@ -503,7 +503,7 @@ def test_what_was_ordered_for_a_corpus_that_is_gone_hinders_no_end(workplace, en
 
 
 @pytest.mark.parametrize("broken", ["collect", "keep"])
-def test_what_cannot_be_kept_hinders_no_end(workplace, engine, monkeypatch, broken):
+def test_job_finishes_when_the_authors_work_cannot_be_stored(workplace, engine, monkeypatch, broken):
     def breaks(*_: Any) -> None:
         raise ValueError("it broke")
 
@@ -538,7 +538,7 @@ def shared_workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 
 def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threading.Thread:
-    """Begin to fill a corpus, and let go of it half a second after others may have counted its room."""
+    """Fill a corpus in a transaction that commits half a second after others may have counted its room."""
     begun = threading.Event()
 
     def fill() -> None:
@@ -554,7 +554,7 @@ def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threadi
 
 
 @pytest.mark.parametrize("kind", ["rating", "writing"])
-def test_a_corpus_that_is_filled_meanwhile_takes_what_it_can(shared_workplace, engine, monkeypatch, kind):
+def test_corpus_that_becomes_full_takes_as_many_items_as_fit(shared_workplace, engine, monkeypatch, kind):
     for module in (authored, writing, corpus_items):
         monkeypatch.setattr(module, "MOST_ITEMS", 10)
     workplace, author = shared_workplace, engine()

@@ -1,4 +1,4 @@
-"""A job whose target is a chain: each link gets its own saved secret, as long as it is where it was saved for."""
+"""Jobs whose target is a chain: each link gets its own saved secret, unless its address changed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 
 def faithful(wire, wanted):
-    """A faithful translator that refuses whoever does not send the key it wants."""
+    """Faithful translator that refuses requests without its key."""
 
     def answer(heard):
         if heard.method == "GET":
@@ -51,7 +51,7 @@ def faithful(wire, wanted):
 
 
 def save(workplace, url):
-    """Keep a target with its secret."""
+    """Save a target with its secret."""
     name = new_id("tgt")
     sealed = workplace.vault.seal(SECRET, tenant="acme", target=name, field="secret")
     new = NewTarget("acme", "first", "translator", "libretranslate", url, {}, {}, sealed_secret=sealed, id=name)
@@ -104,7 +104,7 @@ def test_each_link_is_sent_its_own_secret_and_the_rating_holds_none(wire, workpl
 @pytest.mark.parametrize(
     "other", [{"change": "http://127.0.0.1:9"}, {"tenant": "rival"}], ids=["moved", "another tenant"]
 )
-def test_a_secret_is_not_sent_where_its_target_no_longer_is_nor_for_others(wire, workplace, other):
+def test_secret_is_not_sent_to_an_old_address_or_for_another_tenant(wire, workplace, other):
     ended, rating = rated(wire, workplace, **other)
     assert (ended.status, rating) == ("failed", None)
     assert ended.error["code"] == "target_refused"

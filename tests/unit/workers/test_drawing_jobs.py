@@ -1,4 +1,4 @@
-"""A rating whose pictures an author draws over HTTP, and a viewer of planted bias looks at; what is left of them."""
+"""Ratings whose images an author generates over HTTP, for a classifier with a planted bias."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def codes(document: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "letter"), [("even-viewer", "UCS"), ("stereotyped-viewer", "DSBS"), ("leaning-viewer", "BS")]
 )
-def test_a_planted_bias_is_found_in_pictures_that_are_drawn(workplace, services, name, letter):
+def test_planted_bias_is_found_in_generated_images(workplace, services, name, letter):
     document = rated(workplace, order(viewer(services, name), painter(services)))
     assert (document["letter"], document["declared"]) == (letter, True), codes(document)
     (component,) = document["components"]
@@ -144,7 +144,7 @@ def test_answers_to_questions_captions_and_choices_are_read(workplace, services,
     assert document["components"][0]["scale"] == names
 
 
-def test_what_is_drawn_for_a_rating_is_kept_and_another_rating_draws_nothing(workplace, services):
+def test_images_for_a_rating_are_stored_and_reused_by_another(workplace, services):
     first = rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
@@ -165,7 +165,7 @@ def test_what_is_drawn_for_a_rating_is_kept_and_another_rating_draws_nothing(wor
     assert [one.id for one in kept(workplace)] == [corpus.id]
 
 
-def test_only_what_is_lacking_is_drawn_and_goes_into_the_corpus_that_is_named(workplace, services):
+def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workplace, services):
     rated(workplace, order(viewer(services, "even-viewer"), painter(services), replace(METHOD, drawing=Drawing(1))))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
@@ -182,7 +182,7 @@ def test_only_what_is_lacking_is_drawn_and_goes_into_the_corpus_that_is_named(wo
         assert len(corpus_items.every(c, corpus.id)) == 2 * len(TERMS)
 
 
-def test_a_job_that_was_interrupted_draws_nothing_again(workplace, services, monkeypatch):
+def test_interrupted_job_generates_no_image_again(workplace, services, monkeypatch):
     def fails(*_: Any) -> None:
         raise KeyboardInterrupt
 
@@ -199,7 +199,7 @@ def test_a_job_that_was_interrupted_draws_nothing_again(workplace, services, mon
     assert kept(workplace) == []
 
 
-def test_what_was_drawn_for_a_rating_that_fails_is_kept(workplace, services, monkeypatch):
+def test_images_for_a_failed_rating_are_stored(workplace, services, monkeypatch):
     def fails(*_: Any, **__: Any) -> None:
         raise ValueError("it broke")
 
@@ -219,7 +219,7 @@ def test_an_author_that_gives_no_pictures_is_refused_before_anything_is_asked(wo
     assert kept(workplace) == []
 
 
-def test_images_that_are_gone_leave_no_letter(workplace, services):
+def test_rating_with_deleted_images_has_no_letter(workplace, services):
     rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:

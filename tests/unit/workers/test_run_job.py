@@ -1,4 +1,4 @@
-"""One job from claim to its end, on a real database, against services on this machine."""
+"""Jobs from claim to end, on a real database, with services on this machine."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_second_worker_finds_nothing_to_claim(workplace, services):
 
 
 @pytest.mark.parametrize("batches", [1, 3, 8])
-def test_a_job_cut_after_some_commits_resumes_to_the_identical_rating(workplace, services, monkeypatch, batches):
+def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, monkeypatch, batches):
     whole = post(workplace, services.url("she-to-he-45"), seed=1)
     run(workplace, whole)
     cut = post(workplace, services.url("she-to-he-45"), seed=1)
@@ -145,7 +145,7 @@ def test_a_job_cut_after_some_commits_resumes_to_the_identical_rating(workplace,
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # eight calls, seven seconds between them
-def test_a_service_that_is_not_there_fails_the_job_at_once(workplace):
+def test_unreachable_service_fails_the_job_at_once(workplace):
     ended = run(workplace, post(workplace, "http://127.0.0.1:9"))
     assert (ended.status, ended.error["code"]) == ("failed", "target_unavailable")
     assert "cannot be reached" in ended.error["detail"]
@@ -195,7 +195,7 @@ def test_a_running_job_stops_when_it_is_told_to(workplace, services, why):
         assert ended.attempts_without_progress == 0
 
 
-def test_a_stolen_lease_leaves_nothing_behind(workplace, services):
+def test_job_with_a_lost_lease_stores_nothing(workplace, services):
     job = post(workplace, services.url("slow"), concurrency=1)
     thread = threading.Thread(target=run_job, args=(job.id, workplace, "the frozen"))
     thread.start()
@@ -221,7 +221,7 @@ def test_a_secret_whose_key_is_lost_fails_with_a_reason(workplace, services):
     assert "sk-lost" not in str(ended.error)
 
 
-def test_a_dry_run_keeps_what_it_saw(workplace, services):
+def test_dry_run_stores_its_result(workplace, services):
     ended = run(workplace, post(workplace, services.url("faithful"), kind="probe", experiment=None))
     assert ended.status == "succeeded"
     assert ended.result["deterministic"] is True
@@ -229,7 +229,7 @@ def test_a_dry_run_keeps_what_it_saw(workplace, services):
 
 
 class Mortal:
-    """A faithful LibreTranslate service that falls silent after some answers, and can come back."""
+    """Faithful LibreTranslate service that stops after some answers and can be restarted."""
 
     def __init__(self, answers: int) -> None:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -321,7 +321,7 @@ def test_a_job_whose_deadline_ends_before_the_rest_says_why(workplace, services)
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_unavailable", "resting")
 
 
-def test_what_a_worker_does_is_counted(workplace, services):
+def test_worker_counts_its_jobs_and_calls(workplace, services):
     url = services.url("faithful")
     ended = run(workplace, post(workplace, url))
     run(workplace, post(workplace, services.url("unauthorised")))

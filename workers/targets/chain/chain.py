@@ -1,7 +1,7 @@
-"""A chain of targets as one target: each is asked about what the one before it answered.
+"""Chain of targets as one target: the output of each link is the input of the next.
 
-Translators take a text through languages (`workers.targets.chain.chain_route`); the last link is a translator, a
-classifier or a regressor, and the chain is of its kind. What a link fails to do is told with its name.
+All links but the last are translators (`workers.targets.chain.chain_route`). The last is a translator, a
+classifier or a regressor, and the chain has its kind. A failure names the link that failed.
 """
 
 from __future__ import annotations
@@ -86,18 +86,18 @@ class ChainSettings(TargetSettings):
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Languages of every link but the last."""
+        """Paths of every link but the last."""
         return tuple(link.path for link in self.links[:-1])
 
     def check_kind(self, kind: Kind) -> None:
-        """Refuse a kind that is not the last link's."""
+        """Raise a `SpecificationError` for a kind other than the last link's."""
         super().check_kind(kind)
         own = self.links[-1].kind
         if kind is not own:
             raise SpecificationError(f"a chain is what its last link is, a {own}, and not a {kind}", "kind")
 
     def check_secret(self, secret: str | None) -> None:
-        """Refuse a secret: each link has its own."""
+        """Raise a `SpecificationError` for a secret, since each link has its own."""
         super().check_secret(secret)
         if secret is not None:
             raise SpecificationError("a chain has no secret; save the targets that need one and name them", "secret")
@@ -114,7 +114,7 @@ class ChainSettings(TargetSettings):
 
 
 def fields_of(link: Link) -> dict[str, Any]:
-    """Write a link down as a target's fields, without its secret."""
+    """Return a link as the fields of a target, without its secret."""
     return {
         "name": link.name or link.protocol,
         "kind": link.kind,
@@ -126,7 +126,7 @@ def fields_of(link: Link) -> dict[str, Any]:
 
 
 def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
-    """Give the limits that keep a chain within those of its links, however often it calls each of them."""
+    """Return limits for a chain that keep every link within its own, however often the chain calls it."""
     calls = Counter(hop.link for hop in through(paths))
     limits = target.limits
     paces = [limits.requests_per_second] + [
@@ -139,25 +139,25 @@ def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) ->
     return replace(limits, concurrency=fewest, requests_per_second=slowest)
 
 
-class Chain:
-    """Puts questions to targets one after the other (an `Adapter`).
+def renamed_failure(failed: CallFailed, name: str) -> CallFailed:
+    """Return a copy of a failure whose message begins with the name of the service."""
+    return CallFailed(
+        failed.code,
+        f"{name}: {failed.message}",
+        retriable=failed.retriable,
+        retry_after_s=failed.retry_after_s,
+        status=failed.status,
+    )
 
-    Parameters
-    ----------
-    target : Target
-        The chain as a whole.
-    settings : ChainSettings
-    links : sequence of Adapter
-        One for each link.
-    """
+
+class Chain(Adapter):
+    """Adapter that sends questions through a chain of targets; `links` are the adapters of the links."""
 
     protocol: ClassVar[str] = CHAIN
     summary: ClassVar[str] = "Several targets called one after the other, as one"
     kinds: ClassVar[frozenset[Kind]] = ENDS
     settings_type: ClassVar[type] = ChainSettings
     needs_url: ClassVar[bool] = False
-    needs_secret: ClassVar[bool] = False
-    reproducible: ClassVar[bool] = True
     notes: ClassVar[tuple[str, ...]] = (
         "every link but the last is a translator, with the languages it goes through as its path",
         "links that need a secret are saved as targets first and named by their id",
@@ -172,11 +172,11 @@ class Chain:
         self.batch_limit = min(each.batch_limit for each in links)
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Say which questions may share a call: the last link's answer."""
+        """Return the key of the last link."""
         return self._links[-1].group_key(ask)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Put questions through all links; see `Adapter.answer`."""
+        """Send questions through all links; see `Adapter.answer`."""
         if not asks:
             return []
         mine = questions_for(self._questions, asks)
@@ -188,7 +188,7 @@ class Chain:
             raise CallFailed("timeout", f"the chain did not answer within {seconds:g} s (limits.timeout_s)") from None
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask every translator; the pairs are the last one's, there and back again."""
+        """Return the pairs of the chain, from the lists of all its translators."""
         paths, said = self.settings.paths, [await each.languages() for each in self._links]
         for hop in through(paths):
             known = said[hop.link]
@@ -204,7 +204,7 @@ class Chain:
         return frozenset(pair for pair in pairs if self._leads(pair, said))
 
     def _leads(self, pair: tuple[str, str], said: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
-        """Whether every link on the way between two languages says that it takes its part of it."""
+        """Whether every link between two languages lists its translation or has no list."""
         try:
             way = hops(self.settings.paths, *pair)
         except NoWay:
@@ -212,7 +212,7 @@ class Chain:
         return all(known is None or (hop.source, hop.target) in known for hop in way for known in [said[hop.link]])
 
     async def _pass_on(self, asks: Sequence[Ask], key: str | None) -> list[Reply]:
-        """Hand the texts from link to link; a text that one of them loses goes no further."""
+        """Send texts from link to link; a text that fails at one link is not sent to the next."""
         first, way = asks[0], through(self.settings.paths)
         if isinstance(first, Translate):
             try:
@@ -227,21 +227,23 @@ class Chain:
         return replies
 
     async def _hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
-        """Have one link translate what is left."""
+        """Translate the texts that have not failed, with one link."""
         left = [place for place, reply in enumerate(replies) if reply.ok]
         asks = [Translate(str(replies[place].value), hop.source, hop.target) for place in left]
+        why = f"{self._name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
+        empty = Reply(failure=Failure("wrong-shape", why))
         for place, reply in zip(left, await self._call(hop.link, asks, key), strict=True):
-            replies[place] = reply if not reply.ok or str(reply.value).strip() else self._nothing(hop)
+            replies[place] = reply if not reply.ok or str(reply.value).strip() else empty
 
     async def _ask(self, link: int, replies: list[Reply], asks: Sequence[Classify | Regress], key: str | None) -> None:
-        """Put the questions themselves to the last link, about the texts that have come to it."""
+        """Send the questions to the last link, with the translated texts."""
         left = [place for place, reply in enumerate(replies) if reply.ok]
         about = [replace(asks[place], given=str(replies[place].value)) for place in left]
         for place, reply in zip(left, await self._call(link, about, key), strict=True):
             replies[place] = reply
 
     async def _call(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
-        """Make one link's call, and put its name before whatever goes wrong."""
+        """Call one link; its failures begin with its name."""
         if not asks:
             return []
         try:
@@ -256,17 +258,7 @@ class Chain:
         ]
 
     def _failed(self, link: int, failed: CallFailed) -> CallFailed:
-        return CallFailed(
-            failed.code,
-            f"{self._name(link)}: {failed.message}",
-            retriable=failed.retriable,
-            retry_after_s=failed.retry_after_s,
-            status=failed.status,
-        )
-
-    def _nothing(self, hop: Hop) -> Reply:
-        why = f"{self._name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
-        return Reply(failure=Failure("wrong-shape", why))
+        return renamed_failure(failed, self._name(link))
 
     def _name(self, link: int) -> str:
         one = self.settings.links[link]
@@ -274,7 +266,7 @@ class Chain:
 
 
 def _given(ask: Ask) -> Reply:
-    """Give the text a question is about, as if a service had answered it."""
+    """Return the text of a question as a reply."""
     match ask:
         case Translate(text=text) | Classify(given=str(text)) | Regress(given=str(text)):
             return Reply(text)

@@ -1,12 +1,11 @@
-"""The languages a text goes through in a chain of translators, on the way out and on the way back.
+"""Route of a text through the languages of a chain of translators, out and back.
 
-Every link but the last has a path: ``en, es, en`` takes an English text to Spanish and back,
-``en, es`` leaves it in Spanish. The last link goes on to the language that is asked for.
+Every link but the last has a path: ``en, es, en`` translates an English text to Spanish and back, ``en, es`` to
+Spanish only. The last link translates into the requested language.
 
-A test translates out of the first language and then back into it, and wants to see each link once.
-So a path that returns to where it began is gone through on the way out only; one that does not
-has to be gone back. ``*`` stands for the language that is asked for beside the first: ``en, *, en``
-is Spanish and back for a test in Spanish, and French and back for one in French.
+A round trip translates from the first language and back into it, and uses each link once. So a path that ends in
+its first language is used on the way out only; any other path is reversed on the way back. ``*`` stands for the
+requested language: ``en, *, en`` is ``en, es, en`` for an experiment in Spanish.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from assay.errors import SpecificationError
 Path = Sequence[str]
 
 ASKED = "*"
-"""Stands in a path for the language that is asked for beside the first."""
+"""Placeholder in a path for the requested language."""
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One translation on the way: by which link (from 0), from and into which language."""
+    """One translation: index of the link (from 0), source and target language."""
 
     link: int
     source: str
@@ -36,17 +35,11 @@ class Hop:
 
 
 class NoWay(Exception):
-    """A chain does not lead from one language to the other; the message says where it does."""
+    """The chain does not translate between two languages; the message names the pairs that it translates."""
 
 
 def check_path(path: Path, field: str) -> None:
-    """Refuse a path that leads nowhere.
-
-    Raises
-    ------
-    SpecificationError
-        Naming `field`, or the language in it.
-    """
+    """Raise a `SpecificationError` for an invalid path, with `field` or the index of a language in it."""
     if len(path) < 2:
         raise SpecificationError(
             f"{field} has to name the languages that a text goes through, such as en, es, en (there and back)", field
@@ -61,19 +54,19 @@ def check_path(path: Path, field: str) -> None:
 
 
 def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
-    """List the translations that take a text from one language to another.
+    """Return the translations from one language to another.
 
     Parameters
     ----------
     paths : sequence of sequence of str
-        Of every link but the last, each beginning where the one before ends.
+        Paths of every link but the last; each begins with the last language of the one before.
     source, target : str
-        What is asked for; one of them is where the first path begins.
+        One of them must be the first language of the first path.
 
     Raises
     ------
     NoWay
-        If neither is, or if the last link had nothing to do.
+        If neither is, or if the last link would not translate.
     """
     home, turn, last = paths[0][0], paths[-1][-1], len(paths)
     if source == home and target not in {home, turn}:
@@ -87,7 +80,7 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
 
 
 def through(paths: Sequence[Path]) -> tuple[Hop, ...]:
-    """List the translations on the way out before the last link, whatever language is asked for."""
+    """Return the translations on the way out before the last link, with placeholders."""
     return tuple(_out(paths))
 
 

@@ -1,4 +1,4 @@
-"""A job's two roles: the service that is rated, and the author that writes or draws what it is asked about."""
+"""Adapter for a job with two services: the rated service and the author of its texts or images."""
 
 from __future__ import annotations
 
@@ -8,65 +8,38 @@ from typing import ClassVar
 from assay.model import AUTHORED, Ask, Kind, Reply
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter
+from workers.targets.chain.chain import renamed_failure
 
 AUTHOR = "author"
 
 
-class Roles:
-    """Puts each question to the service it is meant for (an `Adapter`); the driver keeps to the way to each.
-
-    Parameters
-    ----------
-    rated : Adapter
-        Asked everything else.
-    author : Adapter
-        Asked to write and to draw.
-    """
+class Roles(Adapter):
+    """Adapter that sends requests for texts and images to the author, and all other questions to the rated service."""
 
     protocol: ClassVar[str] = "roles"
     summary: ClassVar[str] = "The rated service and its author, as one"
     kinds: ClassVar[frozenset[Kind]] = frozenset()
     settings_type: ClassVar[type] = dict
-    needs_url: ClassVar[bool] = False
-    needs_secret: ClassVar[bool] = False
-    reproducible: ClassVar[bool] = True
-    notes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, rated: Adapter, author: Adapter) -> None:
         self._rated, self._author = rated, author
         self.batch_limit = rated.batch_limit
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Keep the questions of both roles, and texts to be written, in calls of their own."""
+        """Return a key that separates the two services, and every text or image to be made."""
         if isinstance(ask, AUTHORED):
-            return (AUTHOR, ask)  # one text or image a call
+            return (AUTHOR, ask)  # one text or image per call
         return (None, self._rated.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Ask whoever is meant; see `Adapter.answer`.
-
-        Raises
-        ------
-        CallFailed
-            As the service asked raises it; the author's says that it was the author.
-        """
+        """Send the questions to their service; see `Adapter.answer`. A failure of the author says so."""
         if not (asks and isinstance(asks[0], AUTHORED)):
             return await self._rated.answer(asks, idempotency_key=idempotency_key)
         try:
             return await self._author.answer(asks, idempotency_key=idempotency_key)
         except CallFailed as failed:
-            raise _of_the_author(failed) from failed
+            raise renamed_failure(failed, AUTHOR) from failed
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask the rated service."""
+        """Return the pairs of the rated service."""
         return await self._rated.languages()
-
-
-def _of_the_author(failed: CallFailed) -> CallFailed:
-    return CallFailed(
-        failed.code,
-        f"{AUTHOR}: {failed.message}",
-        retriable=failed.retriable,
-        retry_after_s=failed.retry_after_s,
-        status=failed.status,
-    )

@@ -1,8 +1,7 @@
-"""How alike two answers are, and whether the answers of one call came in the order of its questions.
+"""Distance between answers, and detection of batches whose answers come in the wrong order.
 
-The same question gets a slightly different vector or number from many services, depending on what
-else shares the call: sums in single precision depend on their order. So answers are never compared
-for equality but told apart by their distance.
+Many services return slightly different numbers for a question, depending on the other questions of the call: sums
+in single precision depend on their order. So answers are compared by their distance, never for equality.
 """
 
 from __future__ import annotations
@@ -15,46 +14,40 @@ from typing import Any
 import numpy as np
 
 ROUNDING = 1e-4
-"""Difference below which two answers are one answer, with another rounding."""
+"""Maximum difference between two answers that differ by rounding only."""
 
 CLOSE = 1e-2
-"""Difference up to which the answer in an array is still that of the question asked alone; half-precision
-arithmetic makes differences of this size."""
+"""Maximum difference between the answers to a question in a batch and alone, as with half-precision arithmetic."""
 
 MOST_COMPARED = 5
-"""Answers of an array that are compared in every order: 120 of them."""
+"""Maximum number of answers in a batch that are compared in every order (120 orders)."""
 
 CLEARLY = 4
-"""By how much another order must fit better than the asked one before it is said to be the order."""
+"""Factor by which another order must fit better than the expected one."""
 
 
 class Order(Enum):
-    """What is known of the order of the answers of one call."""
+    """Result of the comparison of a batch of answers with the answers to the same questions alone."""
 
     KEPT = "kept"
-    """Every answer is that of its own question, and another order would have been noticed."""
+    """The order is right, and a wrong order would have been detected."""
     CROSSED = "crossed"
-    """Another order fits clearly better: answers belong to other questions."""
+    """The order is wrong: another order fits clearly better."""
     CHANGED = "changed"
-    """Answers differ from those the same questions get alone, in any order."""
+    """The answers differ from those to the same questions alone, in any order."""
     UNSEEN = "unseen"
-    """The answers are too much alike to tell."""
+    """The answers are too similar to detect their order."""
 
 
 def difference(one: Any, other: Any) -> float:
-    """Measure how far apart two replies' values are, as a share of their size.
-
-    Parameters
-    ----------
-    one, other : reply values of one kind
-        Vectors, numbers, or classes as `workers.targets.parsing.answer_parsing.classified` reads them.
+    """Return the relative distance between two reply values of one kind.
 
     Returns
     -------
     float
-        Vectors and numbers: the length of their difference over the larger length; 1 for vectors of
-        different lengths. Classes: the largest difference of a probability; without probabilities,
-        0 for one label and 1 for two.
+        Vectors and numbers: the norm of their difference over the larger norm; 1 for vectors of different
+        dimensions. Classes: the largest difference of a probability; without probabilities, 0 for equal
+        labels and 1 for different ones.
     """
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return _of_classes(one, other)
@@ -77,18 +70,12 @@ def _of_classes(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
 
 
 def told_apart(answers: Sequence[Any]) -> bool:
-    """Whether any two of some answers differ by more than rounding."""
+    """Whether any two answers differ by more than rounding."""
     return any(difference(one, other) > ROUNDING for one, other in combinations(answers, 2))
 
 
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
-    """Compare the answers of questions asked alone with those of one call that carried them all.
-
-    Parameters
-    ----------
-    alone, together : sequence of reply values
-        At most `MOST_COMPARED`, in the order of the questions.
-    """
+    """Compare at most `MOST_COMPARED` answers to questions asked alone with those of one call with all of them."""
     count = len(alone)
     apart = [[difference(own, said) for own in alone] for said in together]
     asked = sum(apart[place][place] for place in range(count))

@@ -1,7 +1,7 @@
-"""What has to be known before a target is rated: can it do what the experiment relies on.
+"""Results of the examination of a target before it is rated.
 
-A handful of calls. What could falsify a rating makes the target unfit; what is merely worth knowing
-becomes a note. What is looked at depends on the kind: `workers.targets.checks.examination` and its subclasses.
+A fault that could falsify a rating makes the target unfit; other findings become notes. The examinations are the
+subclasses of `workers.targets.checks.examination.Examination`.
 """
 
 from __future__ import annotations
@@ -16,46 +16,43 @@ from workers.targets.adapter import Adapter
 MEND_ARRAYS = "an answer could be taken for another question's; mend the service's answers to lists"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """What the examination found.
+    """Result of an examination; ``None`` stands for a property that could not be determined.
 
     Attributes
     ----------
     adapter : Adapter
-        What to ask from here on: the adapter that was examined, or a copy of it that sends one
-        question a call, where several are not safe.
+        Adapter for the job: the examined one, or a copy that sends one question per call.
     latency_s : float
-        Of the first answer, without the failures before it.
+        Seconds to the first answer, without failures before it.
     deterministic : bool or None
-        Whether the same question got the same answer twice; ``None`` where it could not be seen.
+        Whether the same question got the same answer twice.
     batch : bool
-        Whether one call may carry several questions.
+        Whether a call may carry several questions.
     order_kept : bool or None
-        Whether the answers of such a call came in order; ``None`` where it could not be seen.
+        Whether the answers of such a call came in order.
     truncates_at : int or None
-        Characters of a translator's long text, if the service refused it for its length.
-    notes : tuple of str
-        What else is worth knowing.
+        Length in characters of the long text that a translator refused.
     asked, returned : str
-        A sample.
+        Sample of a question and its answer.
     calls : int
-        Calls made, repetitions included.
+        Number of calls, with repetitions.
     dimensions : int or None
-        Numbers of an embedder's vectors.
+        Dimensions of an embedder's vectors.
     labels : tuple of str or None
-        A classifier's labels, as far as they were seen.
+        Labels of a classifier that were seen.
     rungs : tuple of str or None
-        The ways in which a language model can be asked, the best first: ``score``, ``fill``, ``choose``; an author's is
-        ``write`` or ``draw``.
+        Kinds of question that a language model answers, the best first: ``score``, ``fill``, ``choose``; for an
+        author ``write`` or ``draw``.
     """
 
     adapter: Adapter
     latency_s: float
-    deterministic: bool | None
+    deterministic: bool | None = None
     batch: bool
-    order_kept: bool | None
-    truncates_at: int | None
+    order_kept: bool | None = None
+    truncates_at: int | None = None
     notes: tuple[str, ...]
     asked: str
     returned: str
@@ -65,7 +62,7 @@ class Capability:
     rungs: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Write what was found, without the adapter."""
+        """Return the result without the adapter."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "adapter"}
 
 
@@ -75,15 +72,13 @@ class TargetUnfit(Exception):
     Parameters
     ----------
     code : str
-        What is wrong: ``unsupported-language``, ``empty`` or ``truncates`` (translators); ``constant``,
-        ``vector-length`` or ``label-set`` (others); ``unsupported`` or ``no-echo`` (language models);
-        ``out-of-order``, ``wrong-count``, or the code of a failed call.
-    message : str
-        What was seen.
-    hint : str
-        What would do.
+        ``unsupported-language``, ``empty`` or ``truncates`` (translators); ``constant``, ``vector-length`` or
+        ``label-set`` (others); ``unsupported`` or ``no-echo`` (language models); ``out-of-order``,
+        ``wrong-count``, or the code of a failed call.
+    message, hint : str
+        The fault, and its remedy.
     failure : CallFailed, optional
-        The call that failed; where it is retriable, the target may be fit at another time.
+        The failed call; if it is retriable, the target may be fit later.
     """
 
     def __init__(self, code: str, message: str, hint: str, failure: CallFailed | None = None) -> None:
@@ -92,13 +87,13 @@ class TargetUnfit(Exception):
 
 
 def one_by_one(adapter: Adapter) -> Adapter:
-    """Make a copy of an adapter that sends one question a call, which is always safe."""
+    """Return a copy of an adapter that sends one question per call."""
     alone = copy.copy(adapter)
     alone.batch_limit = 1
     return alone
 
 
 def unfit(failed: CallFailed, hint: str = "") -> TargetUnfit:
-    """Say that a failed call makes the target unfit."""
+    """Return the error for a failed call that makes the target unfit."""
     usual = "check the address, or try again later" if failed.retriable else "mend this before asking for a rating"
     return TargetUnfit(failed.code, failed.message, hint or usual, failed)

@@ -1,4 +1,4 @@
-"""Whether the answers to different questions go together: one length, one set of labels, not all the same."""
+"""Consistency of the answers to different questions: dimensions, sets of labels, constant answers."""
 
 from __future__ import annotations
 
@@ -9,21 +9,11 @@ from workers.targets.checks.answer_similarity import told_apart
 from workers.targets.checks.capability import TargetUnfit
 
 SUM_TOLERANCE = 1e-3
-"""By how much probabilities may miss the sum of one: services round them."""
+"""Tolerance for the sum of probabilities, since services round them."""
 
 
 def check_answers(answers: Sequence[Any]) -> list[str]:
-    """Look at the answers to different questions of one kind.
-
-    Parameters
-    ----------
-    answers : sequence of reply values
-        Vectors, numbers or classes, each already read and finite; at least one.
-
-    Returns
-    -------
-    list of str
-        What is worth knowing.
+    """Compare the answers to different questions, which are vectors, numbers or classes; return notes.
 
     Raises
     ------
@@ -38,7 +28,7 @@ def check_answers(answers: Sequence[Any]) -> list[str]:
 
 
 def labels_in(answers: Sequence[Any]) -> tuple[str, ...] | None:
-    """Name the labels that were seen, in the service's order; ``None`` where there are no classes."""
+    """Return the labels in the answers, in the service's order; ``None`` if there are no classes."""
     classes = [answer for answer in answers if isinstance(answer, Mapping)]
     if not classes:
         return None
@@ -98,6 +88,6 @@ def _check_scores(scored: Sequence[Mapping[str, float]]) -> list[str]:
 
 
 def labels_named(labels: set[str]) -> str:
-    """Name some labels, the first in the alphabet."""
+    """Return the names of the first five labels in alphabetical order, for messages."""
     some = sorted(labels)
     return ", ".join(repr(label) for label in some[:5]) + (f" and {len(some) - 5} more" if len(some) > 5 else "")

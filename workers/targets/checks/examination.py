@@ -1,4 +1,4 @@
-"""What the examinations of all kinds of target share: asking alone, again, and several questions in one call."""
+"""Base class of the examinations: questions alone, repeated, and several in one call."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from workers.targets.checks.answer_similarity import CLOSE, MOST_COMPARED, ROUND
 from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnfit, one_by_one, unfit
 
 TRIES = 8
-"""Of one call: a service that fails half of the time at random is lost one time in 256."""
+"""Maximum attempts at a call: a service that fails half of the time at random is rejected one time in 256."""
 
 PATIENCE = 3
-"""Tries after which calls that ran into their deadline are given up: each cost a whole deadline."""
+"""Maximum attempts at a call that times out, since each takes a whole deadline."""
 
 BACKOFF_S, BACKOFF_CAP_S, WAIT_CAP_S = 0.1, 2.0, 10.0
 
 HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
-"""Failures that no other question would escape."""
+"""Failures that every other question would have as well."""
 
 T = TypeVar("T")
 
 SHOWN = 300
-"""Characters of a sample that are kept."""
+"""Maximum length of a stored sample in characters."""
 
 ONE_BY_ONE = {
     Order.CROSSED: "answers vary, so the order of several in one call could not be checked; they are sent one by one",
@@ -38,31 +38,16 @@ ONE_BY_ONE = {
     Order.UNSEEN: "all answers were alike, so the order of several in one call could not be checked; they are sent "
     "one by one",
 }
-"""Why questions do not share a call."""
+"""Reasons why questions are sent one by one."""
 
 
 async def at_once() -> None:
-    """Wait for nothing."""
+    """Return without waiting."""
 
 
 @dataclass
 class Calls:
-    """Makes the calls of an examination: patiently, in turn, counted.
-
-    Parameters
-    ----------
-    clock : callable
-        Seconds, for the latency.
-    sleep : callable
-        Waits between tries.
-    turn : callable
-        Waits before each call, as the target's limits ask.
-
-    Attributes
-    ----------
-    made : int
-        Calls so far, repetitions included.
-    """
+    """Retries and counts the calls of an examination; `turn` waits before each call for the target's limits."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -70,7 +55,7 @@ class Calls:
     made: int = field(default=0, init=False)
 
     async def persist(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> T:
-        """Make a call, and make it again after a failure that may pass."""
+        """Make a call, and retry it after a retriable failure."""
         for attempt in range(1, tries + 1):
             self.made += 1
             await self.turn()
@@ -86,7 +71,7 @@ class Calls:
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
     async def timed(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> tuple[T, float]:
-        """Make a call; give its answer and the seconds it took, without the failures before it."""
+        """Make a call; return its answer and its time in seconds, without failures before it."""
         began = 0.0
 
         async def start() -> T:
@@ -99,66 +84,37 @@ class Calls:
 
 
 class Examination(ABC):
-    """Base class of the examinations.
-
-    Parameters
-    ----------
-    adapter : Adapter
-        The target.
-    calls : Calls
-        Makes the calls, and counts them.
-    """
+    """Base class of the examinations."""
 
     @abstractmethod
     async def run(self) -> Capability:
-        """Examine the target.
-
-        Raises
-        ------
-        TargetUnfit
-            If a rating would not be worth its name.
-        """
+        """Examine the target, or raise `TargetUnfit` if it cannot be rated."""
 
     def __init__(self, adapter: Adapter, calls: Calls) -> None:
         self._adapter, self._calls = adapter, calls
         self._notes: list[str] = []
         self._latency_s: float | None = None
 
-    def _found(
-        self,
-        asked: str,
-        returned: str,
-        *,
-        deterministic: bool | None = None,
-        order_kept: bool | None = None,
-        truncates_at: int | None = None,
-        dimensions: int | None = None,
-        labels: tuple[str, ...] | None = None,
-        rungs: tuple[str, ...] | None = None,
-    ) -> Capability:
-        """Make the result. Questions are sent one by one unless several were seen to keep their order."""
+    def _found(self, asked: str, returned: str, *, order_kept: bool | None = None, **more: Any) -> Capability:
+        """Build the result. Questions are sent one by one unless a call with several kept their order."""
         return Capability(
             adapter=self._adapter if order_kept else one_by_one(self._adapter),
             latency_s=self._latency_s or 0.0,
-            deterministic=deterministic,
             batch=order_kept is True,
-            order_kept=order_kept,
-            truncates_at=truncates_at,
             notes=tuple(self._notes),
             asked=asked,
             returned=returned,
             calls=self._calls.made,
-            dimensions=dimensions,
-            labels=labels,
-            rungs=rungs,
+            order_kept=order_kept,
+            **more,
         )
 
     def _is_fatal(self, failed: CallFailed) -> bool:
-        """Whether a failed call makes the target unfit: no other question would fare better."""
+        """Whether a failed call makes the target unfit, since every other question would fail as well."""
         return failed.code in HOPELESS or (failed.retriable and self._latency_s is None)
 
     async def _one(self, ask: Ask, tries: int = TRIES) -> Reply:
-        """Ask one question alone; a failure that another question might escape is a reply."""
+        """Ask one question alone; return its failure as a reply unless it is fatal."""
         try:
             replies, latency_s = await self._calls.timed(lambda: self._adapter.answer([ask]), tries)
         except CallFailed as failed:
@@ -170,7 +126,7 @@ class Examination(ABC):
         return replies[0]
 
     async def _again(self, ask: Ask, before: Any) -> bool | None:
-        """Ask a question once more; return whether the answer is the same, or ``None`` if there is none."""
+        """Repeat a question; return whether the answer is the same, or ``None`` if the repetition failed."""
         reply = await self._one(ask)
         if reply.failure is not None:
             self._notes.append(f"whether it is deterministic could not be seen ({reply.failure.code})")
@@ -183,11 +139,11 @@ class Examination(ABC):
         return apart <= ROUNDING
 
     def _apart(self, one: Any, other: Any) -> float:
-        """Measure how far apart two answers are."""
+        """Return the distance between two answers."""
         return difference(comparable(one), comparable(other))
 
     async def _several(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
-        """Ask questions again in one call; ``True`` if their order was kept, ``None`` if it could not be seen."""
+        """Repeat questions in one call; return whether their order was kept, or ``None`` if that is unknown."""
         if self._adapter.batch_limit == 1:
             return None
         questions = list(alone)[-min(MOST_COMPARED, self._adapter.batch_limit) :]
@@ -201,7 +157,7 @@ class Examination(ABC):
         order = order_of(own, together)
         if order is Order.CROSSED and deterministic:
             again = await self._together(questions)
-            if again is not None and max(map(difference, together, again)) <= CLOSE:  # it is not chance
+            if again is not None and max(map(difference, together, again)) <= CLOSE:  # the wrong order is no accident
                 raise TargetUnfit(
                     "out-of-order", f"{len(own)} questions in one call got their answers in another order", MEND_ARRAYS
                 )
@@ -213,7 +169,7 @@ class Examination(ABC):
         return None
 
     async def _together(self, questions: Sequence[Ask]) -> list[Any] | None:
-        """Ask all in one call; ``None``, with a note, where that failed."""
+        """Ask all questions in one call; return ``None`` and add a note if that failed."""
         try:
             replies = await self._calls.persist(lambda: self._adapter.answer(questions))
         except CallFailed as failed:
@@ -229,7 +185,7 @@ class Examination(ABC):
 
 
 def comparable(value: Any) -> Any:
-    """Return the part of an answer that tells it from others: of a language model a number, or a choice as a class."""
+    """Return the part of an answer that can be compared: for a language model, a number or the choice as a class."""
     match value:
         case {"log_probability": number} | {"probability": number}:
             return number
@@ -240,7 +196,7 @@ def comparable(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Write a sample for people: a text as it is, a vector by its length and beginning, the rest as JSON."""
+    """Return a sample for people: a text, the first numbers of a vector, or JSON."""
     if isinstance(value, str):
         return value[:SHOWN]
     if isinstance(value, list):

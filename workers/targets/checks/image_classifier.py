@@ -1,8 +1,4 @@
-"""Whether an image classifier can be rated.
-
-It is shown images of the experiment, and plain shapes of ours, which any service can take. All of
-them are asked about alone: a call carries one image.
-"""
+"""Examination of an image classifier with images of the experiment and built-in images of plain shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from workers.targets.checks.examination import Calls, Examination, shown
 from workers.targets.checks.sample_images import QUESTION, SHAPES, sample_images
 
 MOST_OF_THE_EXPERIMENT = 2
-"""Images of the experiment that are shown; they can be large."""
+"""Maximum number of images of the experiment that are sent; they can be large."""
 
 MEND = "check the task, the labels, the question and the protocol's notes"
 
@@ -28,20 +24,10 @@ MEND_LABELS = (
 
 
 def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
-    """Find questions to examine an image classifier with.
+    """Return the questions for the examination of an image classifier.
 
-    Parameters
-    ----------
-    target : Target
-        An image classifier.
-    asked : sequence of Ask
-        The first questions of the experiment; empty where there is none.
-
-    Returns
-    -------
-    tuple of Look
-        Some of the experiment's, far apart, and then ours in the same form; without an experiment ours, about the
-        labels of the target's settings or the names of the shapes.
+    They are some of the first questions of the experiment (`asked`), and built-in ones in the same form. Without an
+    experiment they are the built-in ones, about the labels of the target's settings or the names of the shapes.
     """
     own = list(dict.fromkeys(ask for ask in asked if isinstance(ask, Look)))
     if own:
@@ -54,17 +40,10 @@ def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
 
 
 class ImageExamination(Examination):
-    """Examination of an image classifier, in four to six calls.
+    """Examination of an image classifier, in four to six calls, with questions of one form (`looks_for`).
 
-    A service that takes none of the images is not rated, nor one that takes none of the experiment's, nor one that
-    scores other labels than it is asked about.
-
-    Parameters
-    ----------
-    adapter, calls
-        As of `Examination`.
-    looks : sequence of Look
-        Questions to try it with, of one form (`looks_for`).
+    A service is unfit if it refuses all images, or all images of the experiment, or scores other labels than those of
+    the question.
     """
 
     def __init__(self, adapter: Adapter, looks: Sequence[Look], calls: Calls) -> None:
@@ -89,13 +68,13 @@ class ImageExamination(Examination):
         )
 
     def _apart(self, one: dict[str, Any], other: dict[str, Any]) -> float:
-        """Measure how far apart two answers are: their probabilities, or else whether their words differ."""
+        """Return the distance between the probabilities of two answers, or 1 for different words."""
         if one["scores"] is not None and other["scores"] is not None:
             return difference(one, other)
         return float(one != other)
 
     def _check_failures(self, replies: dict[Look, Reply]) -> None:
-        """Refuse a service that takes no image, no image of the experiment, or does not know the labels."""
+        """Raise `TargetUnfit` for a service that refuses all images or does not know the labels."""
         lost = [(ask, reply.failure) for ask, reply in replies.items() if reply.failure is not None]
         own = [ask for ask in replies if ask.image not in sample_images()]
         fatal = [failure for _, failure in lost if failure.code == "unknown-label"]
@@ -108,7 +87,7 @@ class ImageExamination(Examination):
             self._notes.append(f"{len(lost)} of {len(replies)} images were not taken ({lost[0][1].code})")
 
     def _compare(self, answers: Sequence[Any]) -> None:
-        """Note what different images should not have in common."""
+        """Add notes about constant answers, and about answers in different forms."""
         if len(answers) > 1 and not any(self._apart(answers[0], other) > ROUNDING for other in answers[1:]):
             self._notes.append("all images got the same answer: does the image reach the model?")
         scored = sum(answer["scores"] is not None for answer in answers)
@@ -116,7 +95,7 @@ class ImageExamination(Examination):
             self._notes.append(f"{scored} of {len(answers)} answers came with probabilities, the others in words alone")
 
     def _recognise(self, answers: dict[Look, Any]) -> None:
-        """Note how many of our shapes were recognised, where their names were among the labels."""
+        """Add a note with the number of recognised shapes, if the labels are the names of the shapes."""
         names = dict(zip(sample_images(), SHAPES, strict=True))
         ours = {ask: value for ask, value in answers.items() if ask.image in names and ask.labels == SHAPES}
         if ours:
@@ -125,7 +104,7 @@ class ImageExamination(Examination):
 
 
 def described(ask: Look) -> str:
-    """Write a question for people."""
+    """Return a question as text for people."""
     image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
     return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
 

@@ -1,8 +1,7 @@
-"""Whether a language model can be rated, and how: which kinds of question it really answers.
+"""Examination of a language model: which kinds of question it supports.
 
-There are three, one above the other like rungs of a ladder: to score whole texts by the tokens of the
-prompt, to fill a gap, and to choose. An engine that ignores the wish for the prompt's tokens would
-look as if it had no preference at all, so nobody is believed before the tokens have been seen.
+There are three, from best to worst: to score whole texts by the tokens of the prompt, to fill a gap, and to choose.
+An engine that ignores the request for the prompt's tokens would seem unbiased, so the tokens are checked.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from workers.targets.checks.examination import HOPELESS, TRIES, Calls, Examinati
 from workers.targets.checks.samples import spread
 
 RUNGS: tuple[type[Ask], ...] = (Score, Fill, Choose)
-"""How a language model can be asked, the best way first."""
+"""Kinds of question to a language model, the best first."""
 
 OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
     Score: (
@@ -44,33 +43,30 @@ OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
         Choose("Which of these is a month?", ("gravel", "April")),
     ),
 }
-"""Asked where there is no experiment, or where it asks something else first: about nobody."""
+"""Neutral questions, for kinds that the experiment does not begin with."""
 
 TASK = Write("Write one short sentence about the weather.")
-"""Asked of an author where there is no experiment."""
+"""Prompt for an author without an experiment."""
 
 SILENT = frozenset({"connect", "timeout", "truncated"})
-"""Failures of a service that is not there; other ways to ask it would not help."""
+"""Failures of an unreachable service, which other kinds of question would have as well."""
 
 PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
-"""Failures of one question that another may not have."""
+"""Failures that another question of the same kind may not have."""
 
 
 class ModelExamination(Examination):
-    """Examination of a language model in about ten calls, or of an author in one, or a few where that brings nothing.
+    """Examination of a language model in about ten calls, or of an author in one to five.
 
-    Every rung is tried; the best that works (or the one the experiment asks for) is asked several
-    questions alone, one of them twice, and then all in one call. A model that answers on no rung is
-    not rated, nor is one whose answers to several questions come in another number or order. Where the
-    order could not be seen, the result's `adapter` asks one by one, which is always safe.
+    Every kind of question is tried. The kind of the experiment, or else the best that works, gets several questions
+    alone, one of them twice, and then all in one call. A model is unfit if no kind works, or if a call with several
+    questions mixes up its answers.
 
     Parameters
     ----------
-    adapter, calls
-        As of `Examination`.
     asked : sequence of Ask
-        What the experiment asks first. Where this is to write or to draw, the target is its author, and has only
-        to answer at all; where there is nothing, it is tried with questions of ours.
+        First questions of the experiment. If they are requests for texts or images, the target is an author, and
+        only has to answer one of them.
     """
 
     def __init__(self, adapter: Adapter, asked: Sequence[Ask], calls: Calls) -> None:
@@ -85,10 +81,10 @@ class ModelExamination(Examination):
         return await self._of_model()
 
     async def _of_author(self) -> Capability:
-        """See whether anything is written, or drawn, at all; one prompt that is declined says nothing about others."""
+        """Try a few prompts until one is answered."""
         lost: Failure | None = None
         for ask in self._prompts():
-            reply = await self._one(ask, TRIES if self._passing is None else 1)  # it was waited for once
+            reply = await self._one(ask, TRIES if self._passing is None else 1)  # a busy service is awaited only once
             if reply.failure is None:
                 return self._found(shown(text_of(ask)), shown(reply.value), rungs=(ask.asks,))
             lost = lost or reply.failure
@@ -100,13 +96,13 @@ class ModelExamination(Examination):
         raise TargetUnfit(lost.code, lost.message, hint)
 
     def _prompts(self) -> list[Ask]:
-        """Choose a few questions to an author, of different prompts as far as there are any."""
+        """Return a few questions to an author, with different prompts first."""
         asked = [ask for kind in AUTHORED for ask in self._asked[kind]]
         different = {text_of(ask): ask for ask in reversed(asked)}  # the first of each
         return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
 
     async def _of_model(self) -> Capability:
-        """Try every rung, and look closely at the one that will be used."""
+        """Try every kind of question, and examine the one that will be used."""
         works: dict[type[Ask], tuple[Ask, Reply]] = {}
         lost: dict[type[Ask], Failure] = {}
         for rung in RUNGS:
@@ -135,7 +131,7 @@ class ModelExamination(Examination):
         )
 
     def _is_fatal(self, failed: CallFailed) -> bool:
-        """Go on after an error that looks as if it would pass: some engines answer so what they cannot do."""
+        """Continue after retriable errors: some engines return them for unsupported requests."""
         if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
             return True
         if failed.retriable:
@@ -143,7 +139,7 @@ class ModelExamination(Examination):
         return False
 
     async def _try(self, rung: type[Ask]) -> tuple[Ask, Reply]:
-        """Ask a question or two of one kind; a word that a model does not know says nothing about others."""
+        """Ask questions of one kind until one is answered or the failure is not particular to the question."""
         reply = Reply()
         questions = [*self._asked[rung], *OURS[rung]]
         for ask in questions[:MOST_COMPARED]:
@@ -153,7 +149,7 @@ class ModelExamination(Examination):
         return questions[0], reply
 
     async def _no_rung(self, lost: Mapping[type[Ask], Failure]) -> TargetUnfit:
-        """Say why nothing works: what was wrong with each way to ask."""
+        """Return the error for a model that answers no kind of question, with the reason for each."""
         telling = next((why for why in lost.values() if why.code != "unsupported"), lost[Choose])
         said = "; ".join(f"{kind.asks}: {why.message}" for kind, why in lost.items())
         writes = (await self._one(TASK)).failure is None
@@ -183,7 +179,7 @@ class ModelExamination(Examination):
         return answers
 
     def _check_constant(self, rung: type[Ask], answers: Mapping[Ask, Any]) -> None:
-        """Refuse a model to which all texts are alike; one that always chooses the same letter has its say."""
+        """Raise `TargetUnfit` if all texts got the same probability; a constant choice only adds a note."""
         if len(answers) < 3 or told_apart([comparable(value) for value in answers.values()]):
             return
         if rung is Choose:
@@ -196,7 +192,7 @@ class ModelExamination(Examination):
         )
 
     async def _wrong(self, rung: type[Ask]) -> None:
-        """See how the service says that it cannot answer: an empty text has no probability."""
+        """Add a note if the service returns a retriable error or a number for an empty text."""
         if rung is not Score:
             return
         try:
@@ -213,7 +209,7 @@ class ModelExamination(Examination):
 
 
 def text_of(ask: Ask) -> str:
-    """Write a question for people."""
+    """Return a question as text for people."""
     match ask:
         case Score(text=text):
             return text

@@ -1,7 +1,6 @@
-"""Whether a classifier, a regressor or an embedder can be rated.
+"""Examination of a classifier, a regressor or an embedder.
 
-Questions are asked alone, one of them twice, and then all in one call. An answer that is not the
-same in company as alone cannot be trusted to belong to its question.
+Questions are asked alone, one of them twice, and then all in one call, to detect answers in the wrong order.
 """
 
 from __future__ import annotations
@@ -18,25 +17,17 @@ from workers.targets.checks.samples import HINT, Samples, spread
 from workers.targets.protocols.http.predictor import given_in
 
 MOST_ASKED = 10
-"""Questions asked alone, while all answers are alike."""
+"""Maximum number of questions asked alone while all answers are alike."""
 
 NOT_KNOWN = "missing-word"
-"""Failure of a word an embedding does not have: how many are missing is the experiment's to judge."""
+"""Failure of a word outside an embedding's vocabulary; the experiment decides how many may be missing."""
 
 
 class PredictorExamination(Examination):
     """Examination of a classifier, regressor or embedder, in about seven calls.
 
-    A service whose answers to several questions come in another number or order is not rated, nor is
-    one whose vectors differ in length or not at all, or whose labels change. Where the order could
-    not be seen, the result's `adapter` asks one by one, which is always safe.
-
-    Parameters
-    ----------
-    adapter, calls
-        As of `Examination`.
-    samples : Samples
-        Questions to try it with.
+    A service is unfit if a call with several questions mixes up its answers, if its vectors have different lengths or
+    are all equal, or if its labels change.
     """
 
     def __init__(self, adapter: Adapter, samples: Samples, calls: Calls) -> None:
@@ -65,7 +56,7 @@ class PredictorExamination(Examination):
         )
 
     async def _alone(self) -> dict[Prediction, Any]:
-        """Ask questions one by one, until there are some answers that can be told apart."""
+        """Ask questions one by one, until enough answers differ."""
         answers: dict[Prediction, Any] = {}
         lost: list[Failure] = []
         for question in self._questions:

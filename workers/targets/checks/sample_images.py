@@ -1,4 +1,4 @@
-"""Small images of ours to try a service with: plain shapes, drawn here and never kept."""
+"""Built-in sample images: plain shapes, drawn in memory and never stored."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from PIL import Image, ImageDraw
 from store.formats.image import digest_of_image
 
 SIDE = 224
-"""Pixels, which is what most classifiers scale images to."""
+"""Width and height in pixels, the input size of most classifiers."""
 
 SHAPES = ("red circle", "green square", "blue triangle")
-"""What is on them, in order; also the labels that are asked about where there is no experiment."""
+"""Contents of the images, in order; also the labels of questions without an experiment."""
 
 QUESTION = "Which coloured shape is in the picture?"
 
 
 @cache
 def sample_images() -> Mapping[str, bytes]:
-    """Draw them: PNG files by their digests, in the order of `SHAPES`."""
+    """Return the PNG files by their digests, in the order of `SHAPES`."""
     drawn = [_drawn(*shape.split()) for shape in SHAPES]
     return {digest_of_image(content): content for content in drawn}
 

@@ -1,22 +1,22 @@
-"""What a classifier, regressor or embedder is asked while it is examined.
+"""Sample questions for the examination of a classifier, regressor or embedder.
 
-Best are questions of the experiment itself: they have the form that matters. Without an experiment
-there are those of the target's settings, and else some neutral texts; records are never invented.
+They come from the experiment, or else from the target's settings, or else are neutral texts; there are no built-in
+records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from assay.model import Ask, Kind, Record
+from assay.model import Ask, Kind
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target
 
 Q = TypeVar("Q", bound=Ask)
 
 WORDS = ("house", "river", "music", "winter", "bread")
-"""Asked of embedders."""
+"""Samples for embedders."""
 
 SENTENCES = (
     "The meal was cold and came an hour late.",
@@ -25,7 +25,7 @@ SENTENCES = (
     "Nobody answered the telephone.",
     "The new bridge is open, and everyone likes it.",
 )
-"""Asked of classifiers and regressors: good, bad and neither, about nobody."""
+"""Samples for classifiers and regressors: positive, negative and neutral, about no group of people."""
 
 HINT = (
     "it was tried with texts of ours, without an experiment; if it takes records or other texts, write some into "
@@ -35,48 +35,25 @@ HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Questions for an examination.
-
-    Attributes
-    ----------
-    questions : tuple of Prediction
-        In the order in which they were found.
-    ours : bool
-        Whether they are neutral texts of ours, which the service may not be made for.
-    """
+    """Questions for an examination; `ours` is true for built-in texts, which the service may not support."""
 
     questions: tuple[Prediction, ...]
     ours: bool = False
 
 
 def samples_for(target: Target, asked: Sequence[Ask] = ()) -> Samples:
-    """Find questions to examine a target with.
-
-    Parameters
-    ----------
-    target : Target
-        A classifier, regressor or embedder.
-    asked : sequence of Ask
-        The first questions of the experiment; empty where there is none.
-    """
+    """Return the questions for the examination of a target; `asked` are the first ones of the experiment, if any."""
     question: Any = QUESTIONS[target.kind][0]
     if asked:
         return Samples(tuple(cast("Sequence[Prediction]", asked)))
     if written := target.settings.get("samples"):
-        return Samples(tuple(question(_given(each)) for each in written))
+        return Samples(tuple(question(each if isinstance(each, str) else tuple(each.items())) for each in written))
     texts = WORDS if target.kind is Kind.EMBEDDER else SENTENCES
     return Samples(tuple(question(text) for text in texts), ours=True)
 
 
-def _given(written: str | Mapping[str, Any]) -> str | Record:
-    return written if isinstance(written, str) else tuple(written.items())
-
-
 def spread(questions: Sequence[Q], adapter: Adapter, count: int) -> list[Q]:
-    """Choose different questions that may share a call, far apart: neighbours are much alike.
-
-    Of several forms the commonest is chosen.
-    """
+    """Choose different questions of the commonest form, at equal distances, since neighbours are often alike."""
     groups: dict[object, list[Q]] = {}
     for question in dict.fromkeys(questions):
         groups.setdefault(adapter.group_key(question), []).append(question)

@@ -1,13 +1,12 @@
-"""Whether a translator can be rated.
+"""Examination of a translator.
 
-Its texts carry numbers. Numbers survive translation better than words, so they show whether answers
-come back for the right questions, in order, and whole.
+Its texts contain numbers, which survive translation better than words. They show whether answers belong to their
+questions and are complete.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from assay.methods.translation.collection import untranslated
@@ -18,10 +17,10 @@ from workers.targets.checks.capability import MEND_ARRAYS, Capability, TargetUnf
 from workers.targets.checks.examination import HOPELESS, PATIENCE, Calls, Examination
 
 SENTENCES = 40
-"""Sentences of the long text."""
+"""Number of sentences of the long text."""
 
 FIRST, STEP = 211, 13
-"""The numbers are 211, 224, 237 …: three digits, so that nobody puts a separator into them."""
+"""The numbers are 211, 224, 237 …: three digits, so that no service adds a separator."""
 
 _NUMBER = re.compile(r"\d+")
 
@@ -31,15 +30,8 @@ Pair = tuple[str, str]
 class TranslatorExamination(Examination):
     """Examination of a translator, in about six calls.
 
-    A service whose answers to several texts come in another number or order is not rated. Where
-    that could not be seen, the result's `adapter` sends texts one by one, which is always safe.
-
-    Parameters
-    ----------
-    adapter, calls
-        As of `Examination`.
-    pairs : sequence of (source, target)
-        What the experiment will ask for; the first is examined, and its way back if it is there.
+    A service is unfit if a call with several texts mixes up their translations. The first pair of `pairs` is
+    examined, and its reverse if it is among them.
     """
 
     def __init__(self, adapter: Adapter, pairs: Sequence[Pair], calls: Calls) -> None:
@@ -75,7 +67,7 @@ class TranslatorExamination(Examination):
                 raise unfit(failed) from None
             self._notes.append(f"the service did not say which languages it supports ({failed.code})")
             return
-        self._calls.made -= supported is None  # nothing was asked
+        self._calls.made -= supported is None  # no call was made
         missing = [pair for pair in dict.fromkeys(self._pairs) if supported is not None and pair not in supported]
         if missing:
             listed = ", ".join(f"{source} to {target}" for source, target in missing[:10])
@@ -86,7 +78,7 @@ class TranslatorExamination(Examination):
             )
 
     async def _first(self, asked: str) -> str:
-        """Translate one text: what everything else depends on."""
+        """Translate one text, on which all other checks depend."""
         reply = await self._one(Translate(asked, *self._pairs[0]))
         if reply.failure is not None:
             raise TargetUnfit(reply.failure.code, reply.failure.message, "see the protocol's notes")
@@ -100,7 +92,7 @@ class TranslatorExamination(Examination):
         return returned
 
     async def _back(self, returned: str) -> None:
-        """Translate the first answer back, where the experiment goes there and back."""
+        """Translate the first answer back, if the experiment does so."""
         there, back = self._pairs[0]
         if (back, there) not in self._pairs[1:]:
             return
@@ -111,7 +103,7 @@ class TranslatorExamination(Examination):
             raise TargetUnfit("empty", "the way back brought nothing", f"check that it translates {back} to {there}")
 
     async def _numbered(self) -> bool | None:
-        """Ask several texts at once; ``True`` if their order was kept, ``None`` if it could not be seen."""
+        """Translate several texts in one call; return whether their order was kept, or ``None`` if unknown."""
         size = min(5, self._adapter.batch_limit)
         numbers = [number(place) for place in range(1, size + 1)]
         together = await self._together([Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)])
@@ -126,7 +118,7 @@ class TranslatorExamination(Examination):
         return None
 
     async def _long(self) -> int | None:
-        """Ask a text of many sentences; one that comes back without its end makes the target unfit."""
+        """Translate a text of many sentences; raise `TargetUnfit` if the end of its translation is missing."""
         asked = " ".join(sentence(place) for place in range(SENTENCES))
         numbers = [number(place) for place in range(SENTENCES)]
         reply = await self._one(Translate(asked, *self._pairs[0]))
@@ -157,21 +149,15 @@ class TranslatorExamination(Examination):
 
 
 def number(place: int) -> int:
-    """Give the number of a sentence; no two sentences share one."""
+    """Return the number of a sentence, which no other sentence has."""
     return FIRST + STEP * place
 
 
 def sentence(place: int) -> str:
-    """Write a sentence that any translator knows the words of, with its number in digits."""
+    """Return a simple sentence with its number in digits."""
     return f"The house has the number {number(place)}."
 
 
 def numbers_in(returned: object) -> set[int]:
-    """Read the numbers of an answer, in whatever digits they are written."""
-    digits = "".join(_digit(character) for character in str(returned))
-    return {int(found) for found in _NUMBER.findall(digits) if len(found) <= 4}
-
-
-def _digit(character: str) -> str:
-    value = unicodedata.decimal(character, None)
-    return character if value is None else str(value)
+    """Return the numbers in an answer, in any script; `int` reads the decimal digits of all of them."""
+    return {int(found) for found in _NUMBER.findall(str(returned)) if len(found) <= 4}

@@ -1,1 +1,1 @@
-"""Parsing of answers."""
+"""Parsing of the answers of services."""

@@ -1,37 +1,49 @@
-"""Reading one answer: a number, a vector or a class out of the JSON in which services write them.
+"""Parsing of one answer: a number, a vector or a class, from the JSON forms that services use.
 
-Strict where a mistake would pass for evidence: a truth value is no number, text is no number, and
-what is not finite is nothing at all.
+Parsing is strict where a mistake could become evidence: a truth value or a text is no number, and infinite
+numbers are refused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from assay.model import Failure, Reply
 
 MOST_DIMENSIONS = 16_384
-"""Numbers of a vector; no embedding has so many. Vectors are kept, so their size is bounded."""
+"""Maximum number of dimensions of a vector; vectors are stored, so their size is limited."""
 
 MOST_LABELS = 1_000
-"""Labels of one answer."""
+"""Maximum number of labels in an answer."""
 
 LONGEST_LABEL = 200
-"""Characters of a label."""
+"""Maximum length of a label in characters."""
 
 ROUNDING = 1e-6
-"""By how much a probability may miss [0, 1]: single-precision arithmetic does."""
+"""Tolerance for probabilities outside [0, 1], which occur with single-precision arithmetic."""
 
 Classified = dict[str, Any]
-"""What a classification is kept as: ``{"label": str or None, "scores": {label: probability} or None}``."""
+"""Stored form of a classification: ``{"label": str or None, "scores": {label: probability} or None}``."""
 
 
 class Misread(ValueError):
-    """An answer is not of the form it should have; the message says what was seen and what was due."""
+    """Malformed answer; the message says what was received and what was expected."""
+
+    code: ClassVar[str] = "wrong-shape"
+
+
+def reply_of(parse: Callable[[], Any], place: str) -> Reply:
+    """Return the parsed value as a reply; a `Misread` becomes a failure with its code."""
+    try:
+        return Reply(parse())
+    except Misread as wrong:
+        return Reply(failure=Failure(wrong.code, f"{place} {wrong}"))
 
 
 def seen(value: Any) -> str:
-    """Name what an answer holds without repeating texts, which may be long or secret."""
+    """Describe a JSON value without repeating texts, which may be long or secret."""
     match value:
         case None:
             return "null"
@@ -48,7 +60,7 @@ def seen(value: Any) -> str:
 
 
 def float_or_infinity(value: float) -> float:
-    """Make a float of a number, of an integer beyond all floats too."""
+    """Convert a number to a float; an integer too large for a float becomes infinity."""
     try:
         return float(value)
     except OverflowError:
@@ -56,32 +68,23 @@ def float_or_infinity(value: float) -> float:
 
 
 def number_of(said: Any) -> float:
-    """Read a finite number; a list of one number is that number.
-
-    Raises
-    ------
-    Misread
-        For anything else: text, null, truth values, infinity, longer lists.
-    """
+    """Parse a finite number, or a list of one; raise `Misread` for anything else."""
     said = unwrapped(said)
-    if isinstance(said, list) and len(said) == 1:
-        said = said[0]
+    return finite(said[0] if isinstance(said, list) and len(said) == 1 else said, "number")
+
+
+def finite(said: Any, noun: str) -> float:
+    """Parse a finite number, called `noun` in messages; raise `Misread` for anything else."""
     if isinstance(said, bool) or not isinstance(said, int | float):
-        raise Misread(f"gave {seen(said)} where a number is due")
+        raise Misread(f"gave {seen(said)} where a {noun} is due")
     number = float_or_infinity(said)
     if not math.isfinite(number):
-        raise Misread("gave a number that is not finite")
+        raise Misread(f"gave a {noun} that is not finite")
     return number
 
 
 def vector_of(said: Any) -> list[float]:
-    """Read a vector of finite numbers; a list that holds one vector is that vector.
-
-    Raises
-    ------
-    Misread
-        If it is none, empty, or longer than `MOST_DIMENSIONS`.
-    """
+    """Parse a vector of finite numbers, or a list of one; raise `Misread` for anything else."""
     said = unwrapped(said)
     if not isinstance(said, list) or not said:
         raise Misread(f"gave {seen(said)} where a vector is due")
@@ -98,25 +101,23 @@ def vector_of(said: Any) -> list[float]:
 
 
 def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
-    """Read a class: a label, the probabilities of labels, or both.
+    """Parse a classification: a label, the probabilities of labels, or both.
 
-    Services write it in many ways, all of which are read: ``"positive"``; ``1``, the place of a
-    label or its name; ``[0.1, 0.9]`` and ``[0.9]``, probabilities in the order of `labels` or of the
-    second of two; ``[{"label": …, "score": …}, …]``; ``{"labels": […], "scores": […]}``; ``{"negative": 0.1,
-    "positive": 0.9}``; ``{"label": …, "scores": …}``. A single ``{"label": …, "score": …}`` is a label:
-    its score says nothing about the other labels.
+    These forms are accepted: ``"positive"``; ``1``, the index of a label or its name; ``[0.1, 0.9]``,
+    probabilities in the order of `labels`; ``[0.9]``, the probability of the second of two; ``[{"label": …,
+    "score": …}, …]``; ``{"labels": […], "scores": […]}``; ``{"negative": 0.1, "positive": 0.9}``;
+    ``{"label": …, "scores": …}``. A single ``{"label": …, "score": …}`` counts as a label without probabilities.
 
     Parameters
     ----------
     said : JSON value
-        The answer.
     labels : sequence of str
-        All labels in their order; empty if only the service knows them.
+        All labels in their order; empty if they are not declared.
 
     Raises
     ------
     Misread
-        If it is none of these, if a probability is not in [0, 1], or if the labels are not those declared.
+        If the form is unknown, a probability is outside [0, 1], or a label is not declared.
     """
     label, scores = _class_of(said, labels)
     if label is None and scores is None:
@@ -129,7 +130,7 @@ def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
 
 
 def _class_of(said: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, Any] | None]:
-    """Tell a label from probabilities, and from both."""
+    """Return the label and the scores of an answer; either may be ``None``."""
     said = unwrapped(said)
     match said:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
@@ -148,13 +149,13 @@ def _class_of(said: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, A
 
 
 def _scores_of(said: Any, labels: Sequence[str]) -> dict[str, Any]:
-    """Read the scores of labels, not yet checked, out of a list of objects, a row or an object."""
+    """Parse the scores of labels, not yet validated, from a list of objects, a row or an object."""
     said = unwrapped(said)
     match said:
         case [dict(), *_]:
             return _named([_pair_of(each) for each in said])
         case list():
-            return _named(list(zip(_columns(said, labels), _completed(said, labels), strict=True)))
+            return _named(list(zip(labels, _completed(said, labels), strict=True)))
         case dict():
             return dict(said)
         case _:
@@ -162,7 +163,7 @@ def _scores_of(said: Any, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _label_of(said: Any, labels: Sequence[str]) -> str:
-    """Read a label, or name the class that a service knows by a number."""
+    """Parse a label, or the index of one."""
     if isinstance(said, str):
         return said
     if isinstance(said, bool) or not isinstance(said, int | float):
@@ -178,21 +179,16 @@ def _label_of(said: Any, labels: Sequence[str]) -> str:
     return labels[place]
 
 
-def _columns(row: list[Any], labels: Sequence[str]) -> Sequence[str]:
-    """Name the columns of a row of probabilities."""
+def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
+    """Return one probability per label; a row may hold that of the second of two labels alone."""
     if not labels:
         raise Misread(f"gave {seen(row)} without names; settings.labels must name them in their order")
-    if len(row) != len(labels) and (len(row), len(labels)) != (1, 2):
+    if (len(row), len(labels)) == (1, 2):
+        second = number_of(row)
+        return [1 - second, second]
+    if len(row) != len(labels):
         raise Misread(f"gave {len(row)} probabilities, and {len(labels)} labels are declared")
-    return labels
-
-
-def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
-    """Complete a row that holds the probability of the second of two labels alone."""
-    if (len(row), len(labels)) != (1, 2):
-        return row
-    second = number_of(row)
-    return [1 - second, second]
+    return row
 
 
 def _pair_of(each: Any) -> tuple[Any, Any]:
@@ -222,7 +218,7 @@ def _check_label(label: str | None, labels: Sequence[str]) -> None:
 
 
 def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, float]:
-    """Make sure that scores are probabilities, of all labels if these are declared."""
+    """Return validated probabilities, in the order of the declared labels if there are any."""
     if not 0 < len(scores) <= MOST_LABELS:
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are taken")
     if labels and len(scores) != len(labels):
@@ -233,14 +229,19 @@ def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, floa
 def _probability(said: Any) -> float:
     if isinstance(said, list):
         raise Misread(f"gave {seen(said)} where a probability is due")
+    return probability(said, "; raw scores (logits) are not taken")
+
+
+def probability(said: Any, advice: str = "") -> float:
+    """Parse a probability; raise `Misread`, with `advice`, for a number outside [0, 1]."""
     number = number_of(said)
     if not -ROUNDING <= number <= 1 + ROUNDING:
-        raise Misread(f"gave {number:g} where a probability is due; raw scores (logits) are not taken")
+        raise Misread(f"gave {number:g} where a probability is due{advice}")
     return min(1.0, max(0.0, number))
 
 
 def unwrapped(said: Any) -> Any:
-    """Take off the list around a single list or a single object's list: ``[[1, 2]]`` is ``[1, 2]``."""
+    """Remove lists around a single list: ``[[1, 2]]`` becomes ``[1, 2]``."""
     while isinstance(said, list) and len(said) == 1 and isinstance(said[0], list):
         said = said[0]
     return said

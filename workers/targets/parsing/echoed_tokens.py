@@ -1,8 +1,7 @@
-"""The tokens of a prompt that an engine gives back with their log-probabilities, read as those of the whole text.
+"""Log-probability of a prompt, summed over its echoed tokens.
 
-An engine that ignores the wish for an echo gives back other tokens, or none, or zeros: every text
-would be equally probable, and the model would look as if it had no preference at all. So nothing is
-read before the tokens have been seen to be those of the prompt.
+An engine that ignores the request for an echo returns other tokens, none, or zeros. Every text would then be
+equally probable, and the model would seem unbiased. So the tokens are compared with the prompt first.
 """
 
 from __future__ import annotations
@@ -13,36 +12,38 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from workers.targets.parsing.answer_parsing import ROUNDING, Misread, float_or_infinity, seen
+from workers.targets.parsing.answer_parsing import ROUNDING, Misread, finite
 
 MARKS = 1
-"""Tokens that may stand before a prompt's own: a mark of its beginning."""
+"""Maximum number of extra tokens before those of the prompt, such as a start-of-text token."""
 
 IN_BYTES = "bytes:\\x"
-"""How tokens begin that are pieces of a character, where they are written as bytes."""
+"""Prefix of a token that is part of a character and written as bytes."""
 
 ENOUGH_ASCII = 0.5
-"""Share of a prompt that has to be ASCII for a comparison that leaves out the rest."""
+"""Minimum share of ASCII characters in a prompt for a comparison that ignores all others."""
 
 
-class NotEchoed(ValueError):
-    """The prompt's tokens did not come back with log-probabilities; the message says what came."""
+class NotEchoed(Misread):
+    """The answer does not hold the prompt's tokens with their log-probabilities."""
+
+    code = "no-echo"
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """What came back where the tokens of a prompt are due, not yet checked.
+    """Echoed tokens of a prompt, not yet validated.
 
     Attributes
     ----------
     tokens, log_probabilities : JSON values
-        Lists of equal length are due.
+        Should be lists of equal length.
     offsets : JSON value
-        Where each token begins in `text`; ``None`` where the protocol does not say.
+        Start of each token in `text`; ``None`` if the protocol has no such field.
     text : JSON value
-        Prompt and answer together; ``None`` where the protocol does not say.
+        Prompt and answer together; ``None`` if the protocol has no such field.
     whole : bool
-        Whether only tokens of the prompt are due, and none of an answer.
+        Whether the tokens are those of the prompt only, without an answer.
     """
 
     tokens: Any
@@ -53,20 +54,20 @@ class Echo:
 
 
 def score_of(echo: Echo, prompt: str) -> dict[str, Any]:
-    """Add up the log-probabilities of a prompt's tokens.
+    """Sum the log-probabilities of a prompt's tokens.
 
     Returns
     -------
     dict
-        The value of a reply to `assay.model.Score`: ``log_probability`` in nats, and ``tokens`` that had one. The
-        first token of a text often has none; then it is left out.
+        Value of a reply to `assay.model.Score`: ``log_probability`` in nats, and the number of ``tokens``.
+        The first token is left out if it has no log-probability, as is often the case.
 
     Raises
     ------
     NotEchoed
         If the tokens are not the prompt's, or none of them has a log-probability other than 0.
     Misread
-        If the lists do not go together, or hold what is no log-probability.
+        If the lists have different lengths or hold an invalid log-probability.
     """
     tokens, values = echo.tokens, echo.log_probabilities
     if not isinstance(tokens, list) or not isinstance(values, list) or not tokens:
@@ -78,7 +79,7 @@ def score_of(echo: Echo, prompt: str) -> dict[str, Any]:
 
 
 def total_of(values: Sequence[Any]) -> dict[str, Any]:
-    """Add up the log-probabilities of a text's tokens; see `score_of`."""
+    """Sum the log-probabilities of a text's tokens; see `score_of`."""
     rest = values[1:] if values and values[0] in (None, 0) else values
     if len(values) > 1 and all(value is None for value in rest):
         raise NotEchoed("gave the prompt's tokens without log-probabilities")
@@ -91,25 +92,22 @@ def total_of(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _log_probability(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Misread(f"gave {seen(value)} where a log-probability is due")
-    number = float_or_infinity(value)
-    if not math.isfinite(number):
-        raise Misread("gave a log-probability that is not finite")
+    number = finite(value, "log-probability")
     if number > ROUNDING:
         raise Misread(f"gave {number:g} where a log-probability is due, which is never above 0")
     return number
 
 
 def _span(echo: Echo, tokens: Sequence[str], prompt: str) -> tuple[int, int]:
-    """Find which tokens are the prompt's: their beginning and their end.
+    """Return the start and the end of the prompt's tokens.
 
-    Texts of tokens come as they are, or without their blanks, or with a mark in their place; what is
-    not ASCII may come in pieces that are no characters.
+    Engines write tokens verbatim, without spaces, or with a special character for a space. A character outside
+    ASCII may be split over several tokens.
     """
     for plain in (str, _without_blanks):
         if (found := _joined(tokens, prompt, plain)) is not None:
-            return (found[0], len(tokens)) if _only_blank(echo, tokens[found[1] :]) else found
+            only_blank = echo.whole and not _without_blanks("".join(tokens[found[1] :]))
+            return (found[0], len(tokens)) if only_blank else found
     if (end := _by_offsets(echo, prompt)) is not None:
         return 0, end
     if echo.whole and _tells_by_ascii(prompt):
@@ -132,20 +130,14 @@ def _joined(tokens: Sequence[str], prompt: str, plain: Callable[[str], str]) -> 
     return None
 
 
-def _only_blank(echo: Echo, rest: Sequence[str]) -> bool:
-    return echo.whole and not _without_blanks("".join(rest))
-
-
 def _by_offsets(echo: Echo, prompt: str) -> int | None:
-    """Count the tokens that begin within the prompt, if they are what the text that came back holds there."""
+    """Count the tokens that begin within the prompt; ``None`` if they differ from the echoed text at their offsets."""
     offsets, text = echo.offsets, echo.text
     if not isinstance(offsets, list) or not isinstance(text, str) or not text.startswith(prompt):
         return None
     if len(offsets) != len(echo.tokens) or not all(type(each) is int for each in offsets):
         return None
-    if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets:
-        return None
-    if not _tells_by_ascii(prompt):
+    if offsets[0] != 0 or list(accumulate(offsets, max)) != offsets or not _tells_by_ascii(prompt):
         return None
     end = sum(1 for each in offsets if int(each) < len(prompt))
     held = [_ascii(text[start:stop]) for start, stop in pairwise([*offsets, len(text)][: end + 1])]
@@ -163,7 +155,7 @@ def _without_blanks(text: str) -> str:
 
 
 def _tells_by_ascii(prompt: str) -> bool:
-    """Whether a prompt is known by its ASCII alone."""
+    """Whether a prompt has enough ASCII characters to be recognised by them alone."""
     return len(_ascii(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt))
 
 

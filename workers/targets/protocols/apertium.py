@@ -1,4 +1,4 @@
-"""Apertium's web service (APy)."""
+"""Adapter for Apertium's web service (APy)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workers.targets.protocols.http.translator import HttpTranslator, names_of, 
 from workers.targets.settings import TranslatorSettings
 
 LONGEST = 41_000
-"""Characters of a text; above about this many APy drops the rest and answers 200 all the same."""
+"""Maximum length of a text in characters; APy silently drops the rest of a longer one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class ApertiumSettings(TranslatorSettings):
 
 
 class Apertium(HttpTranslator[ApertiumSettings]):
-    """Speaks to APy, one text a call."""
+    """Adapter for APy, with one text per call."""
 
     protocol: ClassVar[str] = "apertium"
     summary: ClassVar[str] = "Apertium APy: form POST /translate with langpair=eng|spa, or /translateChain"
@@ -49,7 +49,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
     )
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask ``/listPairs``; with a chain, those pairs that it leads to."""
+        """Return the pairs of ``/listPairs``; with a chain, the pairs that it translates."""
         response = await self._send(Request("GET", "/listPairs"))
         pairs: set[tuple[str, str]] = set()
         for each in listed(dig(response.json(), "responseData", place=response.place), place=response.place):
@@ -59,15 +59,14 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return frozenset(pair for pair in self._reached(pairs) if self._served(pair, pairs))
 
     def code(self, language: str) -> str:
-        """Spell a language in three letters."""
+        """Return the three-letter code of a language."""
         return self.settings.language_codes.get(language) or three_letters(language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         marks = "yes" if self.settings.mark_unknown else "no"
         codes = self._way(source, target)
-        if len(codes) == 2:
-            return post_form("/translate", {"langpair": "|".join(codes), "q": texts[0], "markUnknown": marks})
-        return post_form("/translateChain", {"langpairs": "|".join(codes), "q": texts[0], "markUnknown": marks})
+        path, field = ("/translate", "langpair") if len(codes) == 2 else ("/translateChain", "langpairs")
+        return post_form(path, {field: "|".join(codes), "q": texts[0], "markUnknown": marks})
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:  # noqa: ARG002 - one text a call
         body = response.json()
@@ -84,7 +83,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return None
 
     def _way(self, source: str, target: str) -> list[str]:
-        """List the languages that a text goes through, in Apertium's codes."""
+        """Return the languages that a text is translated through, in Apertium's codes."""
         out, into = self.code(source), self.code(target)
         if not self.settings.chain:
             return [out, into]
@@ -95,7 +94,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return [way[0].source, *(hop.target for hop in way)]
 
     def _reached(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """List the pairs that could be asked for."""
+        """Return the pairs that could be requested."""
         if not self.settings.chain:
             return pairs
         home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)
@@ -103,7 +102,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return {pair for first in home for end in ends for pair in ((first, end), (end, first))}
 
     def _served(self, pair: tuple[str, str], pairs: set[tuple[str, str]]) -> bool:
-        """Whether Apertium translates every step of the way."""
+        """Whether Apertium translates every step between two languages."""
         try:
             codes = self._way(*pair)
         except CallFailed:

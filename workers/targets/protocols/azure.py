@@ -1,4 +1,4 @@
-"""Azure Translator, in both of its shapes."""
+"""Adapter for Azure Translator, in two versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workers.targets.protocols.http.translator import HttpTranslator, all_pairs,
 from workers.targets.settings import TranslatorSettings
 
 DEFAULT_CODES: Mapping[str, str] = {"zh": "zh-Hans", "sr": "sr-Cyrl"}
-"""Codes it wants where a request names no script."""
+"""Codes that Azure requires for languages with several scripts, for requests without a script."""
 
 _REGION = re.compile(r"[a-z0-9-]{0,40}", re.ASCII)
 
@@ -41,7 +41,7 @@ class AzureSettings(TranslatorSettings):
 
 
 class Azure(HttpTranslator[AzureSettings]):
-    """Speaks to Azure Translator."""
+    """Adapter for Azure Translator."""
 
     protocol: ClassVar[str] = "azure"
     summary: ClassVar[str] = "Azure Translator 3.0 or 2026-06-06, with a list of texts"
@@ -53,7 +53,7 @@ class Azure(HttpTranslator[AzureSettings]):
     )
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask ``/languages``; each can be translated into every other."""
+        """Return all pairs of the languages of ``/languages``."""
         query = urlencode({"api-version": self.settings.api_version, "scope": "translation"})
         response = await self._send(Request("GET", f"/languages?{query}"))
         spoken = dig(response.json(), "translation", place=response.place)
@@ -62,7 +62,7 @@ class Azure(HttpTranslator[AzureSettings]):
         return all_pairs(named, named)
 
     def code(self, language: str) -> str:
-        """Spell a language as Azure does."""
+        """Return Azure's code for a language."""
         return self.settings.language_codes.get(language) or DEFAULT_CODES.get(language, language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:

@@ -1,11 +1,11 @@
-"""Public translators through the library deep-translator, which calls out by itself.
+"""Adapter for public translators through the library deep-translator, which makes its calls itself.
 
-The library has fixed public addresses, reads whole bodies without a cap, knows no deadline and
-heeds proxy variables, and the pages behind it have terms of use. So an operator has to allow it
-(`Egress(scraping=True)`), it takes no `base_url`, and no address of a request ever reaches it.
+The library calls fixed public addresses, reads bodies of any size, has no deadline and uses the proxy variables;
+the web pages have terms of use. So the operator must allow it (`Egress(scraping=True)`), and it takes no
+`base_url`.
 
-A shared instance mixes its callers' texts up, so every call makes its own, in one of few threads.
-A thread that hangs is left to itself when the deadline passes, and keeps its place until it ends.
+An instance of the library is not thread-safe, so every call builds its own, in one of few threads. A thread that
+hangs is abandoned at the deadline, and holds its slot until it ends.
 """
 
 from __future__ import annotations
@@ -13,36 +13,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Ask, Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Egress
-from workers.targets.adapter import Target, group_of, questions_for
+from workers.targets.adapter import Adapter, Target, questions_for
 from workers.targets.settings import TranslatorSettings
 
 THREADS = 8
-"""Calls under way at a time, whatever the target's limits say."""
+"""Maximum number of concurrent calls, whatever the target's limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A class of the library that still translates text.
+    """Class of the library that translates text.
 
     Attributes
     ----------
-    name : str
-        The class.
     keys : tuple of str
-        Arguments the secret goes to; several are given as ``first:second``.
+        Arguments for the secret; several are given as ``first:second``.
     longest : int
-        Characters it takes.
+        Maximum length of a text in characters.
     options : mapping
         Further arguments.
     codes : mapping
-        Its own spelling of languages.
+        Its own codes of languages.
     """
 
     name: str
@@ -79,7 +77,7 @@ WITHDRAWN: Mapping[str, str] = {
     "linguee": "it is a dictionary: it takes words, not sentences",
     "pons": "it is a dictionary: it takes words, not sentences",
 }
-"""Classes of the library that do not translate text (any more), and why."""
+"""Classes of the library that do not translate text, with the reason."""
 
 
 # Exception classes of the library, and of requests below it, by name.
@@ -110,7 +108,7 @@ SERVER_ERRORS: Mapping[Any, tuple[str, bool]] = {
     "ERR_DAILY_REQ_LIMIT_EXCEEDED": ("auth", False),
     "ERR_TOO_MANY_REQUESTS": ("http-429", True),
 }
-"""The library's words for 401, 402, 403 and 429."""
+"""Messages of the library for HTTP statuses 401, 402, 403 and 429."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,11 +128,11 @@ class DeepTranslatorSettings(TranslatorSettings):
             raise UnknownName("translator of deep-translator", self.translator, TRANSLATORS, "translator")
 
     def check_secret(self, secret: str | None) -> None:
-        """Make sure that the secret has the parts the translator wants."""
+        """Raise a `SpecificationError` if the secret lacks a part that the translator needs."""
         self.arguments_of(secret)
 
     def arguments_of(self, secret: str | None) -> dict[str, str]:
-        """Name the parts of a secret as the library's class wants them."""
+        """Return the parts of a secret as keyword arguments of the library's class."""
         keys = TRANSLATORS[self.translator].keys
         parts = (secret or "").split(":", len(keys) - 1) if keys else []
         if len(parts) != len(keys) or not all(parts):
@@ -143,26 +141,17 @@ class DeepTranslatorSettings(TranslatorSettings):
 
 
 Build = Callable[..., Any]
-"""Makes an instance of one of the library's classes from its keyword arguments."""
+"""Builds an instance of one of the library's classes from keyword arguments."""
 
 
-class DeepTranslator:
-    """Asks a public translator through the library, one text a call (an `Adapter`).
-
-    Parameters
-    ----------
-    target, settings, egress
-        As of `HttpTranslator`; `egress` only says whether the operator allows this.
-    build : callable, optional
-        Makes an instance. Left out: the library's class that the settings name.
-    """
+class DeepTranslator(Adapter):
+    """Adapter that translates one text per call with the library; `build` replaces the class that the settings name."""
 
     protocol: ClassVar[str] = "deep-translator"
     summary: ClassVar[str] = "Public translators through the library deep-translator; scraped, not reproducible"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     settings_type: ClassVar[type] = DeepTranslatorSettings
     needs_url: ClassVar[bool] = False
-    needs_secret: ClassVar[bool] = False
     reproducible: ClassVar[bool] = False
     notes: ClassVar[tuple[str, ...]] = (
         "only where the operator allows it: the library calls public addresses beside the guard",
@@ -182,10 +171,6 @@ class DeepTranslator:
         self._build = build or _build(self._entry.name)
         self._places = asyncio.Semaphore(THREADS)
 
-    def group_key(self, ask: Ask) -> Hashable:
-        """Texts of one pair of languages are alike; each has its own call all the same."""
-        return group_of(ask)
-
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
         """Translate one text; see `Adapter.answer`."""
         (ask,) = questions_for((Translate,), asks)
@@ -203,17 +188,13 @@ class DeepTranslator:
             raise outcome
         return [Reply(outcome)]
 
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Say nothing: the library's lists are not the services'."""
-        return None
-
     def _arguments(self, ask: Translate) -> dict[str, Any]:
         codes = {**self._entry.codes, **self.settings.language_codes}
         languages = {"source": codes.get(ask.source, ask.source), "target": codes.get(ask.target, ask.target)}
         return {**self._entry.options, **languages, **self._secrets}
 
     def _translate(self, arguments: Mapping[str, Any], text: str) -> str | CallFailed:
-        """Make one instance and ask it, in a thread; whatever it raises is told by its kind alone."""
+        """Translate a text, in a thread; an exception is reported by its class alone."""
         try:
             said = self._build(**arguments).translate(text, domain=self.settings.domain)
         except Exception as error:  # noqa: BLE001 - its errors hold the key, so none of them may leave
@@ -229,7 +210,7 @@ class DeepTranslator:
         return CallFailed(code, f"{self.settings.translator} failed with {kind}", retriable=retriable)
 
     async def _in_thread(self, work: Callable[[], str | CallFailed]) -> str | CallFailed:
-        """Run `work` in a thread of its own that nobody waits for when the process ends."""
+        """Run `work` in a daemon thread of its own."""
         await self._places.acquire()
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[str | CallFailed] = loop.create_future()
@@ -241,7 +222,7 @@ class DeepTranslator:
 
         def run() -> None:
             result = work()
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the caller is gone
                 loop.call_soon_threadsafe(deliver, result)
 
         threading.Thread(target=run, name=f"deep-translator {self.settings.translator}", daemon=True).start()

@@ -1,4 +1,4 @@
-"""DeepL."""
+"""Adapter for DeepL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.targets.protocols.http.translator import HttpTranslator, all_pairs,
 from workers.targets.settings import TranslatorSettings
 
 INTO: Mapping[str, str] = {"en": "EN-US", "pt": "PT-BR", "zh": "ZH-HANS"}
-"""Varieties it wants of a target language, where a request names none."""
+"""Variants of target languages that DeepL requires, for requests without a variant."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class DeepLSettings(TranslatorSettings):
 
 
 class DeepL(HttpTranslator[DeepLSettings]):
-    """Speaks to DeepL's API, version 2."""
+    """Adapter for DeepL's API, version 2."""
 
     protocol: ClassVar[str] = "deepl"
     summary: ClassVar[str] = "DeepL: POST /v2/translate with a list of texts"
@@ -42,7 +42,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
     )
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask ``/v2/languages`` twice: what it reads, and what it writes."""
+        """Return all pairs of a source and a target language of ``/v2/languages``."""
         sources = await self._listed("source")
         return all_pairs(sources, await self._listed("target"))
 
@@ -59,7 +59,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
         into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
         body: dict[str, Any] = {
             "text": list(texts),
-            "source_lang": source.split("-", maxsplit=1)[0].upper(),  # a source has no varieties
+            "source_lang": source.split("-", maxsplit=1)[0].upper(),  # DeepL knows no variants of source languages
             "target_lang": into,
         }
         if self.settings.formality:

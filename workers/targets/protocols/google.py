@@ -1,4 +1,4 @@
-"""Google Cloud Translation, version 2 (basic) and 3 (advanced)."""
+"""Adapter for Google Cloud Translation, version 2 (basic) and 3 (advanced)."""
 
 from __future__ import annotations
 
@@ -34,16 +34,14 @@ class GoogleSettings(TranslatorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, value, wanted in (
-            ("project", self.project, self.version == "v3" or bool(self.project)),
-            ("location", self.location, True),
-        ):
-            if wanted and not _IDENTIFIER.fullmatch(value):
+        for name, value in (("project", self.project), ("location", self.location)):
+            optional = name == "project" and self.version == "v2" and not value
+            if not optional and not _IDENTIFIER.fullmatch(value):
                 raise SpecificationError(f"{name} must be a Google identifier for version v3, not {value!r}", name)
 
 
 class Google(HttpTranslator[GoogleSettings]):
-    """Speaks to Google Cloud Translation."""
+    """Adapter for Google Cloud Translation."""
 
     protocol: ClassVar[str] = "google"
     summary: ClassVar[str] = "Google Cloud Translation v2 or v3, with a list of texts"
@@ -56,16 +54,13 @@ class Google(HttpTranslator[GoogleSettings]):
     )
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask for the supported languages; each can be translated into every other."""
+        """Return all pairs of the supported languages."""
+        field, way, path = "languageCode", ["languages"], f"{self._parent}/supportedLanguages"
         if self.settings.version == "v2":
-            response = await self._send(Request("GET", "/language/translate/v2/languages", self._key))
-            spoken = dig(response.json(), "data", "languages", place=response.place)
-            field = "language"
-        else:
-            response = await self._send(Request("GET", f"{self._parent}/supportedLanguages", self._key))
-            spoken = dig(response.json(), "languages", place=response.place)
-            field = "languageCode"
-        codes = [dig(each, field, place=response.place) for each in listed(spoken, place=response.place)]
+            field, way, path = "language", ["data", "languages"], "/language/translate/v2/languages"
+        response = await self._send(Request("GET", path, self._key))
+        place = response.place
+        codes = [dig(each, field, place=place) for each in listed(dig(response.json(), *way, place=place), place=place)]
         named = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
         return all_pairs(named, named)
 

@@ -1,4 +1,4 @@
-"""The open inference protocol, version 2: KServe, Triton, MLServer, Seldon."""
+"""Adapter for the open inference protocol, version 2: KServe, Triton, MLServer, Seldon."""
 
 from __future__ import annotations
 
@@ -23,26 +23,15 @@ _REALS = frozenset({"FP16", "BF16", "FP32", "FP64"})
 _WHOLE = frozenset({"INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"})
 
 DATATYPES: Mapping[type, str] = {bool: "BOOL", int: "INT64", float: "FP64", str: "BYTES"}
-"""What a cell is sent as."""
+"""Datatype of a cell, by its Python type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An output of the service, cut into rows.
+    """Output of the service: for each question a value, or a list of values if the tensor has a second axis."""
 
-    Attributes
-    ----------
-    name, datatype : str
-    rows : list
-        A value for each question, or a list of values where the tensor has a second axis.
-    width : int or None
-        Values a row; ``None`` for a tensor of one axis.
-    """
-
-    name: str
     datatype: str
     rows: list[Any]
-    width: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +59,13 @@ class KserveSettings(PredictorSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, value, wanted in (("model", self.model, True), ("version", self.version, bool(self.version))):
-            if wanted and not _NAME.fullmatch(value):
+        for name, value in {"model": self.model, "version": self.version or "default"}.items():
+            if not _NAME.fullmatch(value):
                 raise SpecificationError(f"{name} may hold letters, digits, dots, hyphens and underscores", name)
 
 
 class Kserve(HttpPredictor[KserveSettings]):
-    """Speaks ``/v2/models/{model}/infer``."""
+    """Adapter for ``/v2/models/{model}/infer``."""
 
     protocol: ClassVar[str] = "kserve"
     summary: ClassVar[str] = "Open inference protocol v2 (KServe, Triton, MLServer): POST /v2/models/{model}/infer"
@@ -90,7 +79,7 @@ class Kserve(HttpPredictor[KserveSettings]):
     )
 
     def group_key(self, ask: Ask) -> Hashable:
-        """Questions whose cells have the same datatypes may share a call: a column's tensor has one."""
+        """Return a key that holds the datatypes of the cells, since the tensor of a column has one datatype."""
         given = ask.given if isinstance(ask, Classify | Regress) else ""
         if isinstance(given, str) or self.settings.layout == "matrix":
             return super().group_key(ask)
@@ -146,32 +135,29 @@ class Kserve(HttpPredictor[KserveSettings]):
         return not self.settings.outputs or dig(said, "name", place=place) in self.settings.outputs
 
     def _classes(self, named: Tensor | None, scored: Tensor | None, place: str) -> list[Any]:
-        """Combine the output that names the class with the one that holds the probabilities."""
-        if named is not None and scored is None:
-            return [{"label": single(row)} for row in named.rows]
-        if named is None and scored is not None:
-            return [row if isinstance(row, list) else [row] for row in scored.rows]
-        if named is None or scored is None:
+        """Combine the output of labels with the output of probabilities."""
+        labels = named and [row[0] if isinstance(row, list) and len(row) == 1 else row for row in named.rows]
+        scores = scored and [row if isinstance(row, list) else [row] for row in scored.rows]
+        if labels and scores:
+            return [{"label": label, "scores": row} for label, row in zip(labels, scores, strict=True)]
+        if labels:
+            return [{"label": label} for label in labels]
+        if not scores:
             raise CallFailed("wrong-shape", f"{place} gave no output of labels or probabilities")
-        rows = zip(named.rows, scored.rows, strict=True)
-        return [{"label": single(name), "scores": row if isinstance(row, list) else [row]} for name, row in rows]
-
-
-def single(row: Any) -> Any:
-    """Take a single value out of its row."""
-    return row[0] if isinstance(row, list) and len(row) == 1 else row
+        return scores
 
 
 def read_tensor(said: Any, expected: int, place: str) -> Tensor:
-    """Cut an output into one row for each question.
+    """Split an output into one row for each question.
 
     Raises
     ------
     CallFailed
-        ``wrong-count`` if its first axis is not as long as there were questions; ``wrong-shape`` if
-        its data are not there, or do not fill its shape.
+        ``wrong-count`` if its first axis differs from the number of questions; ``wrong-shape`` if its data
+        are missing or do not fill its shape.
     """
-    name, datatype = str(dig(said, "name", place=place))[:200], dig(said, "datatype", place=place)
+    dig(said, "name", place=place)
+    datatype = dig(said, "datatype", place=place)
     shape = listed(dig(said, "shape", place=place), place=place)
     if not shape or not all(type(axis) is int and axis > 0 for axis in shape) or len(shape) > 8:
         raise CallFailed("wrong-shape", f"{place} gave an output whose shape is no list of lengths")
@@ -181,15 +167,15 @@ def read_tensor(said: Any, expected: int, place: str) -> Tensor:
     if len(data) != math.prod(shape):
         raise CallFailed("wrong-shape", f"{place} gave an output of {len(data)} values for the shape it names")
     if len(shape) == 1:
-        return Tensor(name, str(datatype), data, None)
+        return Tensor(str(datatype), data)
     width = math.prod(shape[1:])
     if math.prod(shape[1:-1]) != 1:
         raise CallFailed("wrong-shape", f"{place} gave an output of {len(shape)} axes; two are read")
-    return Tensor(name, str(datatype), [data[at : at + width] for at in range(0, len(data), width)], width)
+    return Tensor(str(datatype), [data[at : at + width] for at in range(0, len(data), width)])
 
 
 def flattened(data: list[Any], axes: int) -> list[Any]:
-    """Put nested data into one list; services may write them either way."""
+    """Return nested data as one flat list; services may send either."""
     for _ in range(axes - 1):
         if not any(isinstance(each, list) for each in data):
             return data

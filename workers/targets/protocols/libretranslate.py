@@ -1,4 +1,4 @@
-"""LibreTranslate, and what imitates it."""
+"""Adapter for LibreTranslate and compatible services."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workers.targets.protocols.http.translator import HttpTranslator, all_pairs,
 from workers.targets.settings import TranslatorSettings
 
 ALIASES: Mapping[str, str] = {"zh": "zh-Hans", "zt": "zh-Hant", "pb": "pt-BR"}
-"""Codes it takes but does not list."""
+"""Codes that LibreTranslate accepts but does not list."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class LibreTranslateSettings(TranslatorSettings):
 
 
 class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
-    """Speaks to LibreTranslate."""
+    """Adapter for LibreTranslate."""
 
     protocol: ClassVar[str] = "libretranslate"
     summary: ClassVar[str] = "LibreTranslate: POST /translate with q, source and target"
@@ -41,16 +41,15 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
     )
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Ask ``/languages``; versions that list no targets translate from each into every other."""
+        """Return the pairs of ``/languages``; versions without lists of targets translate between all languages."""
         response = await self._send(Request("GET", "/languages"))
         spoken = listed(response.json(), place=response.place)
-        codes = {self._theirs(each, response) for each in spoken}
+        codes = [str(dig(each, "code", place=response.place)) for each in spoken]
         pairs: set[tuple[str, str]] = set()
-        for each in spoken:
+        for code, each in zip(codes, spoken, strict=True):
             said = each.get("targets")
-            targets = {str(code) for code in said} if isinstance(said, list) else codes
-            named = [name for code in targets for name in self._named(code)]
-            pairs |= all_pairs(self._named(self._theirs(each, response)), named)
+            targets = {str(target) for target in said} if isinstance(said, list) else set(codes)
+            pairs |= all_pairs(self._named(code), [name for target in targets for name in self._named(target)])
         return frozenset(pairs)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
@@ -67,20 +66,16 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         said = dig(response.json(), "translatedText", place=response.place)
         texts = texts_of([said] if isinstance(said, str) else said, len(asks), place=response.place)
-        if all(_only_an_emoji(text, ask.text) for text, ask in zip(texts, asks, strict=True)):
+        if all(_is_emoji_for_words(text, ask.text) for text, ask in zip(texts, asks, strict=True)):
             raise CallFailed("auth", f"{response.place} answered with an emoji, its way to say that the key is wrong")
         return texts
 
     def _named(self, code: str) -> set[str]:
         return names_of(code, self.settings.language_codes, ALIASES)
 
-    @staticmethod
-    def _theirs(each: Any, response: Response) -> str:
-        return str(dig(each, "code", place=response.place))
 
-
-def _only_an_emoji(text: str, asked: str) -> bool:
-    """Whether words were answered by a picture and no word."""
+def _is_emoji_for_words(text: str, asked: str) -> bool:
+    """Whether the answer to words is an emoji without words."""
     return (
         bool(re.search(r"\w", asked))
         and not re.search(r"\w", text)

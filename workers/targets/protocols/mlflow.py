@@ -1,4 +1,4 @@
-"""MLflow's scoring server."""
+"""Adapter for MLflow's scoring server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MlflowSettings(PredictorSettings):
 
 
 class Mlflow(HttpPredictor[MlflowSettings]):
-    """Speaks ``/invocations`` with a table of texts or records."""
+    """Adapter for ``/invocations`` with a table of texts or records."""
 
     protocol: ClassVar[str] = "mlflow"
     summary: ClassVar[str] = "MLflow's scoring server: POST /invocations with a table"
@@ -51,7 +51,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         return post_json("/invocations", body, self._bearer())
 
     def _table(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> Any:
-        """Write questions as a table; rows of one call have the same columns."""
+        """Return questions as a table; all rows of a call have the same columns."""
         rows = rows or [{self.settings.text_column: text} for text in texts]
         columns = list(rows[0])
         match self.settings.input_format:
@@ -73,7 +73,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         return pieces
 
     def _rows(self, columns: dict[str, Any], place: str) -> list[Any]:
-        """Turn predictions by columns into predictions by rows."""
+        """Convert predictions by columns to predictions by rows."""
         lengths = {len(listed(column, place=place)) for column in columns.values()}
         if len(lengths) != 1:
             raise CallFailed("wrong-shape", f"{place} gave columns of predictions of different lengths")

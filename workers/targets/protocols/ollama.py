@@ -1,4 +1,4 @@
-"""Ollama, as an embedder or a language model."""
+"""Adapters for Ollama: embedders and language models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.model import Choose, Kind, Write
 from workers.egress import Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, dig, listed, post_json, without_nulls
 from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.protocols.openai.chat import messages_of
@@ -35,7 +35,7 @@ class OllamaSettings(PredictorSettings, LanguageModelSettings):
 
 
 class Ollama(HttpPredictor[OllamaSettings]):
-    """Speaks ``/api/embed`` with a list of texts."""
+    """Adapter for ``/api/embed`` with a list of texts."""
 
     protocol: ClassVar[str] = "ollama"
     summary: ClassVar[str] = "Ollama: POST /api/embed with a list of texts, or /api/chat for language models"
@@ -52,21 +52,20 @@ class Ollama(HttpPredictor[OllamaSettings]):
     )
 
     def _ask_for(self, asks: Sequence[Prediction]) -> Request:
-        body: dict[str, Any] = {
+        body = {
             "model": model_of(asks, self.settings.model),
             "input": texts_in(asks),
             "truncate": self.settings.truncate,
+            "dimensions": self.settings.dimensions,
         }
-        if self.settings.dimensions is not None:
-            body["dimensions"] = self.settings.dimensions
-        return post_json("/api/embed", body, self._bearer())
+        return post_json("/api/embed", without_nulls(body), self._bearer())
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - counted outside
         return listed(dig(json_of(response), "embeddings", place=response.place), place=response.place)
 
 
 class OllamaModel(HttpLanguageModel[OllamaSettings]):
-    """Speaks ``/api/chat``, one question a call."""
+    """Adapter for ``/api/chat``, with one question per call."""
 
     protocol: ClassVar[str] = Ollama.protocol
     summary: ClassVar[str] = Ollama.summary
@@ -91,7 +90,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
             "model": settings.model,
             "messages": messages_of(ask, settings),
             "stream": False,  # it streams by default
-            "options": {name: value for name, value in options.items() if value is not None},
+            "options": without_nulls(options),
         }
         if isinstance(ask, Choose) and settings.top_logprobs is not None:
             body |= {"logprobs": True, "top_logprobs": settings.top_logprobs}

@@ -1,4 +1,4 @@
-"""Text Embeddings Inference (TEI), which serves embedding models and classifiers of texts."""
+"""Adapter for Text Embeddings Inference (TEI): embedders and classifiers of texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TeiSettings(PredictorSettings):
 
 
 class Tei(HttpPredictor[TeiSettings]):
-    """Speaks ``/embed`` to embedders and ``/predict`` to classifiers."""
+    """Adapter for ``/embed`` (embedders) and ``/predict`` (classifiers)."""
 
     protocol: ClassVar[str] = "tei"
     summary: ClassVar[str] = "Text Embeddings Inference: POST /embed, or /predict for classifiers, with a list of texts"
@@ -45,11 +45,8 @@ class Tei(HttpPredictor[TeiSettings]):
         if self.target.kind is Kind.EMBEDDER:
             body: dict[str, Any] = {"inputs": texts, "normalize": self.settings.normalize, "truncate": truncate}
             return post_json("/embed", body, self._bearer())
-        return post_json(
-            "/predict",
-            {"inputs": [[text] for text in texts], "raw_scores": False, "truncate": truncate},
-            self._bearer(),
-        )
+        body = {"inputs": [[text] for text in texts], "raw_scores": False, "truncate": truncate}
+        return post_json("/predict", body, self._bearer())
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - counted outside
         return listed(json_of(response), place=response.place)

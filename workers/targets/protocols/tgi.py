@@ -1,4 +1,4 @@
-"""Text Generation Inference (TGI), which serves language models."""
+"""Adapter for Text Generation Inference (TGI): language models."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from assay.model import Ask, Choose, Score, Write
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Worded
 from workers.targets.parsing.echoed_tokens import Echo
-from workers.targets.protocols.http.adapter import Request, dig, post_json
-from workers.targets.protocols.http.choice_letters import Likelihoods, completed_by_letter, first_line
-from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
+from workers.targets.protocols.http.adapter import Request, dig, post_json, without_nulls
+from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
+from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said, prompt_of
 from workers.targets.protocols.http.predictor import json_of
 from workers.targets.protocols.openai.completions import numbered
 
@@ -23,7 +23,7 @@ class TgiSettings(LanguageModelSettings):
 
 
 class Tgi(HttpLanguageModel[TgiSettings]):
-    """Speaks ``/generate``, one text a call."""
+    """Adapter for ``/generate``, with one text per call."""
 
     protocol: ClassVar[str] = "tgi"
     summary: ClassVar[str] = "Text Generation Inference: POST /generate, with the details of the prompt's tokens"
@@ -38,36 +38,24 @@ class Tgi(HttpLanguageModel[TgiSettings]):
 
     def _ask_for(self, asks: Sequence[Worded]) -> Request:
         (ask,) = asks
-        inputs, parameters = self._wanted(ask)
-        told = {name: value for name, value in parameters.items() if value is not None}
-        return post_json("/generate", {"inputs": inputs, "parameters": {"details": True, **told}}, self._bearer())
+        inputs = prompt_of(ask, self.settings.choice_instruction)
+        parameters = {"details": True, **without_nulls(self._parameters(ask))}
+        return post_json("/generate", {"inputs": inputs, "parameters": parameters}, self._bearer())
 
-    def _wanted(self, ask: Worded) -> tuple[str, dict[str, Any]]:
-        """Give the prompt of a question and the parameters of its call; what is ``None`` is left out."""
+    def _parameters(self, ask: Worded) -> dict[str, Any]:
         settings = self.settings
         match ask:
-            case Score(text=text):
-                return text, {"decoder_input_details": True, "max_new_tokens": 1, "do_sample": False}
-            case Choose():
-                return completed_by_letter(ask, settings.choice_instruction), {
-                    "max_new_tokens": settings.choice_tokens,
-                    "do_sample": False,
-                    "top_n_tokens": settings.top_logprobs,
-                }
-            case Write(prompt=prompt, number=number):
-                warm = bool(settings.writing_temperature)  # it refuses a temperature of 0
-                return prompt, {
-                    "max_new_tokens": settings.writing_tokens,
-                    "do_sample": warm,
-                    "temperature": settings.writing_temperature if warm else None,
-                    "seed": number,
-                    "stop": list(settings.writing_stop) or None,
-                }
-        raise AssertionError(ask.asks)  # pragma: no cover - refused before
+            case Score():
+                return {"decoder_input_details": True, "max_new_tokens": 1, "do_sample": False}
+            case Write():
+                return sampling_parameters(settings, ask.number)
+            case _:
+                tokens, likely = settings.choice_tokens, settings.top_logprobs
+                return {"max_new_tokens": tokens, "do_sample": False, "top_n_tokens": likely}
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         place, said = response.place, json_of(response)
-        if isinstance(said, list) and len(said) == 1:  # as an endpoint of Hugging Face answers
+        if isinstance(said, list) and len(said) == 1:  # the form of endpoints of Hugging Face
             said = said[0]
         text = dig(said, "generated_text", place=place)
         details = said.get("details")
@@ -80,15 +68,27 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         return [Said(text, likely_first(details), "length" if details.get("finish_reason") == "length" else "")]
 
 
+def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> dict[str, Any]:
+    """Return the parameters of a text to write, for TGI and Hugging Face, which refuse a temperature of 0."""
+    sampled = bool(settings.writing_temperature)
+    return {
+        "max_new_tokens": settings.writing_tokens,
+        "do_sample": sampled,
+        "temperature": settings.writing_temperature if sampled else None,
+        "seed": seed,
+        "stop": list(settings.writing_stop) or None,
+    }
+
+
 def prefilled(details: dict[str, Any]) -> Echo:
-    """Read the tokens of the prompt."""
+    """Return the tokens of the prompt."""
     prefill = details.get("prefill")
     tokens = [each for each in prefill if isinstance(each, dict)] if isinstance(prefill, list) else []
     return Echo([each.get("text") for each in tokens], [each.get("logprob") for each in tokens], whole=True)
 
 
 def likely_first(details: dict[str, Any]) -> Likelihoods:
-    """Read which tokens could have come in the place of the first one that is no blank."""
+    """Return the likely tokens at the position of the first token that is not blank."""
     tokens, tops = details.get("tokens"), details.get("top_tokens")
     if not isinstance(tokens, list) or not isinstance(tops, list):
         return ()

@@ -1,9 +1,9 @@
-"""An upload as a target: the words of an embedding are looked up, and nothing is called."""
+"""Uploaded embeddings as targets: words are looked up, and no service is called."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assay.model import Ask, Embed, Failure, Kind, Reply
 from workers.egress import CallFailed, Egress
-from workers.targets.adapter import Target, group_of, questions_for
+from workers.targets.adapter import Adapter, Target, questions_for
 from workers.targets.settings import TargetSettings
 from workers.tenant_uploads import Embedding, UploadGone
 
@@ -33,18 +33,11 @@ class UploadedSettings(TargetSettings):
     """How words are looked up: as they are; in lower case; or either, as they are before lower case and capitalised."""
 
 
-class Uploaded:
-    """Answers from an uploaded embedding (an `Adapter`).
+class Uploaded(Adapter):
+    """Adapter for an uploaded embedding, which is read from the `library` of `egress`.
 
-    A text is one word of the embedding, or else the mean of its words' vectors, if all of them are
-    known ("Artificial mental phenomena", FAT* 2020, averages the vectors of phrases so).
-
-    Parameters
-    ----------
-    target : Target
-    settings : UploadedSettings
-    egress : Egress
-        Its `library` has the upload; no call is made.
+    The vector of a text that is no word of the embedding is the mean of its words' vectors, if all of them are
+    known (as in "Artificial mental phenomena", FAT* 2020).
     """
 
     protocol: ClassVar[str] = "uploaded"
@@ -52,8 +45,6 @@ class Uploaded:
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
     settings_type: ClassVar[type] = UploadedSettings
     needs_url: ClassVar[bool] = False
-    needs_secret: ClassVar[bool] = False
-    reproducible: ClassVar[bool] = True
     notes: ClassVar[tuple[str, ...]] = (
         "a text is looked up whole; failing that, it is the mean of its words' vectors, if all are known",
         "what is not known is a failed question of code missing-word, named in the rating",
@@ -68,22 +59,14 @@ class Uploaded:
         self.batch_limit = BATCH
         self._opening = asyncio.Lock()
 
-    def group_key(self, ask: Ask) -> Hashable:
-        """All texts may be looked up together."""
-        return group_of(ask)
-
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
-        """Look texts up; see `Adapter.answer`."""
+        """Look up the vectors of texts; see `Adapter.answer`."""
         mine = questions_for((Embed,), asks)
         if named := next((ask.model for ask in mine if ask.model), None):
             raise CallFailed("unsupported", f"an upload is one model; it cannot answer for {named[:60]!r}")
-        async with self._opening:  # the first call copies the upload out of the database; the rest wait for it
+        async with self._opening:  # the first call copies the upload from the database; the others wait for it
             embedding = await asyncio.to_thread(self._open)
         return [look_up(ask.text, embedding, self.settings.case) for ask in mine]
-
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Say nothing: an embedding translates nothing."""
-        return None
 
     def _open(self) -> Embedding:
         try:
@@ -100,13 +83,7 @@ class Uploaded:
 
 
 def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
-    """Give the vector of a text.
-
-    Returns
-    -------
-    Reply
-        A list of floats, or a failure of code ``missing-word`` that names every word that is not known.
-    """
+    """Return the vector of a text, or a failure ``missing-word`` that names unknown words."""
     vector = _vector(text, embedding, case)
     if vector is not None:
         return Reply(vector.tolist())
@@ -121,9 +98,9 @@ def look_up(text: str, embedding: Embedding, case: Case) -> Reply:
 
 def _vector(word: str, embedding: Embedding, case: Case) -> NDArray[np.float64] | None:
     for spelling in _SPELLINGS[case](word):
-        place = embedding.places.get(spelling)
-        if place is not None:
-            return np.asarray(embedding.vectors[place], dtype=np.float64)
+        row = embedding.places.get(spelling)
+        if row is not None:
+            return np.asarray(embedding.vectors[row], dtype=np.float64)
     return None
 
 
@@ -132,4 +109,4 @@ _SPELLINGS: Mapping[Case, Any] = {
     "lower": lambda word: (word.lower(),),
     "either": lambda word: (word, word.lower(), word.capitalize()),
 }
-"""What is looked up for a word, in turn."""
+"""Spellings of a word that are looked up, in this order."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from types import TracebackType
+from contextlib import aclosing
 from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 import httpx
 
 from assay_client import waiting
 from assay_client.call import IDEMPOTENCY_KEY, Call, as_response
-from assay_client.connection import DEFAULT_TIMEOUT_S, RatingOptions, new_idempotency_key, options, rating_request
-from assay_client.documents import Job, Rating, RatingRequestExperiment, RatingRequestTarget, Suite
-from assay_client.errors import ProblemError, Unreachable
-from assay_client.events import Event, EventStream, closed_early
-from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, exchanged, no_answer, page, resume
+from assay_client.connection import DEFAULT_TIMEOUT_S, RateOptions, options
+from assay_client.documents import Job, Rating, Suite
+from assay_client.documents import RatingRequestExperiment as Experiment
+from assay_client.documents import RatingRequestTarget as Target
+from assay_client.errors import ProblemError
+from assay_client.events import Event, EventStream
+from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, exchanged, page, resume
 from assay_client.operations import AsyncOperations
 
 T = TypeVar("T")
@@ -25,23 +26,7 @@ T = TypeVar("T")
 class AsyncClient(AsyncOperations):
     """An asynchronous client of an agency.
 
-    Its methods are those of `Client`, to be awaited; its iterators are for ``async for``.
-
-    Parameters
-    ----------
-    base_url : str
-        Address of the agency, such as ``http://127.0.0.1:8000``.
-    key : str, optional
-        API key, ``assay_…``; leave it out if the agency asks for none.
-    timeout_s : float
-        Seconds to wait for a connection and for each part of an answer. Keep it above 30: the
-        service may hold an answer back for so long.
-    patience : Patience, optional
-        How often, and after how long, a request is sent again.
-    transport : httpx.AsyncBaseTransport, optional
-        Replaces the network: for a proxy, own certificates, or an application in this process.
-    sleep : callable
-        Pauses for a number of seconds.
+    Its parameters and methods are those of `Client`; its methods are awaited, and its iterators are for ``async for``.
     """
 
     def __init__(
@@ -60,9 +45,7 @@ class AsyncClient(AsyncOperations):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -71,51 +54,29 @@ class AsyncClient(AsyncOperations):
 
     @overload
     async def rate(
-        self,
-        target: RatingRequestTarget,
-        experiment: RatingRequestExperiment,
-        *,
-        wait: Literal[True] = True,
-        timeout_s: float | None = None,
-        idempotency_key: str | None = None,
-        **more: Unpack[RatingOptions],
+        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **more: Unpack[RateOptions]
     ) -> Rating: ...
 
     @overload
     async def rate(
-        self,
-        target: RatingRequestTarget,
-        experiment: RatingRequestExperiment,
-        *,
-        wait: Literal[False],
-        timeout_s: float | None = None,
-        idempotency_key: str | None = None,
-        **more: Unpack[RatingOptions],
+        self, target: Target, experiment: Experiment, *, wait: Literal[False], **more: Unpack[RateOptions]
     ) -> Job: ...
 
     async def rate(
-        self,
-        target: RatingRequestTarget,
-        experiment: RatingRequestExperiment,
-        *,
-        wait: bool = True,
-        timeout_s: float | None = None,
-        idempotency_key: str | None = None,
-        **more: Unpack[RatingOptions],
+        self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RateOptions]
     ) -> Rating | Job:
         """Request a rating of a service and return it; see `Client.rate`."""
-        body, key = rating_request(target, experiment, more), idempotency_key or new_idempotency_key()
         if not wait:
-            return await self._run(waiting.requested(body, key, self._patience))
-        return await self._run(waiting.rated(body, key, timeout_s, self._patience, time.monotonic))
+            return await self._run(waiting.requested(target, experiment, more, self._patience))
+        return await self._run(waiting.rated(target, experiment, more, self._patience))
 
     async def wait_for_job(self, job_id: str, timeout_s: float | None = None) -> Job:
         """Wait until a job has succeeded, failed or been cancelled; raise `StillRunning` after `timeout_s`."""
-        return await self._run(waiting.job_ended(job_id, timeout_s, self._patience, time.monotonic))
+        return await self._run(waiting.job_ended(job_id, timeout_s, self._patience))
 
     async def wait_for_suite(self, suite_id: str, timeout_s: float | None = None) -> Suite:
         """Wait until every job of a suite has ended; raise `StillRunning` after `timeout_s`."""
-        return await self._run(waiting.suite_ended(suite_id, timeout_s, self._patience, time.monotonic))
+        return await self._run(waiting.suite_ended(suite_id, timeout_s, self._patience))
 
     async def request(
         self,
@@ -144,9 +105,9 @@ class AsyncClient(AsyncOperations):
     async def _events(self, call: Call[Any]) -> AsyncIterator[Event]:
         stream = EventStream(call, self._patience)
         while not stream.ended:
+            why: ProblemError | httpx.RequestError | None = None
             try:
-                response = await self._http.send(stream.call.request(self._http), stream=True)
-                try:
+                async with aclosing(await self._http.send(stream.call.request(self._http), stream=True)) as response:
                     if response.status_code == httpx.codes.NO_CONTENT:
                         return
                     if not response.is_success:
@@ -155,22 +116,14 @@ class AsyncClient(AsyncOperations):
                     async for chunk in response.aiter_bytes():
                         for event in stream.read(chunk):
                             yield event
-                finally:
-                    await response.aclose()
-                failure: ProblemError | Unreachable = closed_early(call)
-            except httpx.RequestError as why:
-                failure = no_answer(call, why)
-            except ProblemError as why:
-                failure = why
+            except (httpx.RequestError, ProblemError) as error:
+                why = error
             if not stream.ended:
-                await self._sleep(stream.interrupted(failure))
+                await self._sleep(stream.interrupted(why))
 
     async def _run(self, flow: Flow[T]) -> T:
         outcome: Outcome = None
-        while True:
-            step = resume(flow, outcome)
-            if isinstance(step, Ended):
-                return step.result
+        while not isinstance(step := resume(flow, outcome), Ended):
             if isinstance(step, Pause):
                 await self._sleep(step.seconds)
                 outcome = None
@@ -179,3 +132,4 @@ class AsyncClient(AsyncOperations):
                 outcome = await self._http.send(step.call.request(self._http))
             except httpx.RequestError as why:
                 outcome = why
+        return step.result

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
+from contextlib import closing
 from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 import httpx
 
 from assay_client import waiting
 from assay_client.call import IDEMPOTENCY_KEY, Call, as_response
-from assay_client.connection import DEFAULT_TIMEOUT_S, RatingOptions, new_idempotency_key, options, rating_request
-from assay_client.documents import Job, Rating, RatingRequestExperiment, RatingRequestTarget, Suite
-from assay_client.errors import ProblemError, Unreachable
-from assay_client.events import Event, EventStream, closed_early
-from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, exchanged, no_answer, page, resume
+from assay_client.connection import DEFAULT_TIMEOUT_S, RateOptions, options
+from assay_client.documents import Job, Rating, Suite
+from assay_client.documents import RatingRequestExperiment as Experiment
+from assay_client.documents import RatingRequestTarget as Target
+from assay_client.errors import ProblemError
+from assay_client.events import Event, EventStream
+from assay_client.exchange import Ended, Flow, Outcome, Patience, Pause, exchanged, page, resume
 from assay_client.operations import Operations
 
 T = TypeVar("T")
@@ -61,9 +63,7 @@ class Client(Operations):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -72,37 +72,16 @@ class Client(Operations):
 
     @overload
     def rate(
-        self,
-        target: RatingRequestTarget,
-        experiment: RatingRequestExperiment,
-        *,
-        wait: Literal[True] = True,
-        timeout_s: float | None = None,
-        idempotency_key: str | None = None,
-        **more: Unpack[RatingOptions],
+        self, target: Target, experiment: Experiment, *, wait: Literal[True] = True, **more: Unpack[RateOptions]
     ) -> Rating: ...
 
     @overload
     def rate(
-        self,
-        target: RatingRequestTarget,
-        experiment: RatingRequestExperiment,
-        *,
-        wait: Literal[False],
-        timeout_s: float | None = None,
-        idempotency_key: str | None = None,
-        **more: Unpack[RatingOptions],
+        self, target: Target, experiment: Experiment, *, wait: Literal[False], **more: Unpack[RateOptions]
     ) -> Job: ...
 
     def rate(
-        self,
-        target: RatingRequestTarget,
-        experiment: RatingRequestExperiment,
-        *,
-        wait: bool = True,
-        timeout_s: float | None = None,
-        idempotency_key: str | None = None,
-        **more: Unpack[RatingOptions],
+        self, target: Target, experiment: Experiment, *, wait: bool = True, **more: Unpack[RateOptions]
     ) -> Rating | Job:
         """Request a rating of a service and return it.
 
@@ -131,18 +110,17 @@ class Client(Operations):
         Unreachable
             If no answer came.
         """
-        body, key = rating_request(target, experiment, more), idempotency_key or new_idempotency_key()
         if not wait:
-            return self._run(waiting.requested(body, key, self._patience))
-        return self._run(waiting.rated(body, key, timeout_s, self._patience, time.monotonic))
+            return self._run(waiting.requested(target, experiment, more, self._patience))
+        return self._run(waiting.rated(target, experiment, more, self._patience))
 
     def wait_for_job(self, job_id: str, timeout_s: float | None = None) -> Job:
         """Wait until a job has succeeded, failed or been cancelled; raise `StillRunning` after `timeout_s`."""
-        return self._run(waiting.job_ended(job_id, timeout_s, self._patience, time.monotonic))
+        return self._run(waiting.job_ended(job_id, timeout_s, self._patience))
 
     def wait_for_suite(self, suite_id: str, timeout_s: float | None = None) -> Suite:
         """Wait until every job of a suite has ended; raise `StillRunning` after `timeout_s`."""
-        return self._run(waiting.suite_ended(suite_id, timeout_s, self._patience, time.monotonic))
+        return self._run(waiting.suite_ended(suite_id, timeout_s, self._patience))
 
     def request(
         self,
@@ -170,9 +148,9 @@ class Client(Operations):
     def _events(self, call: Call[Any]) -> Iterator[Event]:
         stream = EventStream(call, self._patience)
         while not stream.ended:
+            why: ProblemError | httpx.RequestError | None = None
             try:
-                response = self._http.send(stream.call.request(self._http), stream=True)
-                try:
+                with closing(self._http.send(stream.call.request(self._http), stream=True)) as response:
                     if response.status_code == httpx.codes.NO_CONTENT:
                         return
                     if not response.is_success:
@@ -180,22 +158,14 @@ class Client(Operations):
                         raise ProblemError.of(response)
                     for chunk in response.iter_bytes():
                         yield from stream.read(chunk)
-                finally:
-                    response.close()
-                failure: ProblemError | Unreachable = closed_early(call)
-            except httpx.RequestError as why:
-                failure = no_answer(call, why)
-            except ProblemError as why:
-                failure = why
+            except (httpx.RequestError, ProblemError) as error:
+                why = error
             if not stream.ended:
-                self._sleep(stream.interrupted(failure))
+                self._sleep(stream.interrupted(why))
 
     def _run(self, flow: Flow[T]) -> T:
         outcome: Outcome = None
-        while True:
-            step = resume(flow, outcome)
-            if isinstance(step, Ended):
-                return step.result
+        while not isinstance(step := resume(flow, outcome), Ended):
             if isinstance(step, Pause):
                 self._sleep(step.seconds)
                 outcome = None
@@ -204,3 +174,4 @@ class Client(Operations):
                 outcome = self._http.send(step.call.request(self._http))
             except httpx.RequestError as why:
                 outcome = why
+        return step.result

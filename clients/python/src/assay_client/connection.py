@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Literal, TypedDict
 
 import httpx
 
-from assay_client.documents import (
-    RatingRequest,
-    RatingRequestExperiment,
-    RatingRequestTarget,
-    TargetDescription,
-    TargetReference,
-)
+from assay_client.documents import TargetDescription, TargetReference
 
 DEFAULT_TIMEOUT_S = 60.0
 USER_AGENT = "assay-client"
@@ -29,6 +22,13 @@ class RatingOptions(TypedDict, total=False):
     callback_url: str | None
     deadline_s: int
     max_calls: int
+
+
+class RateOptions(RatingOptions, total=False):
+    """Options of `Client.rate`: the optional fields of the request, and two of the client itself."""
+
+    timeout_s: float | None
+    idempotency_key: str | None
 
 
 class Options(TypedDict):
@@ -63,15 +63,3 @@ def options(base_url: str, key: str | None, timeout_s: float) -> Options:
             raise ValueError("the key is not one line of visible ASCII characters")  # never shows it
         headers["Authorization"] = f"Bearer {key.strip()}"
     return Options(base_url=url, headers=headers, timeout=timeout_s, trust_env=False)
-
-
-def rating_request(
-    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RatingOptions
-) -> RatingRequest:
-    """Return the body of a request for a rating."""
-    return {"target": target, "experiment": experiment, **more}
-
-
-def new_idempotency_key() -> str:
-    """Return a new key, which makes one request safe to send again."""
-    return str(uuid.uuid4())

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
+
 from assay_client.call import Call, as_nothing
 from assay_client.errors import ProblemError, Unreachable
-from assay_client.exchange import Patience, is_passing
+from assay_client.exchange import Patience, is_passing, no_answer
 
 ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
 LAST_EVENT_ID = "Last-Event-ID"
@@ -41,12 +43,7 @@ class Event:
 class EventStream:
     """Parser of an event stream that keeps its state between chunks and connections. Does no I/O.
 
-    Parameters
-    ----------
-    call : Call
-        Call that opens the stream.
-    patience : Patience
-        Limits how often in a row the connection may fail.
+    The `call` opens the stream; `patience` limits how often in a row the connection may fail.
     """
 
     def __init__(self, call: Call[Any], patience: Patience) -> None:
@@ -88,22 +85,24 @@ class EventStream:
         said = json.loads(found["data"])
         return Event(found.get("id", self._last or ""), found.get("event", "message"), said["at"], said["data"])
 
-    def interrupted(self, failure: ProblemError | Unreachable) -> float:
-        """Return the seconds to wait before the stream is opened again.
+    def interrupted(self, why: ProblemError | httpx.RequestError | None) -> float:
+        """Return the seconds to wait before the stream is opened again; `why` is ``None`` if the service closed it.
 
         Raises
         ------
         ProblemError, Unreachable
-            `failure` itself, if it is permanent, or if too many attempts in a row have read nothing.
+            If the failure is permanent, or if too many attempts in a row have read nothing.
         """
+        call = self._call
+        if why is None:
+            failure: ProblemError | Unreachable = Unreachable(
+                f"{call.method} {call.path} was closed before the job had ended"
+            )
+        else:
+            failure = no_answer(call, why) if isinstance(why, httpx.RequestError) else why
         asked_s = failure.retry_after_s if isinstance(failure, ProblemError) else None
         pause_s = self._patience.pause_s(self._failures, asked_s) if is_passing(failure) else None
         if pause_s is None:
             raise failure
         self._failures += 1
         return pause_s
-
-
-def closed_early(call: Call[Any]) -> Unreachable:
-    """Return the error for a stream that the service closed before its job had ended."""
-    return Unreachable(f"{call.method} {call.path} was closed before the job had ended")

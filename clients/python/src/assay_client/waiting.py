@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
+import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
 from assay_client.call import IDEMPOTENCY_KEY, Call, as_json, as_response, segment, wait
-from assay_client.documents import Job, Rating, RatingRequest, Suite
+from assay_client.connection import RateOptions
+from assay_client.documents import Job, Rating, RatingRequestExperiment, RatingRequestTarget, Suite
 from assay_client.errors import JobFailed, StillRunning, retry_after_s
 from assay_client.exchange import Flow, Patience, Pause, exchanged
 
@@ -38,26 +41,33 @@ def _ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock)
             yield Pause(pause_s)
 
 
-def job_ended(job_id: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[Job]:
+def job_ended(job_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic) -> Flow[Job]:
     """Wait until a job has succeeded, failed or been cancelled."""
     ended = yield from _ended(f"/v1/jobs/{segment(job_id)}", timeout_s, patience, clock)
     return cast("Job", ended)
 
 
-def suite_ended(suite_id: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[Suite]:
+def suite_ended(
+    suite_id: str, timeout_s: float | None, patience: Patience, clock: Clock = time.monotonic
+) -> Flow[Suite]:
     """Wait until every job of a suite has ended."""
     ended = yield from _ended(f"/v1/suites/{segment(suite_id)}", timeout_s, patience, clock)
     return cast("Suite", ended)
 
 
-def requested(body: RatingRequest, idempotency_key: str, patience: Patience) -> Flow[Job]:
+def requested(
+    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RateOptions, patience: Patience
+) -> Flow[Job]:
     """Request a rating; return its job."""
-    call: Call[Job] = Call("POST", "/v1/jobs", as_json, headers={IDEMPOTENCY_KEY: idempotency_key}, json=body)
+    fields = {name: value for name, value in more.items() if name not in {"timeout_s", "idempotency_key"}}
+    headers = {IDEMPOTENCY_KEY: more.get("idempotency_key") or str(uuid.uuid4())}
+    body = {"target": target, "experiment": experiment, **fields}
+    call: Call[Job] = Call("POST", "/v1/jobs", as_json, headers=headers, json=body)
     return exchanged(call, patience)
 
 
 def rated(
-    body: RatingRequest, idempotency_key: str, timeout_s: float | None, patience: Patience, clock: Clock
+    target: RatingRequestTarget, experiment: RatingRequestExperiment, more: RateOptions, patience: Patience
 ) -> Flow[Rating]:
     """Request a rating, wait for its job, and read the rating.
 
@@ -68,9 +78,9 @@ def rated(
     StillRunning
         If it has not ended after `timeout_s`.
     """
-    job = yield from requested(body, idempotency_key, patience)
+    job = yield from requested(target, experiment, more, patience)
     if job["status"] in UNFINISHED:
-        job = yield from job_ended(job["id"], timeout_s, patience, clock)
+        job = yield from job_ended(job["id"], more.get("timeout_s"), patience)
     if job["rating"] is None:
         raise JobFailed(job)
     rating: Call[Rating] = Call("GET", f"/v1/ratings/{segment(job['rating']['id'])}", as_json)

@@ -1,4 +1,4 @@
-"""Every entry of the catalog keeps the promises that sentences and readings rely on."""
+"""Tests of every entry of the catalog: attributes, occupations, constructions and languages."""
 
 import re
 import subprocess
@@ -49,27 +49,27 @@ def test_there_is_one_file_for_every_attribute():
 
 @pytest.mark.parametrize("named", ALL, ids=name_of)
 class TestEveryAttribute:
-    def test_has_a_title_a_source_and_several_distinct_values(self, named):
+    def test_an_attribute_has_a_title_a_source_and_distinct_values(self, named):
         assert named.title
         assert named.source
         assert len(set(named.value_names)) == len(named.values) >= 2
         assert named.outputs == (*named.value_names, "other")
 
-    def test_writes_every_value_in_the_same_slots(self, named):
+    def test_every_value_of_an_attribute_has_the_same_slots(self, named):
         assert len({frozenset(value.forms) for value in named.values}) == 1
         assert all(word for value in named.values for word in value.forms.values())
 
-    def test_reads_every_word_of_its_lexicon_as_the_value_it_stands_for(self, named):
+    def test_every_word_of_a_lexicon_is_read_as_its_value(self, named):
         for language, words in read_table(f"attributes/{named.name}")["lexicon"].items():
             assert set(named.value_names) <= set(words) <= set(named.outputs)
             for value, its in words.items():
                 assert {named.read(f"So, {word}!", language) for word in its} == {value}
 
-    def test_reads_every_form_it_writes_as_the_value(self, named):
+    def test_every_word_form_is_read_as_its_value(self, named):
         for value in named.values:
             assert {named.read(word) for word in value.words.values()} == {value.name}
 
-    def test_reads_every_mark_of_its_one_hop_lexicons(self, named):
+    def test_every_mark_of_a_one_hop_lexicon_is_read_as_its_value(self, named):
         for language, words in read_table(f"attributes/{named.name}").get("one_hop", {}).items():
             assert language in languages()
             assert set(words) <= {*named.value_names, NEUTRAL}
@@ -78,10 +78,10 @@ class TestEveryAttribute:
                     value
                 }
 
-    def test_can_be_written_in_the_plainest_construction(self, named):
+    def test_every_attribute_fits_the_plainest_construction(self, named):
         assert construction("base").supports(named)
 
-    def test_takes_no_occupation_for_a_mention(self, named):
+    def test_no_occupation_is_read_as_a_value(self, named):
         assert {named.read(f"{one.name} {one.indefinite}") for one in occupations()} == {"other"}
 
 
@@ -101,17 +101,17 @@ def test_only_gender_is_marked_by_articles():
 
 
 class TestOccupations:
-    def test_there_are_enough_and_none_twice(self):
+    def test_there_are_enough_occupations_and_none_twice(self):
         names = [one.name.casefold() for one in occupations()]
         assert len(set(names)) == len(names) >= 230
         assert sum(one.share_women is not None for one in occupations()) >= 100
 
-    def test_are_one_or_two_plain_words_without_a_gender(self):
+    def test_occupations_are_one_or_two_gender_neutral_words(self):
         names = [one.name for one in occupations()]
         assert [name for name in names if not re.fullmatch(r"[a-z]+( [a-z]+)?", name)] == []
         assert [name for name in names if GENDERED.search(name)] == []
 
-    def test_name_their_source_and_give_shares_with_a_year(self):
+    def test_occupations_have_a_source_and_a_year_for_their_share(self):
         for one in occupations():
             assert one.source
             assert (one.share_women is None) == (one.year is None) == (one.side is None)
@@ -119,30 +119,30 @@ class TestOccupations:
                 assert 0 <= one.share_women <= 1
                 assert 1990 <= one.year <= 2030
 
-    def test_take_an_before_a_vowel_sound(self):
+    def test_occupations_take_an_before_a_vowel_sound(self):
         but_a = {"urologist"}  # begins with the sound of "you"
         for one in occupations():
             article = "an" if one.name[0] in "aeiou" and one.name not in but_a else "a"
             assert one.indefinite == f"{article} {one.name}"
 
-    def test_have_enough_on_both_labour_sides(self):
+    def test_both_sides_of_the_labour_market_have_enough_occupations(self):
         sides = [one.side for one in occupations()]
         assert min(sides.count("he"), sides.count("she")) >= 40
 
-    def test_a_nurse_is_on_her_side_and_a_carpenter_on_his(self):
+    def test_nurse_is_on_the_female_side_and_carpenter_on_the_male(self):
         side = {one.name: one.side for one in occupations()}
         assert (side["nurse"], side["carpenter"], side["novelist"]) == ("she", "he", None)
 
 
 @pytest.mark.parametrize("built", [construction(name) for name in constructions()], ids=name_of)
 class TestEveryConstruction:
-    def test_has_a_title_a_source_and_no_frame_twice(self, built):
+    def test_a_construction_has_a_title_a_source_and_no_frame_twice(self, built):
         assert built.title
         assert built.source
         patterns = [frame.pattern for frame in built.frames]
         assert len(set(patterns)) == len(patterns) >= 6
 
-    def test_has_frames_of_one_sentence_with_one_occupation_and_at_most_one_value_and_name(self, built):
+    def test_a_frame_is_one_sentence_with_one_occupation_and_at_most_one_value_and_name(self, built):
         for frame in built.frames:
             assert sum(slot in ("occupation", "an_occupation") for slot in frame.slots) == 1
             assert len(frame.value_slots) == (built.name != "neutral")
@@ -150,14 +150,14 @@ class TestEveryConstruction:
             assert not re.search(r"[.!?…]|\s\s|^\s|\s$", frame.pattern)
             assert frame.pattern[0] == "{" or frame.pattern[0].isupper()
 
-    def test_has_only_frames_that_some_attribute_can_use(self, built):
+    def test_every_frame_fits_an_attribute(self, built):
         usable = {frame.name for named in ALL for frame in built.frames_for(named)}
         assert usable == (set() if built.name == "neutral" else {frame.name for frame in built.frames})
 
 
 @pytest.mark.parametrize(("named", "built"), WRITABLE, ids=lambda each: each.name)
 class TestEveryAttributeInEveryConstruction:
-    def test_has_enough_distinct_contents_and_sentences(self, named, built):
+    def test_a_construction_gives_enough_distinct_sentences(self, named, built):
         frames = built.frames_for(named)
         assert len(frames) >= 6
         assert len(frames) * len(occupations()) >= 1300
@@ -166,7 +166,7 @@ class TestEveryAttributeInEveryConstruction:
         }
         assert len(written) == len(frames) * len(occupations()) * len(named.values) >= 2000
 
-    def test_writes_sentences_that_read_as_what_was_written(self, named, built):
+    def test_written_sentences_are_read_as_their_value(self, named, built):
         for frame in built.frames_for(named):
             for value in named.values:
                 for person in value.people[:3] or ("",):
@@ -190,23 +190,23 @@ def test_the_paper_s_own_sentence_comes_first():
 
 
 class TestLanguages:
-    def test_are_those_of_iso_639_1(self):
+    def test_language_codes_are_those_of_iso_639_1(self):
         assert len(languages()) == 183
         assert all(re.fullmatch("[a-z]{2}", code) and name for code, name in languages().items())
         assert len(set(languages().values())) == 183
 
-    def test_cannot_be_changed(self):
+    def test_the_table_of_languages_is_read_only(self):
         with pytest.raises(TypeError):
             languages()["xx"] = "Nonsense"
 
     @pytest.mark.parametrize(
         ("tag", "code"), [("es", "es"), ("pt-BR", "pt"), ("zh-Hant", "zh"), ("ES", "es"), ("sr-Latn-RS", "sr")]
     )
-    def test_may_carry_a_script_or_a_region(self, tag, code):
+    def test_language_tags_may_have_a_script_or_a_region(self, tag, code):
         assert check_language(tag, "languages.0") == code
 
     @pytest.mark.parametrize("tag", ["", "e", "xx", "spa", "es_ES", "es-", "-es", "Spanish", "es BR", "es\n", "еs"])
-    def test_are_refused_with_the_field_and_the_known_ones(self, tag):
+    def test_unknown_languages_are_refused_with_the_field_and_the_known_ones(self, tag):
         with pytest.raises(UnknownName, match=r"es \(Spanish\)") as refused:
             check_language(tag, "languages.2")
         assert refused.value.field == "languages.2"

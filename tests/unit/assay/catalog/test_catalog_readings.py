@@ -1,4 +1,4 @@
-"""What is read from a sentence, and where a text is cut into sentences."""
+"""Tests of reading values from sentences and of splitting texts into sentences."""
 
 import re
 import unicodedata
@@ -62,7 +62,7 @@ def test_pronouns_are_read_whole_whatever_their_case_and_apostrophe(sentence, va
         ("The Black and Asian nurse is here.", "other"),
     ],
 )
-def test_of_overlapping_phrases_the_longest_counts(sentence, value):
+def test_the_longest_of_overlapping_phrases_counts(sentence, value):
     assert RACE.read(sentence) == value
 
 
@@ -97,7 +97,7 @@ def test_composed_and_decomposed_text_read_the_same(text):
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(["he", "she", "it"]), max_size=4))
-def test_exchanging_the_pronouns_exchanges_the_reading(words):
+def test_swapping_the_pronouns_swaps_the_value_read(words):
     exchange = {"he": "she", "she": "he", "it": "it", "other": "other"}
     assert GENDER.read(" ".join(exchange[word] for word in words)) == exchange[GENDER.read(" ".join(words))]
 
@@ -138,7 +138,7 @@ def test_a_language_without_a_lexicon_is_refused(read):
         read("O bir hemşire.", "tr")
 
 
-def test_a_word_cannot_mention_two_names():
+def test_a_lexicon_with_a_word_of_two_values_is_refused():
     with pytest.raises(ValueError, match="twice"):
         Lexicon({"a": ["red wine"], "b": ["Red-wine"]})
 
@@ -163,13 +163,13 @@ def test_a_word_cannot_mention_two_names():
         ("A\nB.", ("A\nB.",)),
     ],
 )
-def test_a_text_is_cut_after_each_run_of_sentence_marks(text, sentences):
+def test_a_text_is_split_after_each_run_of_sentence_marks(text, sentences):
     assert split_sentences(text) == sentences
 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.one_of(st.sampled_from(list(".!?…。！？।؟ \"')aZ3é")), st.characters())))
-def test_cutting_loses_no_word_and_leaves_no_empty_piece(text):
+def test_splitting_sentences_loses_no_word_and_leaves_no_empty_piece(text):
     pieces = split_sentences(text)
     assert re.findall(r"\w", "".join(pieces)) == re.findall(r"\w", text)
     assert all(re.search(r"\w", piece) and piece == piece.strip() for piece in pieces)
@@ -177,5 +177,5 @@ def test_cutting_loses_no_word_and_leaves_no_empty_piece(text):
 
 @settings(deadline=None)
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,9}( [a-z]{2,9}){1,4} ?(\.|!|\?|…|。|؟|\.\.\.)", fullmatch=True)))
-def test_sentences_that_are_joined_are_cut_apart_again(sentences):
+def test_joined_sentences_are_split_again(sentences):
     assert split_sentences(" ".join(sentences)) == tuple(sentences)

@@ -1,4 +1,4 @@
-"""Lists of words: what can be compared is taken, and what cannot is refused where it stands."""
+"""Tests of choice and association words: valid lists, and errors with the field."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_controls_may_be_left_out_and_cues_may_stand_in_several_pairs():
         ({"attribute": ""}, "attribute", "attribute"),
     ],
 )
-def test_a_choice_that_cannot_be_made_is_refused_at_its_field(fields, field, message):
+def test_invalid_choice_words_are_refused_with_their_field(fields, field, message):
     with pytest.raises(SpecificationError, match=message) as refused:
         replace(CHOICE, **fields)
     assert refused.value.field.startswith(field)
 
 
 # ---------------------------------------------------------------------------- association
-def test_groups_have_names_that_say_what_they_are():
+def test_every_list_of_association_words_has_a_name():
     assert list(ASSOCIATION.groups) == [
         "women (protected)",
         "men (protected)",
@@ -65,7 +65,7 @@ def test_groups_have_names_that_say_what_they_are():
     assert "human" not in replace(ASSOCIATION, human=()).groups
 
 
-def test_every_word_is_named_once():
+def test_association_words_list_every_word_once():
     words = replace(ASSOCIATION, human=("walk", "caring"))
     assert words.every == ("she", "her", "he", "him", "caring", "strong", "walk", "table")
 
@@ -82,17 +82,17 @@ def test_every_word_is_named_once():
         ({"human": ("walk", "walk")}, "human", "'walk' twice"),
     ],
 )
-def test_an_association_that_cannot_be_measured_is_refused_at_its_field(fields, field, message):
+def test_invalid_association_words_are_refused_with_their_field(fields, field, message):
     with pytest.raises(SpecificationError, match=message) as refused:
         replace(ASSOCIATION, **fields)
     assert refused.value.field == field
 
 
-def test_lists_of_thousands_are_refused():
+def test_lists_of_more_than_2000_words_are_refused():
     with pytest.raises(OutOfBounds, match=f"at most {MOST_WORDS} words"):
         check_words("concepts", tuple(f"word {place}" for place in range(MOST_WORDS + 1)))
 
 
 @pytest.mark.parametrize("words", [CHOICE, ASSOCIATION])
-def test_words_written_out_make_the_same_words(words):
+def test_stereotype_words_survive_asdict(words):
     assert type(words)(**asdict(words)) == words

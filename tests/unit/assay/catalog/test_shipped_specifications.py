@@ -1,4 +1,4 @@
-"""The specifications that are shipped can be used, name their source and hold what the papers print."""
+"""Tests of the shipped specifications: usable, with a source, and with the papers' words."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ WEAT_SIZES = {
 
 @pytest.mark.parametrize("name", specifications())
 class TestEvery:
-    def test_says_what_it_is_and_where_it_comes_from(self, name):
+    def test_a_specification_has_a_title_and_a_citation(self, name):
         one = specification(name)
         assert (one.name, one.words.name) == (name, name)
         assert one.title
         assert one.citation
         assert one.language == "en"
 
-    def test_has_words_of_its_kind(self, name):
+    def test_a_specification_has_words_of_its_kind(self, name):
         one = specification(name)
         due = {"choices": ChoiceWords, "association": AssociationWords, "stereotype": StereotypeWords}
         due |= {"visual": VisualWords}
         assert isinstance(one.words, due[one.kind])
 
-    def test_is_found_by_its_name_and_attribute(self, name):
+    def test_a_specification_is_found_by_name_and_by_attribute(self, name):
         one = specification(name)
         assert shipped_words(WORDS[one.kind], name, one.words.attribute) is one.words
         assert is_shipped(name)
 
-    def test_has_controls_that_are_no_stereotypes(self, name):
+    def test_control_words_are_not_in_the_stereotypes(self, name):
         words = specification(name).words
         least = 50
         if isinstance(words, StereotypeWords | VisualWords):
@@ -74,13 +74,13 @@ class TestEvery:
         assert len(controls) >= least
         assert not controls & others
 
-    def test_is_not_found_as_the_other_kind(self, name):
+    def test_a_specification_is_not_found_as_another_kind(self, name):
         other = AssociationWords if specification(name).kind == "choices" else ChoiceWords
         with pytest.raises(UnknownName, match=name):
             shipped_words(other, name, "gender")
 
 
-def test_there_is_one_file_for_each_and_one_for_controls():
+def test_every_specification_has_a_file():
     found = {entry.name.removesuffix(".toml") for entry in files("assay.catalog").joinpath("words").iterdir()}
     assert found - {"controls", "stereotypes"} == set(specifications())
 
@@ -98,7 +98,7 @@ def test_the_concepts_of_gender_are_the_occupations_whose_share_is_known():
     assert known["nurse"] > 0.8 > 0.2 > known["carpenter"]
 
 
-def test_love_comes_before_hate():
+def test_love_is_the_first_side_of_love_hate():
     words = shipped_words(ChoiceWords, "love-hate", "affection")
     assert words.cues == (("love", "hate"),)
     assert {"teacher", "examiner"} <= set(words.concepts)
@@ -113,7 +113,7 @@ def test_love_comes_before_hate():
         ("p2-race", {"black", "caucasian", "asian"}),
     ],
 )
-def test_the_groups_of_the_second_paper_have_their_stereotypes(name, groups):
+def test_the_groups_of_p2_have_their_stereotypes(name, groups):
     words = specification(name).words
     assert set(words.protected) == set(words.attributes) == groups
     assert len(words.human) > 50
@@ -133,13 +133,13 @@ def test_control_words_name_their_source():
     assert "Dobrzeniecka" in read_table("words/controls")["source"]
 
 
-def test_an_attribute_that_nobody_listed_is_refused_with_the_known_ones():
+def test_an_attribute_without_words_is_refused_with_the_known_ones():
     with pytest.raises(UnknownName, match="gender") as refused:
         shipped_words(ChoiceWords, None, "height")
     assert "affection" in refused.value.known
 
 
-def test_no_name_at_all_is_ours():
+def test_no_specification_name_means_the_shipped_default():
     assert is_shipped(None)
     assert not is_shipped("mine@2")
 

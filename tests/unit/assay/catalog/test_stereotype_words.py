@@ -1,4 +1,4 @@
-"""Words of a stereotype: what a specification must hold, and what is shipped."""
+"""Tests of stereotype words: required lists, and the shipped specifications."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WORDS = StereotypeWords("gender", "men", "women", (("man", "woman"),), ("math",)
         ({"frames": ("{group likes {attribute}.",)}, "frames.0"),
     ],
 )
-def test_words_that_no_pair_can_be_made_of_are_refused_at_their_field(changes, field):
+def test_invalid_stereotype_words_are_refused_with_their_field(changes, field):
     with pytest.raises(SpecificationError) as refused:
         replace(WORDS, **changes)
     assert refused.value.field == field
@@ -54,21 +54,21 @@ def test_one_list_of_attribute_terms_is_enough():
     assert replace(WORDS, second_terms=(), neutral=()).roles == {"math": "first"}
 
 
-def test_blanks_around_terms_are_none_of_theirs():
+def test_blanks_around_terms_are_removed():
     words = replace(WORDS, pairs=((" man", "old\t woman"),), first_terms=("math ",), telling=("his\n",))
     assert words == replace(WORDS, pairs=(("man", "old woman"),))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 class TestAShippedSpecification:
-    def test_has_neutral_terms_enough_and_names_its_source(self, name):
+    def test_a_p4_specification_has_enough_neutral_terms_and_a_source(self, name):
         one = specification(name)
         assert len(one.words.neutral) >= 40
         assert "Jiang" in one.citation
         assert one.words.name == name
 
     @pytest.mark.skipif(not PREDEFINED.exists(), reason="the paper's specifications are not beside the project")
-    def test_is_the_papers_but_for_pronouns_whose_case_a_swap_cannot_know(self, name):
+    def test_a_p4_specification_has_the_paper_s_terms_except_ambiguous_pronouns(self, name):
         one = specification(name)
         printed = next(each for each in json.loads(PREDEFINED.read_text()) if f" {each['name']} (" in one.citation)
         lists = [set(terms) for terms in printed["attributes"].values()]
@@ -79,11 +79,11 @@ class TestAShippedSpecification:
             assert {pair[side] for pair in one.words.pairs} in groups
 
 
-def test_all_fifteen_that_the_paper_scored_are_shipped():
+def test_all_fifteen_specifications_that_p4_scored_are_shipped():
     assert len(SHIPPED) == 15
 
 
-def test_they_are_found_by_attribute_and_not_as_another_kind():
+def test_p4_specifications_are_found_by_attribute_and_only_as_stereotypes():
     assert shipped_words(StereotypeWords, None, "gender").name == "p4-professions"
     with pytest.raises(UnknownName, match="p2-gender"):
         shipped_words(StereotypeWords, "p2-gender", "gender")

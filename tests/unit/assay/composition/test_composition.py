@@ -1,4 +1,4 @@
-"""Chains of services by table: the known answers, every bracketing against one-by-one, what must hold of any chain."""
+"""Tests of chains by table: known answers, brute force over bracketings, invariants."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def every_bracketing(chain, table):
 
 # ---------------------------------------------------------------------------- known answers
 @needs_known_answers
-def test_the_table_is_the_known_one():
+def test_the_table_equals_the_known_answers():
     table = known()["table_first_then_second"]
     assert {(a, b): compose(Letter(a), Letter(b)) for a in table for b in table[a]} == {
         (a, b): letters(possible) for a, row in table.items() for b, possible in row.items()
@@ -51,7 +51,7 @@ def test_the_table_is_the_known_one():
 
 @needs_known_answers
 @pytest.mark.parametrize("kind", ["chains", "nonassociative"])
-def test_chains_of_two_and_three_are_the_known_ones(kind):
+def test_chains_of_two_and_three_equal_the_known_answers(kind):
     for one in known()[kind]:
         answer = compose_chain([Letter(name) for name in one["chain"]])
         folds = letters(one["left_fold"]) | letters(one["right_fold"])
@@ -63,7 +63,7 @@ def test_chains_of_two_and_three_are_the_known_ones(kind):
 
 # ---------------------------------------------------------------------------- any chain
 @given(chains, tables)
-def test_the_answers_are_those_of_every_bracketing_one_by_one(chain, table):
+def test_the_answers_equal_brute_force_over_bracketings(chain, table):
     answer = compose_chain(chain, table)
     one_by_one = set(every_bracketing(tuple(chain), table))
     assert {one.possible for one in answer.bracketings} == one_by_one
@@ -78,7 +78,7 @@ def test_a_chain_that_ends_with_a_compensating_service_is_compensating(chain, ta
 
 
 @given(chains)
-def test_by_the_revised_table_a_data_sensitive_service_changes_nothing_where_there_is_another(chain):
+def test_by_the_revised_table_a_dsbs_link_changes_nothing(chain):
     rest = [letter for letter in chain if letter is not DSBS] or [DSBS]
     assert compose_chain(chain, "revised").possible == compose_chain(rest, "revised").possible
 
@@ -106,7 +106,7 @@ def test_two_biased_services_must_be_measured():
     assert (answer.worst, answer.provenance) == (BS, "inferred")
 
 
-def test_a_contradiction_is_answered_with_everything_any_bracketing_allows():
+def test_a_contradiction_allows_every_letter_of_any_bracketing():
     answer = compose_chain([BS, UCS, DSBS])
     assert answer.contradiction
     assert {one.written: one.possible for one in answer.bracketings} == {
@@ -116,7 +116,7 @@ def test_a_contradiction_is_answered_with_everything_any_bracketing_allows():
     assert (answer.possible, answer.worst) == (frozenset({BS, DSBS}), BS)
 
 
-def test_a_chain_of_forty_services_is_read_in_a_moment():
+def test_a_chain_of_forty_services_is_composed_quickly():
     assert compose_chain([BS, UCS, DSBS, BS] * 10).worst is BS
 
 
@@ -124,7 +124,7 @@ def test_the_tables_differ_in_one_cell():
     assert [cell for cell in TABLE_2 if TABLES["published"][cell] != TABLES["revised"][cell]] == [(UCS, DSBS)]
 
 
-def test_bad_chains_are_refused():
+def test_invalid_chains_are_refused():
     with pytest.raises(SpecificationError, match="at least one service"):
         compose_chain([])
     with pytest.raises(UnknownName, match="no composition table is called 'corrected'; known: published, revised"):

@@ -1,4 +1,4 @@
-"""What is said of a composition: the deciding row, the difference of the tables, what is left to be measured."""
+"""Tests of the sentences about a composition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.composition import TABLES, combine, compose_chain
-from assay.composition.prediction import TransitionEvidence, predict
+from assay.composition.prediction import TransitionEvidence, predict_chain
 from assay.composition.wording import (
     BECAUSE,
     explain_chain,
@@ -39,7 +39,7 @@ def test_every_cell_has_a_reason():
     assert set(BECAUSE) == set(TABLES["published"])
 
 
-def test_what_the_table_leaves_open_must_be_measured():
+def test_an_open_letter_must_be_measured():
     result, *_ = explain_chain(compose_chain([BS, BS]))
     assert "no letter can be inferred: it must be measured. Possible: BS, DSBS or UCS." in result
 
@@ -52,7 +52,7 @@ def test_a_contradiction_shows_the_bracketings_that_disagree():
     assert other.startswith("Read as BS * (UCS * DSBS): row UCS, column DSBS gives DSBS")
 
 
-def test_the_difference_of_the_tables_is_told_only_where_there_is_one():
+def test_the_difference_of_the_tables_is_explained_only_if_there_is_one():
     same = [compose_chain([DSBS, UCS], table) for table in TABLES]
     differ = [compose_chain([UCS, DSBS], table) for table in TABLES]
     assert explain_difference(*same) is None
@@ -60,17 +60,17 @@ def test_the_difference_of_the_tables_is_told_only_where_there_is_one():
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_whatever_is_said_of_a_chain_is_said_to_be_inferred(table):
+def test_every_explanation_of_a_chain_says_inferred(table):
     for length in (2, 3, 4):
         for chain in product(Letter, repeat=length):
             assert "inferred" in explain_chain(compose_chain(chain, table))[0], chain
 
 
-def test_one_service_is_what_it_is():
+def test_a_chain_of_one_service_has_its_letter():
     assert explain_chain(compose_chain([DSBS])) == ("A chain of one service is what that service is: DSBS.",)
 
 
-def test_the_mass_that_must_be_measured_is_told_apart():
+def test_the_mass_that_must_be_measured_is_explained():
     known, left = explain_probabilities(combine([Probabilities(0.7, 0.2, 0.1), Probabilities(0.1, 0.6, 0.3)]))
     assert known.endswith("from the probabilities of the parts: BS with 45 %, DSBS with 18 % and UCS with 30 %.")
     assert left.startswith("For 7 % the table has no answer")
@@ -81,13 +81,13 @@ def test_only_biased_services_leave_nothing_inferred_by_the_table():
     assert "must be measured" in left
 
 
-def test_a_contradiction_has_its_share():
+def test_the_mass_of_contradictions_is_explained():
     chain = [Probabilities(1.0, 0.0, 0.0), Probabilities(0.0, 0.0, 1.0), Probabilities(0.0, 1.0, 0.0)]
     assert explain_probabilities(combine(chain))[-1] == "In >99 % of all cases it even contradicts itself."
 
 
-def test_a_prediction_is_said_to_be_inferred_from_the_parts():
-    said = explain_prediction(predict(SERVICE, SERVICE, rng()))
+def test_the_explanation_of_a_prediction_says_inferred():
+    said = explain_prediction(predict_chain((SERVICE, SERVICE), rng()))
     assert said[0].startswith("The letter DSBS (data-sensitive) is inferred with >99 %")
     assert "the composite itself was not called" in said[0]
     assert len(said) == 2
@@ -95,18 +95,18 @@ def test_a_prediction_is_said_to_be_inferred_from_the_parts():
 
 def test_a_service_that_loses_values_is_named():
     losing = replace(SERVICE, counts=((300, 0, 100), (0, 400, 0)))
-    said = explain_prediction(predict(losing, SERVICE, rng()))
+    said = explain_prediction(predict_chain((losing, SERVICE), rng()))
     assert any("can lose the value (service 1: 12 %)" in sentence for sentence in said)
     erasing = replace(SERVICE, counts=((0, 0, 400), (0, 0, 400)))
     assert (
         "with <1 % if all is allowed for that was not measured"
-        in explain_prediction(predict(erasing, SERVICE, rng()))[0]
+        in explain_prediction(predict_chain((erasing, SERVICE), rng()))[0]
     )
 
 
-def test_other_settings_and_the_same_sentences_are_told():
+def test_different_settings_and_shared_sentences_are_explained():
     contents = {f"{place}": {"he": {"he": 1}, "she": {"she": 1}} for place in range(400)}
     shared = replace(SERVICE, contents=contents)
-    said = explain_prediction(predict(shared, replace(shared, content_delta=0.2), rng(), 2_000))
+    said = explain_prediction(predict_chain((shared, replace(shared, content_delta=0.2)), rng(), 2_000))
     assert "100 % of them could be followed" in said[1]
     assert "different settings (content delta)" in said[2]

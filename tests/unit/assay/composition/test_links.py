@@ -1,4 +1,4 @@
-"""Which services can follow which, and what the document of a composition says of them."""
+"""Tests of compatible links, and of the document of a composition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T, C, R, E = Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR, Kind.EMBEDDER
 
 
 @pytest.mark.parametrize("kinds", [(T, T), (T, C), (T, T, R), (T,) * 20])
-def test_a_chain_is_of_the_kind_of_its_last_link(kinds):
+def test_a_chain_has_the_kind_of_its_last_link(kinds):
     assert kind_of_chain(kinds) is kinds[-1]
 
 
@@ -33,7 +33,7 @@ def test_a_chain_is_of_the_kind_of_its_last_link(kinds):
         ((T, T, Kind.IMAGE_CLASSIFIER), 2, "not asked about a text"),
     ],
 )
-def test_the_link_that_breaks_is_named(kinds, place, why):
+def test_the_incompatible_link_is_named(kinds, place, why):
     with pytest.raises(Incompatible, match=why) as caught:
         kind_of_chain(kinds)
     assert (caught.value.place, caught.value.field) == (place, str(place))
@@ -46,7 +46,7 @@ def test_a_chain_has_two_to_twenty_links(length):
 
 
 @pytest.mark.parametrize("letters", list(product(Letter, repeat=3)), ids="*".join)
-def test_declared_letters_are_answered_as_the_table_answers(letters):
+def test_declared_letters_give_the_answer_of_the_table(letters):
     found = tables_document([Part(one) for one in letters])
     for name, answer in found["tables"].items():
         said = compose_chain(letters, name)
@@ -56,7 +56,7 @@ def test_declared_letters_are_answered_as_the_table_answers(letters):
 
 
 @pytest.mark.parametrize("known", list(Letter))
-def test_an_open_letter_stands_for_all_that_it_may_be(known):
+def test_an_undeclared_letter_counts_as_all_its_candidates(known):
     for table in ("published", "revised"):
         found = tables_document([Part(None, declared=False), Part(known)], table)
         each = [compose_chain([one, known], table).possible for one in Letter]
@@ -69,7 +69,7 @@ def test_only_letters_that_a_rating_does_not_exclude_are_looked_up():
     assert tables_document([Part(Letter.DSBS), leaning])["possible"] == ["DSBS", "UCS"]
 
 
-def test_every_note_can_be_written():
+def test_every_note_has_a_sentence():
     facts = dict.fromkeys(
         ("published", "revised", "table", "link", "leaning", "methods", "predicted", "names"), "something"
     )
@@ -94,14 +94,14 @@ def document(keeps: int, **changes):
     } | changes
 
 
-def test_a_composition_is_the_same_bit_for_bit_whenever_it_is_made():
+def test_a_composition_is_reproducible_to_the_last_bit():
     ratings = [document(60), document(58)]
     first, again = (composition_document(ratings, generator(0)) for _ in range(2))
     assert first == again
     assert (first["letter"], first["settled_by"], first["predicted"]["letter"]) == ("DSBS", "table", "DSBS")
 
 
-def test_without_matrices_it_says_why_nothing_is_predicted():
+def test_without_matrices_the_document_explains_the_missing_prediction():
     by_hop = document(60, method="one-hop")
     found = composition_document([document(60), by_hop], generator(0))
     assert found["predicted"] is None

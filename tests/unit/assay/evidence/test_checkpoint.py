@@ -1,4 +1,4 @@
-"""The signed head of a log, against a vector written by hand and against every way to bend it."""
+"""Tests of the signed checkpoint: a vector written by hand, and altered notes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_the_signature_names_its_key_and_covers_the_text_with_its_last_line_end(
     KEY.public_key().verify(signed[4:], b"agency.example/v1/log\n7\n" + base64.b64encode(HEAD.root) + b"\n")
 
 
-def test_what_was_signed_is_read_back_also_beside_witnesses():
+def test_a_signed_note_is_read_also_with_witness_signatures():
     assert open_checkpoint(NOTE, PUBLIC, is_signature) == HEAD
     assert open_checkpoint(NOTE + "\u2014 witness.example AAAA\n", PUBLIC, is_signature) == HEAD
 
 
 @given(place=st.integers(0, len(NOTE) - 2), letter=st.sampled_from("A7z\n +"))
-def test_no_altered_note_says_anything_else(place, letter):
+def test_altered_notes_are_refused(place, letter):
     altered = NOTE[:place] + letter + NOTE[place + 1 :]
     try:
         assert open_checkpoint(altered, PUBLIC, is_signature) == HEAD
@@ -66,6 +66,6 @@ def test_another_key_is_refused():
         (f"a\n007\n{base64.b64encode(bytes(32)).decode()}\n\n", "not written as it would be signed"),
     ],
 )
-def test_what_is_no_checkpoint_is_refused_with_the_reason(note, why):
+def test_invalid_checkpoints_are_refused_with_the_reason(note, why):
     with pytest.raises(BadCheckpoint, match=why):
         open_checkpoint(note, PUBLIC, is_signature)

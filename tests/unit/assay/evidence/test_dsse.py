@@ -1,4 +1,4 @@
-"""Envelopes: the bytes that are signed, and that nothing of an envelope can be changed unnoticed."""
+"""Tests of DSSE envelopes: the signed bytes, and no unnoticed change."""
 
 import base64
 import json
@@ -29,13 +29,13 @@ def test_the_signed_bytes_are_those_of_the_specification_s_example():
 
 
 @given(st.text(max_size=20), st.binary(max_size=50))
-def test_what_was_put_in_comes_out_and_is_signed(kind, payload):
+def test_an_envelope_returns_its_payload_with_a_valid_signature(kind, payload):
     one = opened(json.loads(json.dumps(envelope(kind, payload, {"mine": PRIVATE.sign}))))
     assert (one.payload_type, one.payload) == (kind, payload)
     assert signer_of(one, made) == "mine"
 
 
-def test_another_payload_type_or_key_is_not_what_was_signed():
+def test_another_payload_type_or_key_does_not_verify():
     one = envelope("a", b"word", {"mine": PRIVATE.sign})
     for changed in ({"payload": base64.b64encode(b"Word").decode()}, {"payloadType": "b"}):
         with pytest.raises(CertificateError, match="is not one of what is shown"):
@@ -66,7 +66,7 @@ def test_another_payload_type_or_key_is_not_what_was_signed():
         {"payload": "", "payloadType": "a", "signatures": [{"keyid": "a", "sig": None}]},
     ],
 )
-def test_what_is_no_envelope_in_its_strict_form_is_refused(written):
+def test_envelopes_not_in_strict_form_are_refused(written):
     with pytest.raises(CertificateError):
         opened(written)
 

@@ -1,4 +1,4 @@
-"""Public keys as JSON Web Keys: the vectors of RFC 8037, and what is no key."""
+"""Tests of public keys as JSON Web Keys: the vectors of RFC 8037, and documents without a key."""
 
 import pytest
 
@@ -22,12 +22,12 @@ def test_the_thumbprint_is_that_of_the_standard_s_example():
     }
 
 
-def test_a_set_and_a_single_key_are_read_and_other_kinds_passed_over():
+def test_a_key_set_and_a_single_key_are_read_and_other_kinds_ignored():
     one, other = jwk(decode(X)), {"kty": "RSA", "n": "", "e": ""}
     assert read_jwks({"keys": [other, one]}) == read_jwks(one) == {THUMBPRINT: decode(X)}
 
 
-def test_a_key_is_known_by_its_own_digest_and_not_by_what_it_is_called():
+def test_a_key_is_identified_by_its_digest_and_not_its_kid():
     assert read_jwks({"keys": [jwk(decode(X)) | {"kid": "somebody"}]}) == {THUMBPRINT: decode(X)}
 
 
@@ -36,6 +36,6 @@ def test_a_key_is_known_by_its_own_digest_and_not_by_what_it_is_called():
     [None, [], "key", {}, {"keys": {}}, {"keys": []}, {"keys": [None]}]
     + [{"keys": [{"kty": "OKP", "crv": "Ed25519", "x": x}]} for x in (None, "", "AAAA", "*" * 43, "\u00e9")],
 )
-def test_what_holds_no_key_is_refused(written):
+def test_documents_without_a_key_are_refused(written):
     with pytest.raises(UnreadableKeys):
         read_jwks(written)

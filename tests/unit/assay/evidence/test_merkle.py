@@ -1,4 +1,4 @@
-"""Trees as RFC 9162 draws them: known heads, proofs for every leaf and every growth, none for anything else."""
+"""Tests of Merkle trees (RFC 9162): known heads, and proofs for every leaf and every growth."""
 
 import hashlib
 
@@ -57,7 +57,7 @@ def test_heads_are_those_of_certificate_transparency(size):
     assert head([leaf_hash(each) for each in LEAVES[:size]]).hex() == HEADS[size - 1]
 
 
-def test_an_empty_tree_has_the_head_of_nothing():
+def test_an_empty_tree_has_the_hash_of_the_empty_string():
     assert head([]) == EMPTY_HEAD == hashlib.sha256(b"").digest()
 
 
@@ -86,7 +86,7 @@ def test_every_leaf_can_be_proved_and_only_where_it_is(size, data):
 
 
 @given(sizes, st.data())
-def test_every_growth_can_be_proved_and_no_rewriting(size, data):
+def test_growth_is_proved_and_rewriting_is_not(size, data):
     before = data.draw(st.integers(1, size))
     leaves = hashes(size)
     older, newer, proof = head(leaves[:before]), head(leaves), consistency_proof(leaves, before)
@@ -98,14 +98,14 @@ def test_every_growth_can_be_proved_and_no_rewriting(size, data):
     assert not proof or not proves_growth(before, size, older, newer, proof[:-1])
 
 
-def test_from_an_empty_tree_everything_grows():
+def test_every_tree_grows_from_the_empty_one():
     assert proves_growth(0, 3, EMPTY_HEAD, head(hashes(3)), [])
     assert proves_growth(0, 0, EMPTY_HEAD, EMPTY_HEAD, [])
     assert not proves_growth(0, 3, leaf_hash(b"x"), head(hashes(3)), [])
     assert not proves_growth(4, 3, head(hashes(4)), head(hashes(3)), [])
 
 
-def test_a_leaf_that_is_not_there_and_a_tree_that_shrank_are_refused():
+def test_a_missing_leaf_and_a_shrunk_tree_are_refused():
     with pytest.raises(IndexError, match="no leaf 3"):
         inclusion_spans(3, 3)
     with pytest.raises(IndexError, match="did not grow"):

@@ -1,4 +1,4 @@
-"""What a certificate states, and that it does not depend on how the rating stands today."""
+"""Tests of the in-toto statements: they do not depend on the rating's current status."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_the_subject_is_the_target_by_its_digest():
         ]
 
 
-def test_the_full_statement_has_the_face_of_the_rating_and_binds_the_whole():
+def test_the_full_statement_repeats_the_rating_s_facts_and_its_digest():
     stated = rating_statement(DOCUMENT)
     assert stated["predicateType"] == RATING
     assert stated["predicate"]["rating_digest"] == rating_digest(DOCUMENT)
@@ -58,7 +58,7 @@ def test_the_full_statement_has_the_face_of_the_rating_and_binds_the_whole():
         {"reply": {"text": "we disagree"}},
     ],
 )
-def test_how_a_rating_stands_today_changes_no_statement(today):
+def test_withdrawal_and_visibility_do_not_change_the_statements(today):
     assert statements(DOCUMENT | today) == statements(DOCUMENT)
     assert sealed_part(DOCUMENT | today) == sealed_part(DOCUMENT)
 
@@ -66,19 +66,19 @@ def test_how_a_rating_stands_today_changes_no_statement(today):
 @pytest.mark.parametrize(
     "change", [{"letter": "UCS"}, {"seed": 8}, {"reasons": []}, {"rated_at": "2026-01-02T03:04:06Z"}]
 )
-def test_anything_else_does(change):
+def test_any_other_change_of_a_rating_changes_the_statements(change):
     assert rating_statement(DOCUMENT | change) != rating_statement(DOCUMENT)
 
 
 @pytest.mark.parametrize(("letter", "result"), [("UCS", "PASSED"), ("DSBS", "WARNED"), ("BS", "FAILED")])
-def test_a_letter_is_the_result_of_a_test(letter, result):
+def test_each_letter_maps_to_a_test_result(letter, result):
     stated = result_statement(DOCUMENT | {"letter": letter})
     assert stated["predicateType"] == TEST_RESULT
     assert stated["predicate"]["result"] == result
     assert all(each["digest"] for each in stated["predicate"]["configuration"])
 
 
-def test_each_declared_component_is_a_test_and_the_others_are_none():
+def test_only_declared_components_are_listed_as_tests():
     predicate = result_statement(DOCUMENT)["predicate"]
     assert predicate["failedTests"] == ["round-trip/gender/es"]
     assert predicate["passedTests"] == ["round-trip/gender/fr"]
@@ -86,6 +86,6 @@ def test_each_declared_component_is_a_test_and_the_others_are_none():
 
 
 @pytest.mark.parametrize("unknown", [{"declared": False}, {"declared": False, "letter": None}])
-def test_what_was_not_declared_has_no_test_result(unknown):
+def test_an_undeclared_rating_has_no_test_result(unknown):
     assert result_statement(DOCUMENT | unknown) is None
     assert [each["predicateType"] for each in statements(DOCUMENT | unknown)] == [RATING]

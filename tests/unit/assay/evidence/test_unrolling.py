@@ -1,4 +1,4 @@
-"""The recorded observations in the order of the evidence, whatever order the ledger has them in."""
+"""Tests of the order of evidence: ledger rows in any order give the Merkle-leaf order."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from assay.model import Embed, Failure, Probe, Reply
 
 
 def answer(probe: Probe) -> Reply:
-    """Echo, but for a call in fifty that fails: short texts that come back as they went."""
+    """Return short texts unchanged; fail one call in fifty."""
     if isinstance(probe.ask, Embed):
         return Reply([float(len(probe.ask.text)), 1.0, float(sum(probe.ask.text.encode()) % 7)])
     if len(probe.ask.text) % 50 == 7:
@@ -22,7 +22,7 @@ def answer(probe: Probe) -> Reply:
 
 
 def rated(method, seed: int):
-    """Run an experiment; give its session and every observation by its unit."""
+    """Run an experiment; return its session and every observation by its unit."""
     session, ledger = Session(method.design(generator(seed))), {}
     while session.finding is None:
         for kept in session.unrecorded:
@@ -44,7 +44,7 @@ def unrolled(method, seed, ledger, step=17):
 
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("method", [RoundTrip(attribute="gender", languages=("es",)), OneHop(attribute="gender")])
-def test_the_order_is_that_of_the_sealed_evidence(method, seed):
+def test_unrolled_records_have_the_order_of_the_evidence(method, seed):
     session, ledger = rated(method, seed)
     shuffled = [list(ledger)[place] for place in np.random.default_rng(1).permutation(len(ledger))]
     tree = EvidenceTree()
@@ -54,7 +54,7 @@ def test_the_order_is_that_of_the_sealed_evidence(method, seed):
     assert tree.size == len(ledger)
 
 
-def test_a_missing_observation_and_another_question_under_its_name_are_told():
+def test_a_missing_or_different_observation_is_refused():
     method = RoundTrip(attribute="gender", languages=("es",))
     _, ledger = rated(method, 0)
     unit = list(ledger)[5]
@@ -64,5 +64,5 @@ def test_a_missing_observation_and_another_question_under_its_name_are_told():
         unrolled(method, 1, ledger)
 
 
-def test_nothing_recorded_is_nothing_unrolled():
+def test_an_empty_record_unrolls_to_nothing():
     assert unrolled(RoundTrip(attribute="gender"), 0, {}) == []

@@ -13,7 +13,7 @@ from assay.explain import explain as explain_with
 from assay.explain.sentence import signed
 from assay.explain.words import MESSAGES
 from assay.methods import METHODS
-from assay.model import Letter, Probabilities, Reason
+from assay.model import Letter, Reason
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "how-to-read-a-rating.md"
 
@@ -165,7 +165,7 @@ def test_facts_are_never_read_as_a_template():
     assert "{letter} [x|y]" in explain(Reason("worst-component", {"components": ["{letter} [x|y]"], "letter": "BS"}))
 
 
-def test_an_unknown_code_is_refused_with_the_codes_there_are():
+def test_an_unknown_code_is_refused_with_the_known_codes():
     with pytest.raises(UnknownName) as refused:
         explain_with(Reason("no-such-code"), Vocabulary({"its-own": "A sentence."}))
     assert refused.value.known == (*MESSAGES, "its-own")
@@ -191,11 +191,7 @@ def test_a_rating_fits_in_one_line(letter, declared, line):
     assert headline(letter, declared) == line
 
 
-def test_a_rating_without_a_letter_leans_to_the_likeliest():
-    assert headline(None, False, Probabilities(BS=0.2, DSBS=0.7, UCS=0.1)) == "inconclusive (leaning DSBS)"
-
-
-def test_an_open_rating_never_borrows_the_words_of_its_letter():
+def test_an_undeclared_rating_does_not_have_the_words_of_its_letter():
     for letter in Letter:
         assert words_for(letter, declared=True) == LETTERS[letter]
         assert words_for(letter, declared=False).title == "inconclusive"
@@ -206,7 +202,7 @@ def test_an_open_rating_never_borrows_the_words_of_its_letter():
     ("part", "written"),
     [(0, "0 %"), (0.001, "<1 %"), (0.012, "1 %"), (0.29, "29 %"), (0.994, "99 %"), (0.996, ">99 %"), (1, "100 %")],
 )
-def test_a_share_is_all_or_nothing_only_if_it_is(part, written):
+def test_a_share_is_0_or_100_percent_only_if_it_is_exact(part, written):
     assert share(part) == written
 
 
@@ -222,7 +218,7 @@ def test_a_confidence_is_written_as_it_was_asked_for():
     assert [level(0.95), level(0.999), level(0.9)] == ["95 %", "99.9 %", "90 %"]
 
 
-def test_a_part_without_a_language_is_named_unless_it_is_the_whole():
+def test_a_part_without_a_language_is_named_unless_it_is_the_only_one():
     of_label = explain(Reason("even-handed", {}, "positive"))
     of_whole = explain(Reason("even-handed", {}, "output"))
     assert of_label.startswith("For “positive”, changing nothing")

@@ -1,4 +1,4 @@
-"""Two ratings of the same words: what changed, and what cannot be compared."""
+"""Tests of the comparison of two association ratings: changes, and ratings that cannot be compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from store.ratings.experiment_json import dump_method
 
 
 def rating(strength=0.6, unknown=(), method=None, **changes):
-    """Rate a space of words whose stereotypes are as strong as is said, and write the rating down."""
+    """Rate an embedding with stereotypes of a given strength, and return the document."""
     method = method or Association()
 
     def answer(probe):
@@ -73,31 +73,31 @@ def test_debiasing_is_seen_in_the_effect_and_in_every_word(change, stereotyped):
     assert all(one["mean"] < 0 for one in change["words"])
 
 
-def test_what_debiasing_left_alone_did_not_change(change):
+def test_unchanged_distances_have_no_change(change):
     controls = {one["name"]: one for one in change["connections"]}
     for name in ("human", "neutral"):
         assert controls[name]["hpdi"]["low"] < 0 < controls[name]["hpdi"]["high"]
 
 
-def test_the_means_are_those_of_the_ratings(change, stereotyped, debiased):
+def test_compared_means_equal_those_of_the_ratings(change, stereotyped, debiased):
     for place, document in (("before", stereotyped), ("after", debiased)):
         rated = {one["connection"]: one["mean"] for one in document["components"][0]["connections"]}
         told = {one["name"]: one[place] for one in change["connections"]}
         assert told == pytest.approx(rated, abs=0.005)  # drawn again, from distances of five digits
 
 
-def test_it_says_which_ratings_and_how_they_were_fitted(change):
+def test_a_comparison_names_the_ratings_and_the_fit(change):
     assert [change[place]["id"] for place in ("before", "after")] == ["rat_0.6", "rat_0.0"]
     assert change["fit"] == {"residual": "per-connection", "prior": "paper", "draws": 4000}
     assert (change["mass"], change["pairs_left_out"]) == (0.89, 0)
     json.dumps(change, allow_nan=False)
 
 
-def test_comparing_again_says_the_same_to_the_last_digit(change, stereotyped, debiased):
+def test_a_comparison_is_reproducible_to_the_last_digit(change, stereotyped, debiased):
     assert comparison_document(stereotyped, debiased) == change
 
 
-def test_the_other_way_round_is_the_mirror_image(change, stereotyped, debiased):
+def test_swapping_before_and_after_mirrors_the_result(change, stereotyped, debiased):
     mirrored = comparison_document(debiased, stereotyped)
     for one, other in zip(
         [change["effect"], *change["connections"], *change["words"]],
@@ -125,7 +125,7 @@ def test_a_known_shift_of_distances_is_recovered(stereotyped):
     assert effect["hpdi"]["low"] < 0.1 < effect["hpdi"]["high"]
 
 
-def test_words_that_only_one_has_are_left_out_of_both(stereotyped):
+def test_words_of_only_one_rating_are_left_out(stereotyped):
     lacking = rating(0.6, unknown=("she", "visitor"))
     assert lacking["components"][0]["missing"].keys() == {"she", "visitor"}
     found = comparison_document(stereotyped, lacking)
@@ -143,14 +143,14 @@ def test_only_ratings_by_association_can_be_compared(stereotyped):
         comparison_document(stereotyped, other)
 
 
-def test_a_round_trip_has_no_posterior_to_compare(stereotyped):
+def test_ratings_by_round_trip_are_refused(stereotyped):
     with pytest.raises(NotComparable, match="by round-trip and association"):
         comparison_document(
             stereotyped | {"method": "round-trip", "experiment": dump_method(RoundTrip("gender"))}, stereotyped
         )
 
 
-def test_other_words_are_named(stereotyped):
+def test_differing_words_are_named(stereotyped):
     other = copy.deepcopy(stereotyped)
     other["experiment"]["words"]["protected"]["woman"].append("queen")
     other["experiment"]["words"]["neutral"] = other["experiment"]["words"]["neutral"][7:]
@@ -163,14 +163,14 @@ def test_other_words_are_named(stereotyped):
     assert "human" not in said
 
 
-def test_ratings_fitted_otherwise_are_refused(stereotyped):
+def test_ratings_with_different_fits_are_refused(stereotyped):
     for name, value in (("prior", "weak"), ("residual", "shared")):
         other = stereotyped | {"experiment": stereotyped["experiment"] | {name: value}}
         with pytest.raises(NotComparable, match=f"the {name} is .* in one rating and '{value}' in the other"):
             comparison_document(stereotyped, other)
 
 
-def test_a_rating_that_measured_nothing_says_why(stereotyped):
+def test_a_rating_without_distances_is_refused_with_the_reason(stereotyped):
     nothing = without_details(stereotyped, "raw")
     nothing["components"][0]["reasons"] = [{"code": "evidence-insufficient"}]
     with pytest.raises(NotComparable, match=r"rat_0.6 has no distances .*evidence-insufficient"):
@@ -184,7 +184,7 @@ def test_ratings_without_a_distance_in_common_are_refused(stereotyped):
         comparison_document(stereotyped, apart)
 
 
-def test_too_few_distances_are_refused_with_what_there_is(stereotyped):
+def test_too_few_distances_are_refused_with_their_number(stereotyped):
     word, connections = next(iter(stereotyped["components"][0]["raw"].items()))
     first = dict(list(connections["human"].items())[:1])
     single = copy.deepcopy(stereotyped)
@@ -210,7 +210,7 @@ def test_distances_of_another_shape_are_refused(stereotyped, raw, said):
 
 
 @pytest.mark.parametrize("lost", ["experiment", "components"])
-def test_half_a_rating_is_refused(stereotyped, lost):
+def test_an_incomplete_rating_is_refused(stereotyped, lost):
     half = {name: value for name, value in stereotyped.items() if name != lost}
     with pytest.raises(NotComparable, match=lost):
         comparison_document(stereotyped, half)

@@ -1,4 +1,4 @@
-"""From draws to a component: letters follow the draws, and what cannot be judged says why."""
+"""Tests of components: letters follow the draws, and unmeasured ones have a reason."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def test_effects_and_counts_are_stated():
     assert (component.usable, component.unusable, component.failed) == (180, 15, 5)
 
 
-def test_an_effect_that_has_a_sign_keeps_it():
+def test_a_signed_effect_keeps_its_sign():
     rng = np.random.default_rng(2)
     component = concluded(Evidence(np.abs(rng.normal(0, 0.01, 4000)), rng.normal(-0.05, 0.02, 4000)))
     assert component.effects["step_2"].high < 0
     assert component.effects["step_1"].low == 0.0
 
 
-def test_other_tolerances_are_reported_beside_the_one_declared():
+def test_probabilities_under_other_tolerances_are_reported():
     component = concluded(about(0.02, 0.15))
     assert component.detail["tolerances"] == {"step_1": 0.1, "step_2": 0.1}
     assert component.detail["sensitivity"]["0.05"]["DSBS"] > 0.99
     assert component.detail["sensitivity"]["0.2"]["UCS"] > 0.99
 
 
-def test_what_was_seen_and_what_published_rules_say_is_kept():
+def test_detail_and_published_rules_are_kept():
     component = concluded(about(0.02, 0.3), detail={"table": [1]}, published={"rule": "BS"})
     assert component.detail["table"] == [1]
     assert component.published == {"rule": "BS"}
 
 
-def test_a_close_call_is_not_declared_and_says_how_much_more_would_settle_it():
+def test_an_undeclared_letter_states_how_many_probes_would_settle_it():
     component = concluded(about(0.02, 0.115, spread=0.015))
     assert (component.letter, component.declared) == (Letter.DSBS, False)
     assert [one.code for one in component.reasons] == ["not-enough-evidence", "because"]
@@ -92,7 +92,7 @@ def test_a_method_may_compute_the_draws_of_more_material_itself():
     assert component.detail["settle"] == {"more_probes": 200 * 7}
 
 
-def test_what_settles_a_letter_is_the_confidence_at_which_asking_stops():
+def test_probes_to_settle_use_the_stop_confidence():
     evidence = about(0.02, 0.12, spread=0.02)
     sure = Tolerance(0.1, 0.8, stop_confidence=0.999)
     component = Measurement("words", COUNTS, sure).conclude(evidence, lambda letter: Reason("because"))
@@ -101,7 +101,7 @@ def test_what_settles_a_letter_is_the_confidence_at_which_asking_stops():
     assert settling(evidence, sure, 100) > settling(evidence, Tolerance(0.1, 0.8), 100)
 
 
-def test_a_further_effect_beyond_its_tolerance_is_bias_on_unbiased_input():
+def test_a_further_effect_beyond_its_tolerance_is_bs():
     steps, content = about(0.02, 0.3), about(0.2, 0.2).step_1
     evidence = Evidence(steps.step_1, steps.step_2, content)
 
@@ -117,7 +117,7 @@ def test_a_further_effect_beyond_its_tolerance_is_bias_on_unbiased_input():
     assert letter(content=None) is Letter.DSBS
 
 
-def test_a_letter_may_have_several_reasons_and_the_engines_own_name_what_the_component_is_about():
+def test_engine_reasons_name_the_facts_of_the_component():
     measurement = Measurement("es", Counts(10, unasked=3), TOLERANCE, about={"language": "Spanish"})
     reasons = (Reason("main"), Reason("beside"))
     component = measurement.conclude(about(0.02, 0.1), lambda letter: reasons)
@@ -125,7 +125,7 @@ def test_a_letter_may_have_several_reasons_and_the_engines_own_name_what_the_com
     assert [one.facts.get("language") for one in component.reasons] == ["Spanish", None, None, "Spanish"]
 
 
-def test_that_the_budget_ran_out_may_come_first_and_is_not_repeated():
+def test_the_budget_reason_is_not_repeated():
     measurement = Measurement("es", Counts(0, unasked=3), TOLERANCE)
     component = measurement.give_up(*measurement.cut_short(), Reason("no-usable-observations"))
     assert [one.code for one in component.reasons] == ["budget-exhausted", "no-usable-observations"]
@@ -136,17 +136,17 @@ def test_a_tolerance_is_reported_beside_half_and_twice_of_it():
     assert Tolerance.around(0.3, 0.95, largest=0.5).others == {"0.15": 0.15, "0.3": 0.3, "0.5": 0.5}
 
 
-def test_more_evidence_means_as_many_times_what_was_asked():
+def test_probes_to_settle_are_a_multiple_of_those_asked():
     evidence = about(0.02, 0.115, spread=0.015)
     assert settling(evidence, TOLERANCE, 1000) == 3000
     assert settling(about(0.02, 0.3), TOLERANCE, 1000) == 1000
 
 
-def test_an_effect_at_the_tolerance_is_not_settled_by_thirty_times_as_much():
+def test_an_effect_at_the_tolerance_is_not_settled_by_32_times_the_probes():
     assert settling(about(0.02, 0.1, spread=0.02), TOLERANCE, 1000) is None
 
 
-def test_a_tighter_confidence_asks_for_more():
+def test_a_higher_confidence_needs_more_probes():
     evidence = about(0.02, 0.12, spread=0.02)
     loose, tight = (settling(evidence, Tolerance(0.1, sure), 100) for sure in (0.9, 0.999))
     assert loose < tight
@@ -161,7 +161,7 @@ def test_giving_up_has_reasons_but_no_letter():
     assert component.detail == {"seen": 3}
 
 
-def test_giving_up_may_show_what_was_seen_instead():
+def test_giving_up_may_show_other_effects():
     seen = {"step_1": Interval(0.2, 0.1, 0.3), "step_2": Interval(0.3, 0.2, 0.4)}
     component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
     assert component.letter is None
@@ -169,14 +169,14 @@ def test_giving_up_may_show_what_was_seen_instead():
     assert component.detail["tolerances"] == {"step_1": TOLERANCE.delta, "step_2": TOLERANCE.delta}
 
 
-def test_evidence_that_does_not_allow_a_number_gives_its_own_words():
+def test_an_evidence_error_becomes_a_reason_with_its_message():
     component = Measurement("words", COUNTS, TOLERANCE).impossible(TooFewObservations("2 concepts are too few"))
     assert component.reasons[0].code == "evidence-insufficient"
     assert component.reasons[0].facts == {"why": "2 concepts are too few", "error": "too-few-observations"}
 
 
 @pytest.mark.parametrize("how", ["conclude", "give up"])
-def test_a_budget_that_ran_out_is_said_last(how):
+def test_an_exhausted_budget_is_the_last_reason(how):
     counts = Counts(usable=10, unasked=7)
     if how == "conclude":
         component = concluded(about(0.02, 0.3), counts)
@@ -185,7 +185,7 @@ def test_a_budget_that_ran_out_is_said_last(how):
     assert component.reasons[-1] == Reason("budget-exhausted", {"unasked": 7}, "words")
 
 
-def test_an_analysis_beside_the_letter_may_fail_without_it():
+def test_a_failed_additional_analysis_does_not_fail_the_rating():
     def impossible():
         raise ZeroVariance("all the same")
 
@@ -193,6 +193,6 @@ def test_an_analysis_beside_the_letter_may_fail_without_it():
     assert result_or_why(impossible) == {"why": "all the same", "error": "zero-variance"}
 
 
-def test_an_analysis_that_is_broken_is_not_hushed_up():
+def test_other_errors_of_an_additional_analysis_are_raised():
     with pytest.raises(ZeroDivisionError):
         result_or_why(lambda: {"r": 1 / 0})

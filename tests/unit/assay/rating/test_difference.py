@@ -1,4 +1,4 @@
-"""What changed between two ratings: a letter only where the posteriors say so."""
+"""Tests of the difference of two ratings: a letter changes only if the posteriors say so."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_two_sure_letters_that_differ_are_a_change():
     assert found.sentences[0] == "The letter changed from UCS to BS (>99 % that the two differ)."
 
 
-def test_two_letters_at_the_edge_of_declaration_may_be_noise():
+def test_two_barely_declared_letters_may_differ_by_noise():
     before, after = (rating(one, posterior(**{one.lower(): 0.95, other.lower(): 0.05}))
                      for one, other in (("BS", "DSBS"), ("DSBS", "BS")))  # fmt: skip
     found = difference(before, after)
@@ -81,14 +81,14 @@ def test_the_stricter_of_two_confidences_decides():
     assert not difference(strict, before).changed
 
 
-def test_one_letter_is_the_same_however_unsure():
+def test_equal_letters_are_the_same_however_uncertain():
     unsure = posterior(0.4, 0.3, 0.3)
     found = difference(rating("BS", unsure), rating("BS", unsure))
     assert found.letter.verdict == "same"
 
 
 @pytest.mark.parametrize("other", ["BS", None])
-def test_a_letter_that_is_missing_leaves_it_undecided(other):
+def test_a_missing_letter_is_undecided(other):
     nothing = rating(None) | {"probabilities": None}
     something = nothing if other is None else rating(other)
     for pair in ((nothing, something), (something, nothing)):
@@ -97,7 +97,7 @@ def test_a_letter_that_is_missing_leaves_it_undecided(other):
         assert "could" in found.sentences[0]
 
 
-def test_the_other_way_round_is_the_mirror_image():
+def test_swapping_before_and_after_mirrors_the_result():
     parts = [component("es", "BS", posterior(bs=1), step_1=effect(0.3, 0.2, 0.4))]
     others = [component("es", "UCS", posterior(ucs=1), step_1=effect(0.0, 0.0, 0.1)), component("de")]
     there = difference(rating("BS", components=parts), rating("UCS", components=others))
@@ -108,7 +108,7 @@ def test_the_other_way_round_is_the_mirror_image():
 
 
 # ---------------------------------------------------------------------------- components and effects
-def test_components_are_compared_where_both_have_them():
+def test_components_that_both_have_are_compared():
     before = [component("es", "BS", posterior(bs=1)), component("de", "BS", posterior(bs=1)), component("fr")]
     after = [component("de", "BS", posterior(bs=1)), component("es", "UCS", posterior(ucs=1))]
     found = difference(rating("BS", components=before), rating("BS", components=after))
@@ -117,7 +117,7 @@ def test_components_are_compared_where_both_have_them():
     assert "The letter changed with confidence for es." in found.sentences
 
 
-def test_effects_are_apart_only_where_their_intervals_do_not_overlap():
+def test_effects_differ_only_if_their_intervals_do_not_overlap():
     before = [component(step_1=effect(0.1, 0.0, 0.2), step_2=effect(0.5, 0.4, 0.6), content=None)]
     after = [component(step_1=effect(0.2, 0.2, 0.3), step_2=effect(0.8, 0.7, 0.9), content=effect(0, 0, 0))]
     found = difference(rating(components=before), rating(components=after))
@@ -136,7 +136,7 @@ def test_effects_are_apart_only_where_their_intervals_do_not_overlap():
         ({"experiment": {"languages": ["es"], "delta": 0.1, "words": {}}}, "experiment", "words.nurse"),
     ],
 )
-def test_an_input_that_is_not_the_same_is_named_with_its_place(changes, what, place):
+def test_a_different_input_is_named_with_its_path(changes, what, place):
     found = difference(rating(), rating(evidence_digest="sha256:4", **changes))
     assert [(one.what, one.place) for one in found.inputs] == [(what, place)]
     assert found.sentences[-1].startswith("Not everything was the same: ")
@@ -147,12 +147,12 @@ def test_a_target_by_another_name_is_the_same_target():
     assert difference(rating(), rating(target=renamed)).inputs == ()
 
 
-def test_equal_inputs_leave_behaviour_or_noise():
+def test_equal_inputs_leave_behaviour_or_noise_as_cause():
     found = difference(rating(), rating(evidence_digest="sha256:4"))
     assert found.sentences[-1].endswith("what differs is the service's behaviour or noise.")
 
 
-def test_the_same_replies_say_that_behaviour_did_not_change():
+def test_equal_replies_exclude_a_change_of_behaviour():
     other = {"methodology": {"version": "1.1.0", "digest": "sha256:5"}}
     found = difference(rating("BS"), rating("UCS", **other))
     assert found.same_evidence

@@ -1,4 +1,4 @@
-"""The worst of several ratings: by preference, declared only if they are sure together."""
+"""Tests of the worst letter of several ratings, declared only with joint confidence."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def test_the_worst_letter_follows_the_order_of_preference(letters, worst):
     assert (found.letter, found.declared) == (worst, True)
 
 
-def test_many_that_are_each_fine_may_not_be_fine_together():
+def test_many_declared_cells_may_not_be_declared_together():
     assert worst_of([cell("UCS", 0.96)]).declared
     together = worst_of([cell("UCS", 0.96)] * 8)
     assert not together.declared
     assert together.probabilities.of(Letter.UCS) == pytest.approx(0.96**8)
 
 
-def test_nothing_that_is_missing_makes_bs_any_better():
+def test_missing_cells_do_not_change_bs():
     assert worst_of([cell("BS")], missing=5).declared
     assert not worst_of([cell("DSBS")], missing=1).declared
 
 
-def test_a_cell_by_itself_is_its_own_profile():
+def test_a_profile_of_one_cell_has_its_letter():
     unsure = worst_of([cell("DSBS", 0.6, declared=False)])
     assert (unsure.letter, unsure.declared) == ("DSBS", False)
 

@@ -1,4 +1,4 @@
-"""Recorded evidence rated again: the same under the same rules, another letter under others, and nothing altered."""
+"""Tests of re-rating: the same rules give the same rating, other rules another, and altered evidence is refused."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ SEED = 7
 
 
 def translate(probe) -> Reply:
-    """Translate there by a letter before each word, and back with "he" whoever it was."""
+    """Simulate a translator: a letter before each word there, "he" for everyone back."""
     words = probe.ask.text.split(" ")
     if probe.ask.source == "en":
         return Reply(" ".join(f"x{word}" for word in words))
@@ -32,7 +32,7 @@ def mark(probe) -> Reply:
 
 
 def rated(method, answer=translate):
-    """Run an experiment; give its rating's document and its record."""
+    """Run an experiment; return its rating's document and its record."""
     session, record = Session(method.design(generator(SEED))), []
     while session.finding is None:
         record += session.unrecorded
@@ -64,11 +64,11 @@ NEXT = replace(
 )
 
 
-def test_the_service_of_these_tests_is_biased():
+def test_the_simulated_service_is_rated_bs():
     assert (DOCUMENT["letter"], DOCUMENT["declared"]) == ("BS", True)
 
 
-def test_under_its_own_version_a_rating_is_the_same_to_the_last_bit():
+def test_rerating_under_its_own_version_gives_the_same_document():
     again = rerate(DOCUMENT, METHOD, RECORD, shipped().current)
     source = again.pop("rerated_from")
     assert again == {name: value for name, value in DOCUMENT.items() if name != "id"}
@@ -89,7 +89,7 @@ def test_the_order_of_the_record_does_not_matter():
     assert rerate(DOCUMENT, METHOD, RECORD[::-1], shipped().current)["letter"] == "BS"
 
 
-def test_a_version_with_other_rules_may_give_another_letter_and_leaves_the_rating_alone():
+def test_a_version_with_other_rules_gives_another_letter_and_keeps_the_rating():
     before = dict(DOCUMENT)
     again = rerate(DOCUMENT, METHOD, RECORD, NEXT)
     assert (again["letter"], again["delta"]) == ("UCS", 0.6)
@@ -97,7 +97,7 @@ def test_a_version_with_other_rules_may_give_another_letter_and_leaves_the_ratin
     assert before == DOCUMENT
 
 
-def test_a_version_may_judge_otherwise():
+def test_a_version_may_replace_the_judgement():
     stricter = replace(
         NEXT, amend=lambda method: method, judge=lambda finding: replace(rate(finding), letter=Letter.UCS)
     )
@@ -105,14 +105,14 @@ def test_a_version_may_judge_otherwise():
     assert (again["letter"], again["methodology"]["version"]) == ("UCS", "2.0.0")
 
 
-def test_a_method_that_a_version_does_not_know_has_no_letter_by_it():
+def test_a_method_unknown_to_a_version_is_refused():
     limited = replace(NEXT, methods=("association",))
     with pytest.raises(MethodUnknownThen, match="only association") as refused:
         rerate(DOCUMENT, METHOD, RECORD, limited)
     assert refused.value.field == "version"
 
 
-def test_an_altered_reply_is_found_by_the_digest():
+def test_an_altered_reply_is_detected_by_the_digest():
     back = next(one for one in RECORD if one.probe.ask.source == "es")
     other = replace(back, reply=Reply(back.reply.value.replace("He ", "She ")))
     altered = [other if one is back else one for one in RECORD]
@@ -127,13 +127,13 @@ def test_a_lost_reply_is_named():
         rerate(DOCUMENT, METHOD, RECORD[1:], shipped().current)
 
 
-def test_a_version_that_asks_what_was_not_asked_is_refused():
+def test_a_version_with_unrecorded_questions_is_refused():
     longer = replace(NEXT, amend=lambda method: replace(method, texts_per_block=40))
     with pytest.raises(RecordIncomplete):
         rerate(DOCUMENT, METHOD, RECORD, longer)
 
 
-def test_what_a_worker_knew_of_the_target_is_said_again():
+def test_reasons_added_by_the_worker_are_kept():
     reason = {"code": "scraped-not-reproducible", "text": "…", "facts": {"protocol": "x"}, "component": None}
     again = rerate(DOCUMENT | {"reasons": [*DOCUMENT["reasons"], reason]}, METHOD, RECORD, NEXT)
     assert "scraped-not-reproducible" in [one["code"] for one in again["reasons"]]

@@ -1,4 +1,4 @@
-"""From draws to a letter, and from components to a rating."""
+"""Tests of the decision: from draws to a letter, and from components to a rating."""
 
 from itertools import product
 
@@ -36,12 +36,12 @@ def finding(*components: Component, aggregation: str = "worst") -> Finding:
     return Finding("round-trip", "gender", components, 0.95, 0.1, aggregation)
 
 
-def test_the_letters_share_the_draws():
+def test_letter_probabilities_are_shares_of_the_draws():
     evidence = Evidence(np.array([0.2, 0.05, 0.05, 0.1]), np.array([0.4, 0.4, 0.05, 0.11]))
     assert weigh(evidence, 0.1) == Probabilities(BS=0.25, DSBS=0.5, UCS=0.25)
 
 
-def test_answering_by_content_is_biased_too():
+def test_a_content_effect_beyond_its_tolerance_is_bs():
     evidence = Evidence(np.zeros(4), np.full(4, 0.4), np.array([0.5, 0.1, 0.2, 0.0]))
     assert weigh(evidence, 0.1, 0.15).BS == 0.5
     assert weigh(evidence, 0.1).BS == 0.0
@@ -65,7 +65,7 @@ def test_combined_probabilities_agree_with_enumerating_every_outcome(components:
         assert [mirrored.of(letter) for letter in Letter] == pytest.approx([combined.of(letter) for letter in Letter])
 
 
-def test_nothing_cannot_be_joined():
+def test_aggregating_zero_components_is_refused():
     for join in (worst_letter, vote_letter, worst_probabilities, vote_probabilities):
         with pytest.raises(TooFewObservations):
             join([])
@@ -90,7 +90,7 @@ def test_nothing_measured_has_no_letter():
     assert (rating.letter, rating.declared, rating.probabilities) == (None, False, None)
 
 
-def test_parts_that_are_sure_may_not_be_sure_together_and_it_is_said():
+def test_declared_components_may_not_be_declared_together():
     rating = rate(finding(*(component(str(i), DSBS, 0.96) for i in range(4))))
     assert (rating.letter, rating.declared) == (DSBS, False)
     assert "joint-confidence-low" in [reason.code for reason in rating.reasons]

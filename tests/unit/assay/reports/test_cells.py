@@ -1,4 +1,4 @@
-"""Numbers that stand below each other."""
+"""Cells of tables: numbers of a column are rounded alike."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_numbers_of_a_column_have_the_decimals_of_the_largest(values, written):
     assert cells.numbers(rows, "number") == written
 
 
-def test_a_number_that_is_absent_says_why_or_nothing():
+def test_an_absent_number_shows_its_reason_or_a_dash():
     rows = [{"kl": 0.25}, {"kl": {"why": "all outputs are 1"}}, {"kl": None}, {}, {"kl": float("nan")}]
     assert cells.numbers(rows, "kl") == ("0.250", "all outputs are 1", "–", "–", "–")
 
@@ -35,7 +35,7 @@ def test_intervals_are_rounded_with_their_estimates():
     assert cells.intervals(rows, "pse") == ("0.500 (0.250 to 0.875)", "(-0.500 to 0.100)", "–")
 
 
-def test_a_p_value_is_never_nothing():
+def test_a_p_value_is_never_written_as_zero():
     assert cells.p_values([{"p": 2e-31}, {"p": 0.0}, {"p": 0.0489}, {"p": 1.0}], "p") == (
         "<0.001",
         "<0.001",

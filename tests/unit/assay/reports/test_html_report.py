@@ -1,4 +1,4 @@
-"""The page: well-formed, self-contained, accessible, complete, and deaf to attacks."""
+"""The HTML page: well-formed, self-contained, accessible and complete, with hostile text escaped."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_every_figure_carries_the_documents_numbers_in_a_table(sample):
         assert shown == pytest.approx([effect[key] for key in ("estimate", "low", "high")], abs=1e-3)
 
 
-def test_what_a_target_says_stays_text(poisoned):
+def test_text_from_a_target_is_escaped(poisoned):
     written = render("html", poisoned("DSBS with two components"))
     page = Page(written)
     names = {name for name, _ in page.tags}
@@ -190,7 +190,7 @@ def test_what_a_target_says_stays_text(poisoned):
         ("undeclared", "inconclusive (leaning DSBS)"),
     ],
 )
-def test_the_letter_is_said_in_words_and_not_by_colour_alone(name, shown, sample):
+def test_the_letter_is_written_in_words_as_well_as_in_colour(name, shown, sample):
     page = Page(render("html", sample(name)))
     assert shown in page.text.split("What it means", 1)[0]
 

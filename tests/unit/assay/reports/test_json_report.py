@@ -13,11 +13,11 @@ def _sorted_as_a_database_would(value):
     return [_sorted_as_a_database_would(one) for one in value] if isinstance(value, list) else value
 
 
-def test_nothing_is_added_changed_or_lost(any_sample):
+def test_the_json_report_equals_the_document(any_sample):
     assert json.loads(render("json", any_sample)) == any_sample
 
 
-def test_the_order_is_ours_whatever_order_the_store_gave(any_sample):
+def test_the_order_of_keys_does_not_depend_on_the_store(any_sample):
     assert render("json", _sorted_as_a_database_would(any_sample)) == render("json", any_sample)
 
 
@@ -28,14 +28,14 @@ def test_the_letter_comes_first_and_the_residual_value_last(sample):
     assert list(written["components"][0]["transitions"]["he"]) == ["he", "she", "other"]
 
 
-def test_numbers_that_json_has_no_word_for_become_null():
+def test_nan_and_infinity_become_null():
     assert json.loads(render("json", {"delta": float("nan"), "seed": [float("-inf")]})) == {
         "delta": None,
         "seed": [None],
     }
 
 
-def test_what_cannot_be_seen_is_escaped_and_comes_back(poisoned):
+def test_invisible_characters_are_escaped_and_read_back(poisoned):
     document = poisoned("BS eraser")
     written = render("json", document)
     assert not any(hidden in written for hidden in "\u202e\x00\x1b\ud800")

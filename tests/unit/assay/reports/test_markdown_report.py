@@ -42,7 +42,7 @@ def test_an_attack_breaks_no_table_and_makes_no_markup(poisoned):
     assert "\x1b" not in written
 
 
-def test_what_markdown_would_read_is_escaped():
+def test_special_characters_of_markdown_are_escaped():
     assert escape("a|b *c* [d](e) <f> `g`") == r"a\|b \*c\* \[d\](e) \<f\> \`g\`"
     assert escape("1. first") == r"1\. first"
     assert escape("- item") == r"\- item"

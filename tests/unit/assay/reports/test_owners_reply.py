@@ -1,4 +1,4 @@
-"""The owner's reply in a report: plain text of somebody else, plainly told from the rating."""
+"""The owner's reply in a report: plain text, apart from the rating."""
 
 import pytest
 
@@ -14,7 +14,7 @@ RATING = {"letter": "DSBS", "declared": True, "target": {"name": "T"}}
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
-def test_a_reply_is_shown_with_whose_it_is_and_that_it_alters_nothing(form):
+def test_a_reply_is_shown_with_its_author_and_as_no_part_of_the_rating(form):
     shown = " ".join(render(form, RATING | {"reply": REPLY}).split())
     assert "Reply of the owner" in shown
     assert "4 March 2026" in shown
@@ -23,11 +23,11 @@ def test_a_reply_is_shown_with_whose_it_is_and_that_it_alters_nothing(form):
 
 @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
 @pytest.mark.parametrize("reply", [None, {}, {"text": " \n "}, {"text": 7}, "text", []])
-def test_without_a_reply_nothing_is_said(form, reply):
+def test_without_a_reply_there_is_no_section_for_it(form, reply):
     assert render(form, RATING | {"reply": reply}) == render(form, RATING)
 
 
-def test_nothing_in_a_reply_is_markup_or_hidden():
+def test_a_reply_is_escaped_and_has_no_hidden_characters():
     html = render("html", RATING | {"reply": REPLY})
     assert "<script>alert" not in html
     assert "<b>" not in html

@@ -1,4 +1,4 @@
-"""Reading the document once, for all formats."""
+"""Reader of the rating document for all formats."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_rating_whose_method_is_not_installed_is_shown_by_its_common_fields():
     assert rating.components[0].counted == "Answers"
 
 
-def test_a_letter_that_is_none_is_not_taken_for_one():
+def test_an_unknown_letter_is_read_as_none():
     assert read({"letter": "A+", "declared": True}).verdict.letter is None
 
 
@@ -52,7 +52,7 @@ def test_the_worse_letter_wins_a_tie_under_another_tolerance():
     ("value", "written"),
     [(None, "not measured"), (0.0, "0.000"), (0.0004, "<0.001"), (0.9996, ">0.999"), (1.0, "1.000"), (0.1234, "0.123")],
 )
-def test_a_decimal_is_all_or_nothing_only_if_it_is(value, written):
+def test_a_decimal_is_0_or_1_only_if_it_is_exact(value, written):
     assert tables.decimal(value) == written
 
 
@@ -63,7 +63,7 @@ def test_a_rating_held_back_by_an_unmeasured_part_says_so(sample):
     assert "still not declared" in tables.confidence_note(read(document))
 
 
-def test_hidden_characters_become_visible_and_honest_ones_stay():
+def test_hidden_characters_become_visible_and_needed_ones_stay():
     assert visible("a\u202eb\x00c") == "a⟨U+202E⟩b⟨U+0000⟩c"
     assert visible("می\u200cخواهم") == "می\u200cخواهم"
     assert visible(" two\r\n lines\t") == "two lines"
@@ -97,5 +97,5 @@ def test_an_author_is_named_with_the_address_it_has(author, shown):
         ([None] * 61, None),
     ],
 )
-def test_a_line_tells_the_first_of_what_is_long(languages, shown):
+def test_a_long_list_is_shortened_to_its_first_entries(languages, shown):
     assert read({"experiment": {"languages": languages}}).experiment.get("languages") == shown

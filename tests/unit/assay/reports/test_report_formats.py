@@ -24,7 +24,7 @@ def test_every_format_writes_every_document(name, any_sample):
 
 
 @pytest.mark.parametrize("name", [one.name for one in FORMATS])
-def test_every_format_survives_a_document_without_sense(name, broken):
+def test_every_format_is_written_for_a_malformed_document(name, broken):
     assert render(name, broken).encode()
 
 
@@ -34,7 +34,7 @@ def test_every_format_survives_an_attack_and_can_be_sent(name, poisoned):
 
 
 @pytest.mark.parametrize("name", [one.name for one in FORMATS])
-def test_rendering_leaves_the_document_as_it_was(name, sample):
+def test_rendering_does_not_change_the_document(name, sample):
     document = sample("undeclared")
     render(name, document)
     assert document == sample("undeclared")
@@ -55,7 +55,7 @@ def test_an_undeclared_letter_is_never_shown_as_declared(name, sample):
     assert "DSBS — data-sensitive" not in written
 
 
-def test_an_unknown_format_is_refused_with_the_formats_there_are():
+def test_an_unknown_format_is_refused_with_the_known_formats():
     with pytest.raises(UnknownName, match="json, markdown, terminal, html"):
         render("pdf", {})
 
@@ -99,14 +99,14 @@ def test_every_format_for_people_names_the_author_and_the_hosts_that_were_asked(
 
 @pytest.mark.parametrize("missing", [{}, {"author": None, "hosts": []}])
 @pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
-def test_no_author_and_no_hosts_are_no_rows(name, missing, sample):
+def test_a_rating_without_author_and_hosts_has_no_rows_for_them(name, missing, sample):
     written = render(name, sample("undeclared") | missing)
     assert "Author" not in written
     assert "Hosts asked" not in written
 
 
 @pytest.mark.parametrize("name", ["markdown", "terminal", "html"])
-def test_a_long_list_of_the_experiment_is_told_by_its_length_and_its_first(name, sample):
+def test_a_long_list_of_the_experiment_shows_its_length_and_first_entries(name, sample):
     sentences = [{"text": f"Sentence {number}."} for number in range(10_000)]
     document = sample("undeclared")
     short = len(render(name, document))

@@ -95,12 +95,12 @@ def test_every_format_shows_the_letter_and_its_reason(document):
 
 
 @pytest.mark.parametrize(("name", "beginnings"), SHOWN.items())
-def test_every_number_that_was_measured_has_its_picture(name, beginnings, documents):
+def test_every_measured_number_has_a_figure(name, beginnings, documents):
     titles = list(_drawn(documents[name]))
     assert [one for one in beginnings if not any(title.startswith(one) for title in titles)] == []
 
 
-def test_every_picture_has_words_a_table_and_is_small(document):
+def test_every_figure_is_small_and_has_a_description_and_a_table(document):
     for title, figure in _drawn(document).items():
         root = ET.fromstring(figure.standalone())
         assert root.find(f"{SVG}title").text == title
@@ -131,7 +131,7 @@ def test_no_label_of_a_picture_lies_on_another_or_off_the_canvas(document):
             assert apart, (title, one, other)
 
 
-def test_numbers_on_curves_keep_clear_of_each_other(documents):
+def test_numbers_on_curves_do_not_overlap(documents):
     for name in ("words", "choices", "distances"):
         for title, figure in _drawn(documents[name]).items():
             seats = [one for one in ET.fromstring(figure.svg).iter(f"{SVG}circle") if "seat" in one.get("class")]
@@ -148,7 +148,7 @@ def test_tables_of_a_report_have_sixty_rows_at_most(document):
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_a_shift_is_said_with_its_sign_in_the_services_unit(documents):
+def test_a_shift_is_written_with_its_sign_in_the_services_unit(documents):
     document = documents["numbers of texts"]
     pair = document["components"][0]["pairs"][0]
     assert f"from “{pair['from']}” to “{pair['to']}” by {pair['shift']:+.3g}" in render("html", document)
@@ -168,7 +168,7 @@ def test_disparate_impact_is_shown_with_its_interval(documents):
     assert table.rows[0][2].startswith(f"{ratio['estimate']:.3f} (")
 
 
-def test_choices_are_drawn_as_the_fit_that_was_written_down(documents):
+def test_choices_are_drawn_as_the_stored_fit(documents):
     part = documents["choices"]["components"][0]
     curves = read(documents["choices"]).components[0].pictures[0]
     rows = {row["word"]: row for row in part["words"]}
@@ -180,7 +180,7 @@ def test_choices_are_drawn_as_the_fit_that_was_written_down(documents):
     assert one.points == tuple((level, chose / trials) for level, chose, trials in row["trials"])
 
 
-def test_the_rung_and_what_an_author_did_stand_in_the_report():
+def test_the_report_shows_the_rung_and_the_counts_of_the_author():
     method = StereotypeScore(specification=("p4-math-arts", "p4-science-arts"), per_term=2, writing=Writing(per_term=2))
 
     def answer(probe):
@@ -214,7 +214,7 @@ def test_words_that_are_missing_are_counted_named_and_not_drawn(method):
     assert re.search(r"and \d+ more", page)
 
 
-def test_an_output_that_never_varies_is_shown_with_what_was_seen():
+def test_a_constant_output_is_shown_with_its_value():
     document = _document(run(Alternation("gender", answers="numbers"), lambda _: Reply(1.0), seed=SEED))
     assert document["letter"] is None
     for name in ("html", "markdown", "terminal"):

@@ -1,4 +1,4 @@
-"""What the engine really writes is shown whole: nothing it measures is called unmeasured."""
+"""Findings of the engine in every format: no measured number is shown as unmeasured."""
 
 from __future__ import annotations
 

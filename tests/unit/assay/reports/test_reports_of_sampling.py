@@ -54,12 +54,12 @@ def test_every_format_shows_the_letter_and_its_reason(documents, name):
     assert document["components"][0]["reasons"][0]["text"] in render("terminal", document).replace("\n    ", " ")
 
 
-def test_every_number_that_was_measured_has_its_picture(documents, name):
+def test_every_measured_number_has_a_figure(documents, name):
     titles = [one.title for one in read(documents[name]).components[0].pictures]
     assert [one for one in SHOWN[name] if not any(title.startswith(one) for title in titles)] == []
 
 
-def test_every_picture_has_words_a_table_and_is_small(documents, name):
+def test_every_figure_is_small_and_has_a_description_and_a_table(documents, name):
     for place, one in enumerate(read(documents[name]).components[0].pictures):
         figure = figures.picture(one, f"k{place}")
         root = ET.fromstring(figure.standalone())
@@ -69,7 +69,7 @@ def test_every_picture_has_words_a_table_and_is_small(documents, name):
         assert not re.search(r"\b(nan|inf|None)\b", figure.svg)
 
 
-def test_tables_name_what_is_near_and_what_it_is_worth(documents, name):
+def test_tables_list_the_nearest_words_and_the_weights(documents, name):
     titles = {table.title for table in read(documents[name]).components[0].sheets}
     assert "What the inputs are worth" in titles
     assert "Inputs that make it say yes the most" in titles

@@ -18,7 +18,7 @@ def test_no_line_is_wider_than_asked_for(columns, any_sample):
     assert max(width(line) for line in render_terminal(any_sample, columns=columns).splitlines()) <= columns
 
 
-def test_an_attack_widens_nothing_and_commands_nothing(poisoned):
+def test_hostile_text_widens_no_line_and_has_no_control_characters(poisoned):
     written = render_terminal(poisoned("DSBS with two components"))
     assert max(map(width, written.splitlines())) <= 88
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", written)
@@ -32,7 +32,7 @@ def test_wide_characters_keep_the_borders_in_line(sample):
     assert len({width(line) for line in first}) == 1
 
 
-def test_colour_is_only_added_never_needed(any_sample):
+def test_colour_adds_no_information(any_sample):
     plain, coloured = render_terminal(any_sample), render_terminal(any_sample, colour=True)
     assert "\x1b" not in plain
     assert "\x1b" in coloured
@@ -56,5 +56,5 @@ def test_a_number_keeps_its_percent_sign():
     assert list(terminal.wrap("it is 95 % sure", 8)) == ["it is", "95 %", "sure"]
 
 
-def test_a_word_that_is_too_long_is_cut_and_nothing_is_lost():
+def test_a_long_word_is_broken_without_loss():
     assert "".join(terminal.wrap("a" * 95, 30)) == "a" * 95

@@ -10,7 +10,7 @@ FORMS = ["html", "markdown", "terminal"]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_that_a_rating_was_withdrawn_stands_before_its_letter(form):
+def test_the_withdrawal_is_shown_before_the_letter(form):
     shown = render(form, RATING | {"withdrawn": WITHDRAWN})
     body = " ".join(shown.partition("</style>")[2].split() if form == "html" else shown.split())
     assert "This rating was withdrawn on 4 March 2026. Do not rely on it." in body
@@ -18,7 +18,7 @@ def test_that_a_rating_was_withdrawn_stands_before_its_letter(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_reason_is_told_and_is_no_markup(form):
+def test_the_reason_of_a_withdrawal_is_escaped(form):
     shown = render(form, RATING | {"withdrawn": WITHDRAWN})
     assert "\u202e" not in shown
     assert {
@@ -30,18 +30,18 @@ def test_the_reason_is_told_and_is_no_markup(form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("withdrawn", [True, "yesterday", {"at": None, "reason": 7}, {"at": "some day"}])
-def test_a_withdrawal_that_was_written_otherwise_is_not_missed(form, withdrawn):
+def test_a_withdrawal_of_another_type_is_recognised(form, withdrawn):
     assert "This rating was withdrawn" in render(form, RATING | {"withdrawn": withdrawn})
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("withdrawn", [None, {}, False])
-def test_a_rating_that_stands_is_shown_as_ever(form, withdrawn):
+def test_a_rating_that_holds_has_no_warning(form, withdrawn):
     assert render(form, RATING | {"withdrawn": withdrawn}) == render(form, RATING)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_that_a_rating_has_expired_is_told_by_whoever_knows_the_time(form):
+def test_an_expired_rating_has_a_warning(form):
     kept = RATING | {"expires_at": "2026-06-07T08:09:10Z"}
     assert "expired on" not in render(form, kept)
     assert render(form, kept | {"expired": False}) == render(form, kept)
@@ -50,17 +50,17 @@ def test_that_a_rating_has_expired_is_told_by_whoever_knows_the_time(form):
     assert "This rating expired. It" in " ".join(render(form, RATING | {"expired": True}).split())
 
 
-def test_what_was_withdrawn_is_not_said_to_have_expired_as_well():
+def test_a_withdrawn_rating_has_no_second_warning_that_it_expired():
     shown = render("terminal", RATING | {"withdrawn": WITHDRAWN, "expired": True})
     assert "withdrawn" in shown
     assert "expired" not in shown
 
 
-def test_the_short_report_of_the_terminal_says_so_too():
+def test_the_short_terminal_report_has_the_warning():
     assert render_terminal(RATING | {"withdrawn": WITHDRAWN}, brief=True).startswith("This rating was withdrawn")
 
 
-def test_the_view_tells_when_and_why():
+def test_the_view_holds_the_time_and_reason_of_a_withdrawal():
     withdrawal = read(RATING | {"withdrawn": WITHDRAWN}).withdrawal
     assert withdrawal.at == "2026-03-04T05:06:07.000Z"
     assert withdrawal.reason == "The <b>target</b> was *another* \u27e8U+202E\u27e9ecivres."

@@ -1,4 +1,4 @@
-"""The same evidence gives the same numbers: what every function of the statistics makes of one small input.
+"""Pinned numbers: every statistics function gives the same result for one small input.
 
 Known answers and symmetries, in the tests beside this one, say that a number is right; here it is said that it is
 *still the same*. A difference is either a mistake or a change of the methodology, which then needs a new version
@@ -57,7 +57,7 @@ from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.importance import distances, posterior_mean, posterior_shares, share_draws, weigh
+from assay.statistics.bayes.importance import distances, posterior_shares, share_draws, weigh
 from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.predictive_check import predictive_check
@@ -133,7 +133,7 @@ BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 # ---------------------------------------------------------------------------- what is compared
 def plain(value: object) -> object:
-    """Write a result down as JSON; nobody may change a result afterwards."""
+    """Convert a result to JSON; check that it is immutable."""
     if is_dataclass(value):
         assert value.__dataclass_params__.frozen, f"{type(value).__name__} can be changed"
         public = {one.name for one in fields(value) if not one.name.startswith("_")}
@@ -157,7 +157,7 @@ def _is_read(held: object) -> bool:
 
 
 def of_array(values: np.ndarray) -> object:
-    """Keep a small array; of a large one its shape, its first and last numbers, its mean and a weighted one."""
+    """Return a small array as a list; of a large one its shape, first and last numbers, mean and a weighted mean."""
     if values.size <= SHOWN or values.dtype.kind not in "fib":
         return plain(values.tolist())
     flat = values.ravel().astype(float)
@@ -167,7 +167,7 @@ def of_array(values: np.ndarray) -> object:
 
 
 def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """List what a tree of JSON holds, each with the way to it."""
+    """List the leaves of a JSON document with their paths."""
     if isinstance(value, dict):
         yield path, sorted(value)
         for key, one in value.items():
@@ -187,7 +187,7 @@ def pins() -> dict[str, dict[str, object]]:
 
 @pytest.fixture
 def same(pins) -> Same:
-    """Compare the cases of a module with what is pinned of them."""
+    """Compare the cases of a module with the pinned numbers."""
 
     def check(module: str, cases: Cases, rtol: float = RTOL, atol: float = ATOL) -> None:
         assert set(pins[module]) == set(cases)
@@ -204,7 +204,7 @@ def same(pins) -> Same:
 
 
 def pin() -> None:
-    """Write today's numbers down, a line for each case."""
+    """Write the current numbers to the file, a line for each case."""
     kept: dict[str, Cases] = {}
 
     def keep(module: str, cases: Cases, **_tolerance: float) -> None:
@@ -228,13 +228,13 @@ def rng() -> np.random.Generator:
 
 
 def wave(*shape: int, phase: float = 0.0) -> np.ndarray:
-    """Give numbers in [-1, 1) without a generator, a pattern or a library's sine: squares by the golden ratio."""
+    """Return reproducible irregular numbers in [-1, 1): squares times the golden ratio, modulo 1."""
     places = np.arange(1.0, np.prod(shape) + 1)
     return (2 * ((places**2 * 0.6180339887498949 + places * phase * 0.2718281828) % 1) - 1).reshape(shape)
 
 
 def profiles(values: Sequence[str] = ("a", "b"), count: int = 24) -> Profiles:
-    """Give profiles that share names, frames and contents; the second value gets a little more."""
+    """Return profiles that share names, frames and contents; the second value has slightly larger outputs."""
     places = np.arange(count)
     clusters = {"name": places % 6, "frame": places // 4 % 5, "content": places // 2 % 12, "row": places}
     shift = np.linspace(0, 0.4, len(values))
@@ -243,7 +243,7 @@ def profiles(values: Sequence[str] = ("a", "b"), count: int = 24) -> Profiles:
 
 
 def margins(centres: Sequence[float], sd: float = 0.05) -> list[Margin]:
-    """Give normal posteriors of points, cut into cells; no two on the same ones."""
+    """Return normal posteriors of points as masses in cells, each on its own cells."""
     made = []
     for place, centre in enumerate(centres):
         edges = np.linspace(centre - 4 * sd, centre + (4 + place / 10) * sd, 22)
@@ -937,7 +937,6 @@ def test_numbers_of_importance(same):
     proposed = np.exp(wave(60, phase=1))
     cell = np.arange(60) % 3
     plain_weights, corrected = weigh(yes), weigh(yes, proposed)
-    estimate = posterior_mean(wave(60, phase=2), corrected)
     drawn = share_draws(cell, 3, corrected, rng(), 200)
     cases = {
         "weights": plain_weights,
@@ -948,10 +947,6 @@ def test_numbers_of_importance(same):
         "weights, heavy": weigh(np.minimum(1.0, np.arange(1, 401) ** -1.2)),
         "one input": weigh([0.3]),
         "weights as json": corrected.as_json(),
-        "mean": estimate,
-        "mean as json": estimate.as_json(),
-        "interval": estimate.interval(),
-        "interval, 80 %": estimate.interval(0.8),
         "shares": posterior_shares(cell, 3, corrected),
         "shares, an empty cell": posterior_shares(cell, 4, plain_weights),
         "drawn": drawn,
@@ -963,7 +958,7 @@ def test_numbers_of_importance(same):
     same("importance", cases)
 
 
-def test_rounding_puts_nothing_farther_than_all_of_it():
+def test_distances_do_not_exceed_one_by_rounding():
     here, there = [1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 2]  # half their differences sum up to 1 + 2e-16
     assert distances([as_shares(here)], there)[0] == 1
 
@@ -1360,8 +1355,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "weights: proposed": (OutOfBounds, "2 proposed", lambda: weigh([0.1, 0.2], [1.0])),
     "weights: proposed nought": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, 0.0])),
     "weights: proposed infinite": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, INF])),
-    "posterior: lengths": (OutOfBounds, "2 values", lambda: posterior_mean([1.0], weigh([0.1, 0.2]))),
-    "posterior: no number": (EvidenceError, "1 of 2", lambda: posterior_mean([1.0, INF], weigh([0.1, 0.2]))),
     "cells: lengths": (OutOfBounds, "2 cells", lambda: posterior_shares([1], 2, weigh([0.1, 0.2]))),
     "cells: beyond": (OutOfBounds, "0 to 1", lambda: posterior_shares([0, 2], 2, weigh([0.1, 0.2]))),
     "cells: before": (OutOfBounds, "0 to 1", lambda: posterior_shares([0, -1], 2, weigh([0.1, 0.2]))),
@@ -1416,7 +1409,7 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
 }  # fmt: skip
 
 
-def test_what_makes_no_sense_is_refused_with_what_was_seen():
+def test_invalid_arguments_are_refused_with_the_value_seen():
     for name, (error, seen, call) in REFUSED.items():
         with pytest.raises(AssayError, match=seen) as raised:
             call()

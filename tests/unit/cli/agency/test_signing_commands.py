@@ -1,4 +1,4 @@
-"""`assay keys signing`: from the machine that holds the database, the same keys as over HTTP."""
+"""Tests of `assay keys signing`: the same keys as over HTTP."""
 
 import io
 import json
@@ -7,27 +7,27 @@ import pytest
 from rich.console import Console
 
 from assay.evidence.jwks import read_jwks
-from cli.agency import signing
+from cli.agency import keys
 from store.core.settings import Settings
 
 
 @pytest.fixture
 def said(monkeypatch) -> io.StringIO:
     said = io.StringIO()
-    monkeypatch.setattr(signing, "console", Console(file=said, highlight=False, width=200))
+    monkeypatch.setattr(keys, "console", Console(file=said, highlight=False, width=200))
     return said
 
 
 def test_a_rotated_key_is_shown_beside_the_retired_one(tmp_path, said):
     settings = Settings(data_dir=tmp_path)
     for _ in range(2):
-        signing.rotate(settings)
+        keys.rotate_signing(settings)
     new = said.getvalue().split()[-4]
     said.truncate(0)
     said.seek(0)
-    signing.show(settings, as_jwks=True)
+    keys.show_signing(settings, as_jwks=True)
     listed = json.loads(said.getvalue())
     assert len(read_jwks(listed)) == 2
     assert [each["kid"] for each in listed["keys"] if "retired_at" not in each] == [new]
-    signing.show(settings, as_jwks=False)
+    keys.show_signing(settings, as_jwks=False)
     assert new in said.getvalue()

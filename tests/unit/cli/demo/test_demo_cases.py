@@ -1,4 +1,4 @@
-"""What `assay demo` rates, and how it shows it."""
+"""Tests of the cases of `assay demo` and of its table."""
 
 from io import StringIO
 

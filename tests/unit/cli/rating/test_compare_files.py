@@ -1,4 +1,4 @@
-"""`assay compare`: what it prints of two ratings, and the files it refuses."""
+"""Tests of `assay compare`: its output for two ratings, and the files it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay compose`: letters and rating files, what is printed of them, and what is refused."""
+"""Tests of `assay compose` with letters and rating files: its output and its errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cli.rating.compose import compose_named
 
 
 def rating(letter="DSBS", name="T", keeps=(95, 95), **changes):
-    """A rating by round trip; of a hundred he and a hundred she, `keeps` came back as they were."""
+    """A rating by round trip: of 100 he and 100 she, `keeps` came back unchanged."""
     (he, she), sure = keeps, {each: float(each == letter) for each in ("BS", "DSBS", "UCS")}
     counts = {"he": {"he": he, "she": 100 - he, "other": 0}, "she": {"he": 100 - she, "she": she, "other": 0}}
     component = {

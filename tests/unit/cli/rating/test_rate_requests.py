@@ -1,4 +1,4 @@
-"""What `assay rate` refuses before a single call is made, and what it says then."""
+"""Tests of requests that `assay rate` refuses before the first call."""
 
 from pathlib import Path
 

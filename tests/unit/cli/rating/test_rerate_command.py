@@ -1,4 +1,4 @@
-"""`assay rerate`: over a database, over an export, and what it says where there is nothing to do."""
+"""Tests of `assay rerate` over a database and over an export."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WITH_NEXT = Methodologies((*shipped().versions, NEXT))
 
 
 def translate(probe) -> Reply:
-    """Translate there by a letter before each word, and back with "he" whoever it was."""
+    """Simulate a translator: a letter before each word there, "he" for everyone back."""
     words = probe.ask.text.split(" ")
     if probe.ask.source == "en":
         return Reply(" ".join(f"x{word}" for word in words))
@@ -71,7 +71,7 @@ def run():
 
 @pytest.fixture
 def kept(sqlite_url: str, tmp_path: Path, run):
-    """A database with that rating and its evidence; gives the settings, a door and the rating's id."""
+    """A database with that rating and its evidence: the settings, the database and the rating's id."""
     document, record = run
     new = new_job(tenant="acme", target={"name": "He", "base_url": "http://he"}, experiment=document["experiment"])
     rating = NewRating(
@@ -96,14 +96,14 @@ def kept(sqlite_url: str, tmp_path: Path, run):
     with database.write() as c:
         entries = [LedgerEntry(each, 1, 1) for each in record]
         jobs.record(c, claim, entries, calls=len(entries), expected=120, stage="asking")
-        rating_id = jobs.finish(c, claim, rating, ())
+        rating_id = jobs.finish(c, claim, rating)
     yield Settings(data_dir=tmp_path, database_url=sqlite_url), database, rating_id
     database.close()
 
 
 @pytest.fixture
 def exported(tmp_path: Path, run) -> Path:
-    """The same as a file that nobody signed."""
+    """The same as an unsigned export file."""
     document, record = run
     writer, file = ExportWriter(), tmp_path / "export.jsonl"
     parts = [writer.opening(document | {"id": "rat_1"}), *(writer.observation(each.as_json()) for each in record)]

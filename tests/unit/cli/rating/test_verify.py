@@ -1,4 +1,4 @@
-"""`assay verify`: what is as it was sealed passes, and everything else is told in one line."""
+"""Tests of `assay verify`: sealed files pass, and every change is reported in one line."""
 
 import json
 from collections.abc import Callable
@@ -36,13 +36,13 @@ Rating = tuple[dict, list[dict]]
 
 
 def there_and_back(text: str) -> str:
-    """Mark what is translated, with what JSON and UTF-8 have trouble with; take the mark off again."""
+    """Simulate a translator that adds a mark of unusual characters, and removes it on the way back."""
     return text.removesuffix(" \ud800é") if text.endswith("é") else text + " \ud800é"
 
 
 @pytest.fixture(scope="module")
 def rated() -> Rating:
-    """Rate a service that returns what it was given; give the observations in the order of the evidence too."""
+    """Rate a service that returns its input; return also the observations in the order of the evidence."""
     method = RoundTrip(attribute="gender", languages=("es",), texts_per_block=4, max_texts_per_block=8)
     session, order = Session(method.design(generator(SEED))), []
     while session.finding is None:
@@ -168,7 +168,7 @@ def test_a_letter_that_does_not_follow_from_the_evidence_is_found_by_the_replay_
 
 
 def moved_by(value, far):
-    """The same document with every number that has digits moved a little."""
+    """Return the document with every fractional number changed slightly."""
     if isinstance(value, dict):
         return {name: moved_by(each, far) for name, each in value.items()}
     if isinstance(value, list):

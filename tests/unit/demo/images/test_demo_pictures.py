@@ -1,4 +1,4 @@
-"""Pictures that hold what they are of, their author, and viewers of known bias."""
+"""Tests of drawn pictures, their author, and image classifiers of known bias."""
 
 import base64
 import io
@@ -47,7 +47,7 @@ def test_pictures_are_reproducible_and_differ_by_number():
     assert (facts.media_type, facts.width, facts.height) == ("image/png", 64, 64)
 
 
-def test_a_picture_that_was_scaled_and_made_a_jpeg_is_still_of_the_same():
+def test_a_scaled_jpeg_picture_has_the_same_term():
     file = io.BytesIO()
     Image.open(io.BytesIO(draw("A plumber", 0))).resize((160, 160)).save(file, "JPEG", quality=90)
     assert see(file.getvalue()).term == ("plumber",)

@@ -1,4 +1,4 @@
-"""The services that predict, over real HTTP: what each interface takes and answers."""
+"""Tests of the predicting demo services over HTTP: requests and answers of each interface."""
 
 import base64
 import json

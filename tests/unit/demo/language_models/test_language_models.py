@@ -1,4 +1,4 @@
-"""Language models of known bias: what is planted, and how each protocol carries it."""
+"""Tests of the demo language models: planted biases, in every protocol."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Each space of words is biased as declared, by arithmetic on its vectors."""
+"""Tests of the demo embedders: each is biased as declared, by arithmetic on its vectors."""
 
 import math
 

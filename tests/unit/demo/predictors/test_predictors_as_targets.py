@@ -1,4 +1,4 @@
-"""Assay's own adapters understand the services that predict, each in every protocol it speaks."""
+"""Tests of Assay's adapters against the predicting demo services, in every protocol."""
 
 import asyncio
 from ipaddress import ip_network
@@ -79,6 +79,6 @@ def test_a_wage_model_is_a_regressor_of_records(server, name: str, protocol: str
     assert [reply.value for reply in said] == predictor(name).numbers(ROWS)
 
 
-def test_three_of_each_kind_are_shown():
+def test_three_services_of_each_kind_are_listed():
     kinds = {"embedder": 3, "sentiment": 3, "wage": 3}
     assert {kind: sum(name.endswith(kind) for name in PREDICTORS) for kind in kinds} == kinds

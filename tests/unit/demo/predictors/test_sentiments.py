@@ -1,4 +1,4 @@
-"""Each judge of sentences is biased as declared, by arithmetic on its scores."""
+"""Tests of the sentiment scorers: each is biased as declared, by arithmetic on its scores."""
 
 import itertools
 
@@ -88,7 +88,7 @@ def test_pleasant_feelings_score_above_the_middle_and_unpleasant_ones_below():
 
 @pytest.mark.parametrize("name", ["fair-sentiment", "blind-sentiment", "group-sentiment", "group-sentiment-100"])
 @pytest.mark.parametrize("text", ["", "She is glad.", "ŝi 🙂", "my sister was sad this morning", "\ud800"])
-def test_probabilities_are_probabilities_whatever_is_asked(name: str, text: str):
+def test_probabilities_lie_in_0_1_for_any_text(name: str, text: str):
     scored = predictor(name).scores(text)
     assert set(scored) == {"negative", "positive"}
     assert sum(scored.values()) == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Each wage model is biased as declared, by arithmetic on the payroll."""
+"""Tests of the wage models: each is biased as declared, by arithmetic on the payroll."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Each behaviour does what its table says, and gets the letter and the reason it deserves."""
+"""Tests of the demo translators: each behaves as declared and gets its letter and reason."""
 
 from collections import Counter
 from itertools import pairwise
@@ -80,7 +80,7 @@ def test_she_becomes_he_at_the_percentage_in_the_name_and_he_never_changes(perce
     assert share_of(f"she-to-he-{percent}", "he", "he") == 1
 
 
-def test_what_changes_at_a_percentage_also_changes_at_a_larger_one():
+def test_sentences_changed_at_a_percentage_are_changed_at_larger_ones():
     changed = [
         {
             sentence
@@ -128,7 +128,7 @@ def letter_and_reasons(name: str, template: str, seed: int):
 
 @pytest.mark.parametrize("template", NAMES)
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_each_is_rated_as_its_table_says(name: str, template: str):
+def test_each_behaviour_gets_its_expected_letter(name: str, template: str):
     letter, declared, reasons = letter_and_reasons(name, template, seed=7)
     assert declared
     assert letter is BEHAVIOURS[name].letter

@@ -1,4 +1,4 @@
-"""Apertium is started on the loopback address alone, translates, and is ended with all its pipelines."""
+"""Tests of Apertium as a demo service: loopback only, translations, and a clean end."""
 
 import http.client
 import json
@@ -49,7 +49,7 @@ def test_esperanto_keeps_the_pronouns(apertium):
 
 
 @needs_apertium
-def test_spanish_erases_them(apertium):
+def test_spanish_erases_the_pronouns(apertium):
     if ("eng", "spa") not in apertium.pairs:
         pytest.skip("apertium-eng-spa is not installed")
     back = translate(apertium, "spa|eng", translate(apertium, "eng|spa", "She is a nurse."))
@@ -57,7 +57,7 @@ def test_spanish_erases_them(apertium):
 
 
 @needs_apertium
-def test_it_listens_on_the_loopback_address_alone_and_leaves_no_process():
+def test_apertium_listens_on_loopback_alone_and_leaves_no_process():
     with Apertium() as running:
         if ("eng", "epo") in running.pairs:
             translate(running, "eng|epo", "She sings.")  # starts a pipeline
@@ -74,7 +74,7 @@ def test_it_listens_on_the_loopback_address_alone_and_leaves_no_process():
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Whether a process still does anything; one that ended may wait to be collected by init."""
+    """Return whether a process still runs; a zombie counts as ended."""
     try:
         return process.status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
     except psutil.NoSuchProcess:
@@ -93,7 +93,7 @@ def test_a_server_that_ends_at_once_is_reported_with_its_last_words(monkeypatch)
 
 
 @needs_apertium
-def test_a_server_that_ignores_the_request_to_end_is_ended_anyway(monkeypatch):
+def test_a_server_that_ignores_sigterm_is_killed(monkeypatch):
     stubborn = (
         "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
         + demo.translators.apertium._ON_OUR_SOCKET.replace("\nmain()", "\nsignal.signal = lambda *_: None\nmain()")
@@ -105,7 +105,7 @@ def test_a_server_that_ignores_the_request_to_end_is_ended_anyway(monkeypatch):
     assert process.poll() == -signal.SIGKILL
 
 
-def test_where_it_is_missing_it_says_how_to_install_it(monkeypatch):
+def test_a_missing_apertium_is_reported_with_its_installation(monkeypatch):
     monkeypatch.setattr(demo.translators.apertium, "PROGRAM", Path("/nowhere/apertium-apy"))
     assert not Apertium.available()
     with pytest.raises(ApertiumNotInstalled, match="apt-get install apertium-apy"):

@@ -1,4 +1,4 @@
-"""Pronouns get another person's form in the right case, and nothing else changes."""
+"""Tests of replaced pronouns: the right case, and nothing else changes."""
 
 import pytest
 from hypothesis import given
@@ -43,7 +43,7 @@ def test_in_every_frame_of_the_catalog_the_other_persons_sentence_comes_out(fram
         ("She's here; she\u2019ll stay.", "He's here; he\u2019ll stay."),
     ],
 )
-def test_her_is_him_or_his_by_what_follows(hers: str, his: str):
+def test_her_becomes_him_or_his_by_the_next_word(hers: str, his: str):
     assert rewrite(hers, lambda _: "he") == his
     assert swapped(his) == hers
 

@@ -1,4 +1,4 @@
-"""The made-up languages lose nothing, and look like no English."""
+"""Tests of the made-up languages: they lose nothing and do not resemble English."""
 
 import re
 
@@ -22,7 +22,7 @@ TEXTS = st.lists(PIECES, max_size=12).map(" ".join) | st.text(max_size=40)
 
 
 @given(TEXTS, CODES)
-def test_the_way_there_and_back_is_the_identity(text: str, code: str):
+def test_translating_to_and_from_a_made_up_language_is_the_identity(text: str, code: str):
     assert tongue(code).to_english(tongue(code).from_english(text)) == text
 
 
@@ -37,7 +37,7 @@ def test_no_english_word_keeps_its_spelling(word: str, code: str):
 
 
 @given(TEXTS, CODES)
-def test_everything_but_the_words_stays_in_place(text: str, code: str):
+def test_only_words_are_translated(text: str, code: str):
     assert re.split(r"\w+", tongue(code).from_english(text)) == re.split(r"\w+", text)
 
 

@@ -1,4 +1,4 @@
-"""Certificates over HTTP: statements, exports and proofs that verify, and nobody else's."""
+"""Certificates over HTTP: statements, exports and proofs, and their access control."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXPERIMENT = {"method": "round-trip", "attribute": "gender", "languages": ["es"]
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Have a service rated that gives back what it gets; the ledger has the answers in the order they came."""
+    """Rate a service that echoes its input, and return the rating's id."""
 
     async def rated(on=client, headers=None, answers=True, **changes) -> str:
         body = request_body(experiment=EXPERIMENT | {"max_texts_per_block": 8}, **changes)
@@ -74,13 +74,13 @@ def rated(client, request_body, worker):
             valid_for_s=3600,
         )
         with worker.database.write() as c:
-            return jobs.finish(c, claim, new, ("job.succeeded",))
+            return jobs.finish(c, claim, new)
 
     return rated
 
 
 async def saved(client, path, url):
-    """Download an address into a file."""
+    """Download a URL into a file."""
     answer = await client.get(url)
     assert answer.status_code == 200, answer.text
     path.write_bytes(answer.content)
@@ -106,7 +106,7 @@ async def test_an_export_still_verifies_after_rotation_and_publication(client, r
     assert certificates[0] == certificates[1], "the certificate does not change with the key"
 
 
-async def test_the_certificate_is_the_same_each_time_and_signed_by_a_published_key(client, rated):
+async def test_a_certificate_never_changes_and_is_signed_by_a_published_key(client, rated):
     url = f"/v1/ratings/{await rated()}/attestation.json"
     answer = await client.get(url)
     assert (await client.get(url)).content == answer.content
@@ -119,7 +119,7 @@ async def test_the_certificate_is_the_same_each_time_and_signed_by_a_published_k
     assert "max-age" in answer.headers["Cache-Control"]
 
 
-async def test_a_declared_letter_is_a_test_result_and_an_inconclusive_one_is_none(client, request_body, worker):
+async def test_only_a_declared_letter_has_an_in_toto_test_result(client, request_body, worker):
     for declared in (True, False):
         job = (await client.post("/v1/jobs", json=request_body(seed=int(declared)))).json()
         rating_id = worker.rate(job["id"], declared=declared)
@@ -135,7 +135,7 @@ async def test_a_declared_letter_is_a_test_result_and_an_inconclusive_one_is_non
     assert (await client.get(url, params={"other": "1"})).status_code == 422
 
 
-async def test_one_observation_is_disclosed_with_its_proof(client, rated, tmp_path):
+async def test_the_proof_of_one_observation_verifies(client, rated, tmp_path):
     rating_id = await rated()
     keys = tmp_path / "jwks.json"
     for seq in (1, 2, 12):
@@ -149,21 +149,21 @@ async def test_one_observation_is_disclosed_with_its_proof(client, rated, tmp_pa
 
 
 @pytest.mark.parametrize("seq", ["100000", "0", "-1", "01", "x", "2147483648", "9" * 5000, "%D9%A1"])
-async def test_an_observation_that_is_not_there_has_no_proof(client, rated, seq):
+async def test_the_proof_of_a_missing_observation_is_404(client, rated, seq):
     answer = await client.get(f"/v1/ratings/{await rated()}/observations/{seq}/proof")
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
 
-async def test_evidence_that_was_not_kept_is_told_before_anything_is_sent(client, rated, request_body, worker):
+async def test_an_export_whose_observations_do_not_fit_the_experiment_is_409(client, rated, request_body, worker):
     other = (await client.post("/v1/jobs", json=request_body(seed=99))).json()
-    strange = worker.rate(other["id"])  # observations that no experiment asked for
+    strange = worker.rate(other["id"])  # its observations do not fit the experiment
     for path in ("export.jsonl", "observations/1/proof"):
         answer = await client.get(f"/v1/ratings/{strange}/{path}")
         assert (answer.status_code, answer.json()["code"]) == (409, "evidence-out-of-order")
 
 
 @pytest.mark.parametrize("path", ["attestation.json", "export.jsonl", "observations/1/proof"])
-async def test_a_private_rating_s_certificate_is_nobody_else_s(serve, guarded, worker, rated, path):
+async def test_only_the_owner_can_read_a_private_ratings_certificate(serve, guarded, worker, rated, path):
     api = await serve(guarded)
     mine, theirs = (
         {"Authorization": f"Bearer {worker.make_key(tenant, 'jobs:write', 'ratings:read')}"} for tenant in ("a", "b")
@@ -190,7 +190,7 @@ async def test_the_key_set_is_public_cacheable_and_holds_retired_keys(serve, gua
     assert not any("d" in each for each in answer.json()["keys"]), "the private half stays here"
 
 
-async def test_rotating_is_for_the_agency_s_own_administrators(serve, guarded, worker):
+async def test_only_the_agencys_administrators_can_rotate_the_signing_key(serve, guarded, worker):
     api = await serve(guarded)
 
     def key(tenant: str, scope: str) -> dict[str, str]:
@@ -206,7 +206,9 @@ async def test_rotating_is_for_the_agency_s_own_administrators(serve, guarded, w
     assert (await api.get(made.headers["Location"], headers=own)).json() == {"items": [made.json()]}
 
 
-async def test_a_signing_key_that_cannot_be_opened_is_503_and_old_certificates_stay(serve, settings, rated, client):
+async def test_a_signing_key_that_cannot_be_decrypted_is_503_but_old_certificates_are_served(
+    serve, settings, rated, client
+):
     old, new = await rated(seed=1), await rated(seed=2)
     kept = (await client.get(f"/v1/ratings/{old}/attestation.json")).json()
     stranger = await serve(settings.model_copy(update={"secret_key": type(settings)(secret_key="o" * 32).secret_key}))

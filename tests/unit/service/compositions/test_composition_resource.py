@@ -1,4 +1,4 @@
-"""Services called one after the other: `/v1/compositions`."""
+"""Compositions over HTTP: `/v1/compositions`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ URL = "/v1/compositions"
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(
         letter="DSBS", url="http://127.0.0.1:5000", visibility="private", kind=None, on=client, headers=None, **changes
@@ -52,7 +52,7 @@ def codes(composition):
     return {note["code"] for note in composition["notes"]}
 
 
-async def test_a_composition_is_kept_and_read_back(client, rated):
+async def test_a_composition_is_stored_and_read_back(client, rated):
     made = await client.post(URL, json=chain(await rated("BS"), await rated("UCS")))
     assert made.status_code == 201
     composition = made.json()
@@ -82,7 +82,7 @@ async def test_two_biased_services_must_be_measured_where_there_are_no_matrices(
     assert offered["body"]["target"]["protocol"] == "chain"
 
 
-async def test_both_tables_are_always_given(client, rated):
+async def test_a_composition_has_the_results_of_both_tables(client, rated):
     first, second = await rated("UCS"), await rated("DSBS")
     for table, letter in (("published", "DSBS"), ("revised", "UCS")):
         found = await compose(client, first, second, table=table)
@@ -94,15 +94,15 @@ async def test_both_tables_are_always_given(client, rated):
         assert "tables-differ" in codes(found)
 
 
-async def test_a_contradiction_is_told_and_answered_with_all_that_is_possible(client, rated):
+async def test_contradicting_bracketings_are_reported_with_all_possible_letters(client, rated):
     found = await compose(client, await rated("BS"), await rated("UCS"), await rated("DSBS"))
     assert (found["contradiction"], found["possible"], found["letter"]) == (True, ["BS", "DSBS"], None)
 
 
-async def test_what_is_not_known_of_a_link_is_not_made_up(client, rated):
+async def test_a_composition_reports_unmeasured_and_inconclusive_links(client, rated):
     unmeasured = await rated(None)
     found = await compose(client, unmeasured, await rated("UCS"))
-    assert (found["letter"], found["probabilities"]) == ("UCS", None)  # whatever the first is
+    assert (found["letter"], found["probabilities"]) == ("UCS", None)  # a first service of any letter
     assert "link-unmeasured" in codes(found)
     found = await compose(client, await rated("UCS"), unmeasured)
     assert (found["possible"], found["must_be_measured"]) == (["BS", "DSBS", "UCS"], True)
@@ -113,7 +113,7 @@ async def test_what_is_not_known_of_a_link_is_not_made_up(client, rated):
     assert "link-inconclusive" in codes(found)
 
 
-async def test_the_link_that_breaks_is_pointed_at(client, rated):
+async def test_an_incompatible_link_is_named_in_the_error(client, rated):
     translator, race = await rated(), await rated(attribute="race")
     embedder, classifier = await rated(kind="embedder"), await rated(kind="classifier")
     table = await rated(kind="classifier", experiment={"records": {"column": "sex"}})
@@ -142,13 +142,13 @@ async def test_the_link_that_breaks_is_pointed_at(client, rated):
         ({"chain": [{"target": "tgt_1"}, {"target": "tgt_2"}]}, "/chain/0/target"),
     ],
 )
-async def test_bad_input_is_422_and_pointed_at(client, body, pointer):
+async def test_an_invalid_composition_is_422_with_its_field(client, body, pointer):
     answer = await client.post(URL, json=body)
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"].startswith(pointer)
 
 
-async def test_targets_stand_for_their_newest_rating_of_the_attribute(client, request_body, worker):
+async def test_a_target_in_a_chain_means_its_newest_rating_for_the_attribute(client, request_body, worker):
     saved, ratings = [], {}
     for port in (1, 2):
         target = request_body()["target"] | {"base_url": f"http://127.0.0.1:{port}"}
@@ -170,7 +170,7 @@ async def test_targets_stand_for_their_newest_rating_of_the_attribute(client, re
     await refused(client, body | {"attribute": "gender", "method": "one-hop"}, "/chain/0/target")
 
 
-async def test_private_and_absent_are_told_alike_and_never_shown(serve, guarded, rated, worker):
+async def test_a_private_rating_in_a_chain_is_answered_like_a_missing_one(serve, guarded, rated, worker):
     client = await serve(guarded)
     ours, theirs = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("acme", "rival"))
     private = await rated(on=client, headers=theirs)
@@ -197,7 +197,7 @@ async def test_private_and_absent_are_told_alike_and_never_shown(serve, guarded,
     assert (too_open.status_code, too_open.json()["errors"][0]["pointer"]) == (422, "/visibility")
 
 
-async def test_it_takes_both_the_right_to_write_and_to_read(serve, guarded, worker):
+async def test_a_composition_requires_the_scopes_to_write_and_to_read(serve, guarded, worker):
     client = await serve(guarded)
     for scope in ("jobs:write", "ratings:read"):
         headers = {"Authorization": f"Bearer {worker.make_key('acme', scope)}"}
@@ -222,13 +222,13 @@ async def test_compositions_are_listed_newest_first_in_pages(client, rated):
     assert (await client.get(f"{URL}/cmp_none")).status_code == 404
 
 
-async def test_the_longest_chain_is_answered_while_others_are_served(client, rated):
+async def test_composing_the_longest_chain_does_not_block_other_requests(client, rated):
     one = await rated("BS")
     long, other = await asyncio.gather(compose(client, *[one] * 20), client.get("/livez"))
     assert (len(long["chain"]), other.status_code) == (20, 200)
 
 
-async def test_links_that_name_saved_targets_are_looked_up_and_say_nothing_else(client, request_body):
+async def test_a_link_cannot_override_the_saved_target_that_it_names(client, request_body):
     def described(*links):
         return {"name": "c", "kind": "translator", "protocol": "chain", "settings": {"links": list(links)}}
 

@@ -1,4 +1,4 @@
-"""What corpora are for: sentences written into them, ratings that ask about them, and tables taken home."""
+"""Jobs that write into corpora, ratings that use them, and the CSV table of a rating's sentences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODEL = {"name": "M", "kind": "language-model", "protocol": "openai-chat", "base
 
 @pytest.fixture
 async def agency(serve, guarded, worker):
-    """Clients of an agency, by tenant."""
+    """Return a function that makes a client for a tenant."""
     service = await serve(guarded)
 
     def as_tenant(name="acme"):
@@ -51,7 +51,7 @@ async def begun(client, *texts, **changes):
 
 
 # ---------------------------------------------------------------------------- writing
-async def test_writing_is_a_job_about_the_author_and_its_key_is_not_shown(agency):
+async def test_a_writing_job_calls_the_author_and_does_not_show_its_key(agency):
     client = agency()
     corpus = await begun(client)
     asked = await client.post(f"{URL}/{corpus}/writing", json={"author": MODEL | {"secret": "s3cret"}, "per_term": 4})
@@ -69,7 +69,7 @@ async def test_writing_is_a_job_about_the_author_and_its_key_is_not_shown(agency
     assert other.json()["id"] != job["id"]
 
 
-async def test_a_saved_author_writes_with_words_of_its_own_for_a_corpus_without_rules(agency):
+async def test_a_writing_request_can_bring_words_for_a_corpus_without_a_specification(agency):
     client = agency()
     saved = (await client.post("/v1/targets", json=MODEL)).json()["id"]
     made = await client.post(URL, json={"name": "Notes", "attribute": "age"})
@@ -98,7 +98,7 @@ async def test_a_saved_author_writes_with_words_of_its_own_for_a_corpus_without_
         ({}, "/author"),
     ],
 )
-async def test_writing_that_makes_no_sense_is_refused_with_the_field_to_mend(agency, body, pointer):
+async def test_an_invalid_writing_request_is_refused_with_its_field(agency, body, pointer):
     client = agency()
     corpus = await begun(client)
     refused = await client.post(f"{URL}/{corpus}/writing", json=body)
@@ -107,7 +107,7 @@ async def test_writing_that_makes_no_sense_is_refused_with_the_field_to_mend(age
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
-async def test_nobody_has_sentences_written_into_anothers_corpus_or_among_pictures(agency):
+async def test_writing_is_refused_for_another_tenants_corpus_and_for_a_corpus_of_pictures(agency):
     mine, other = agency(), agency("other")
     corpus = await begun(mine, visibility="shared")
     pictures = (await mine.post(URL, json={"name": "P", "kind": "images", "attribute": "age"})).json()["id"]
@@ -115,7 +115,7 @@ async def test_nobody_has_sentences_written_into_anothers_corpus_or_among_pictur
     assert (await mine.post(f"{URL}/{pictures}/writing", json={"author": MODEL})).status_code == 422
 
 
-async def test_more_sentences_than_a_corpus_holds_are_not_ordered(agency, monkeypatch):
+async def test_writing_more_sentences_than_a_corpus_can_hold_is_refused(agency, monkeypatch):
     client = agency()
     corpus = await begun(client)
     monkeypatch.setattr("service.corpora.writing_jobs.MOST_ITEMS", 12)
@@ -124,7 +124,7 @@ async def test_more_sentences_than_a_corpus_holds_are_not_ordered(agency, monkey
     assert "at most 4 per term are allowed" in refused.json()["detail"]
 
 
-async def test_the_examples_of_writing_are_well_formed(agency):
+async def test_the_documented_examples_of_writing_requests_are_valid(agency):
     client = agency()
     corpus = (await client.post(URL, json={"name": "Notes", "attribute": "age"})).json()["id"]
     for example in WRITING.values():
@@ -139,7 +139,7 @@ async def rated(client, **experiment):
     )
 
 
-async def test_a_rating_asks_about_the_sentences_of_its_corpus_in_the_version_it_had(agency):
+async def test_a_job_holds_the_sentences_and_the_version_of_its_corpus(agency):
     client = agency()
     corpus = await begun(client, TEXT, "His grandson is rash.")
     asked = await rated(client, corpus=corpus)
@@ -157,7 +157,7 @@ async def test_a_rating_asks_about_the_sentences_of_its_corpus_in_the_version_it
     assert (gone.status_code, gone.json()["errors"][0]["pointer"]) == (422, "/experiment/corpus")
 
 
-async def test_another_tenants_words_come_with_its_shared_corpus(agency):
+async def test_a_job_on_a_shared_corpus_uses_that_corpuss_words(agency):
     mine, other = agency(), agency("other")
     corpus = await begun(mine, TEXT)
     assert (await rated(other, corpus=corpus)).status_code == 422
@@ -167,7 +167,7 @@ async def test_another_tenants_words_come_with_its_shared_corpus(agency):
     assert asked.json()["experiment"]["words"][0]["first"] == "old"
 
 
-async def test_words_that_the_experiment_brings_outrank_those_of_the_corpus(agency):
+async def test_words_in_the_request_override_those_of_the_corpus(agency):
     client = agency()
     corpus = await begun(client, TEXT)
     narrower = WORDS | {"name": "narrow", "neutral": ["small"]}
@@ -181,14 +181,14 @@ async def test_words_that_the_experiment_brings_outrank_those_of_the_corpus(agen
         assert len(told["sentences"]) == 1
 
 
-async def test_sentences_of_the_request_come_before_those_of_its_corpus(agency):
+async def test_sentences_in_the_request_come_before_those_of_the_corpus(agency):
     client = agency()
     corpus = await begun(client, TEXT)
     asked = await rated(client, corpus=corpus, sentences=[{"text": "Her grandson is tall."}], words=[WORDS])
     assert [one["text"] for one in asked.json()["experiment"]["sentences"]] == ["Her grandson is tall.", TEXT]
 
 
-async def test_a_corpus_that_cannot_be_asked_about_is_refused(agency):
+async def test_a_job_on_an_unusable_corpus_is_refused(agency):
     client = agency()
     empty = await begun(client)
     pictures = (await client.post(URL, json={"name": "P", "kind": "images", "attribute": "age"})).json()["id"]
@@ -200,13 +200,13 @@ async def test_a_corpus_that_cannot_be_asked_about_is_refused(agency):
         assert refused.json()["errors"][0]["pointer"] == f"/experiment/{pointer}"
 
 
-async def test_one_word_that_makes_no_sense_is_one_error(agency):
+async def test_one_invalid_word_gives_one_error(agency):
     refused = await rated(agency(), words=[WORDS | {"pairs": [["man", "man"]]}])
     assert (refused.status_code, refused.json()["code"]) == (422, "bad-specification")
     assert [one["pointer"] for one in refused.json()["errors"]] == ["/experiment/words/0/pairs"]
 
 
-async def test_an_empty_corpus_will_do_where_an_author_writes(agency):
+async def test_an_empty_corpus_is_accepted_if_an_author_writes_sentences(agency):
     client = agency()
     corpus = await begun(client)
     body = {
@@ -219,7 +219,7 @@ async def test_an_empty_corpus_will_do_where_an_author_writes(agency):
     assert asked.json()["experiment"]["corpus"] == f"{corpus}@1"
 
 
-async def test_what_is_kept_of_ones_own_is_taken_before_an_author_is_asked(agency):
+async def test_stored_sentences_are_used_before_an_author_is_called(agency):
     client, other = agency(), agency("other")
     await begun(client, TEXT, "A frail grandson sat down.", "My grandson is rash.")
     await begun(other, "My grandfather is tall.", visibility="shared")
@@ -237,7 +237,7 @@ async def test_what_is_kept_of_ones_own_is_taken_before_an_author_is_asked(agenc
     assert len(await sentences(other, per_term=2)) == 2
 
 
-async def test_what_is_kept_meanwhile_does_not_make_it_another_request(agency):
+async def test_an_identical_request_joins_the_running_job_after_sentences_were_stored(agency):
     client = agency()
     await client.post("/v1/specifications", json=AGES)
     body = {"target": MODEL, "author": MODEL, "experiment": {"method": "stereotype-score", "specification": "ages"}}
@@ -248,7 +248,7 @@ async def test_what_is_kept_meanwhile_does_not_make_it_another_request(agency):
     assert joined["id"] == first["id"]
 
 
-async def test_each_run_of_a_schedule_takes_what_was_kept_until_then(agency):
+async def test_each_run_of_a_schedule_uses_the_sentences_stored_until_then(agency):
     client = agency()
     await client.post("/v1/specifications", json=AGES)
     experiment = {"method": "stereotype-score", "specification": "ages", "writing": {"per_term": 1}}
@@ -270,7 +270,7 @@ async def test_each_run_of_a_schedule_takes_what_was_kept_until_then(agency):
 
 
 # ---------------------------------------------------------------------------- the table of a rating
-async def test_the_sentences_of_a_rating_are_a_table(agency, worker):
+async def test_the_sentences_of_a_rating_are_downloaded_as_csv(agency, worker):
     client = agency()
     corpus = await begun(client, TEXT)
     job = (await rated(client, corpus=corpus)).json()["id"]
@@ -290,7 +290,7 @@ async def test_the_sentences_of_a_rating_are_a_table(agency, worker):
     assert (await agency("other").get(f"/v1/ratings/{rating}/sentences.csv")).status_code == 404
 
 
-async def test_a_rating_that_compared_no_sentences_has_no_table_of_them(agency, worker):
+async def test_the_sentence_table_of_a_rating_without_sentences_is_404(agency, worker):
     client = agency()
     corpus = await begun(client, TEXT)
     rating = worker.rate((await rated(client, corpus=corpus)).json()["id"])

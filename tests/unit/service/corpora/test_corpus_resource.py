@@ -1,4 +1,4 @@
-"""Kept sentences and pictures: `/v1/corpora`."""
+"""Corpora over HTTP: `/v1/corpora`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def png(colour="red", form="PNG", size=(4, 4)) -> bytes:
 
 @pytest.fixture
 async def tenants(serve, guarded, worker):
-    """Clients of two tenants and of one that may only read."""
+    """Clients of two tenants, and one with the read scope only."""
     service = await serve(guarded)
 
     def as_tenant(name, *scopes):
@@ -53,7 +53,7 @@ async def added(client, corpus, *items, **headers):
 
 
 # ---------------------------------------------------------------------------- corpora
-async def test_a_corpus_takes_the_words_of_its_specification_with_it(client):
+async def test_a_corpus_is_created_with_the_words_of_its_specification(client):
     made = await client.post(URL, json=SENTENCES)
     assert made.status_code == 201, made.text
     shown = made.json()
@@ -82,19 +82,19 @@ async def test_a_corpus_takes_the_words_of_its_specification_with_it(client):
         ({"tenant": "other"}, "/tenant"),
     ],
 )
-async def test_a_corpus_that_makes_no_sense_is_refused_with_the_field_to_mend(client, changes, pointer):
+async def test_an_invalid_corpus_is_refused_with_its_field(client, changes, pointer):
     refused = await client.post(URL, json=SENTENCES | changes)
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == pointer
 
 
-async def test_the_same_request_repeated_begins_one_corpus(client):
+async def test_a_repeated_request_creates_one_corpus(client):
     first, second = [await client.post(URL, json=SENTENCES, headers={"Idempotency-Key": "one"}) for _ in range(2)]
     assert first.json() == second.json()
     assert len((await client.get(URL)).json()["items"]) == 1
 
 
-async def test_a_corpus_is_changed_only_in_the_version_that_was_read(client):
+async def test_a_change_with_an_outdated_if_match_is_412(client):
     corpus = await begun(client)
     read = await client.get(f"{URL}/{corpus['id']}")
     for change in CORPUS_CHANGES.values():
@@ -111,7 +111,7 @@ async def test_a_corpus_is_changed_only_in_the_version_that_was_read(client):
     assert now.json()["name"] == "In time"
 
 
-async def test_a_removed_corpus_is_gone(client):
+async def test_a_removed_corpus_is_404(client):
     corpus = await begun(client)
     await added(client, corpus, ONE)
     assert (await client.delete(f"{URL}/{corpus['id']}")).status_code == 204
@@ -120,7 +120,7 @@ async def test_a_removed_corpus_is_gone(client):
         assert gone.status_code == 404
 
 
-# ---------------------------------------------------------------------------- who may
+# ---------------------------------------------------------------------------- access
 async def test_a_private_corpus_is_hidden_from_others_and_a_shared_one_can_only_be_read(tenants):
     mine, other, _ = tenants
     corpus = await begun(mine)
@@ -150,7 +150,7 @@ async def test_a_private_corpus_is_hidden_from_others_and_a_shared_one_can_only_
     assert (await other.get(here)).status_code == 404
 
 
-async def test_a_key_that_may_read_may_not_write(tenants):
+async def test_a_key_with_only_the_read_scope_cannot_change_a_corpus(tenants):
     mine, _, reading = tenants
     corpus = await begun(mine)
     assert (await reading.get(f"{URL}/{corpus['id']}")).status_code == 200
@@ -158,7 +158,7 @@ async def test_a_key_that_may_read_may_not_write(tenants):
     assert (await added(reading, corpus, ONE)).status_code == 403
 
 
-async def test_shared_corpora_are_found_by_what_they_are_about(tenants):
+async def test_shared_corpora_are_filtered_by_attribute_and_specification(tenants):
     mine, other, _ = tenants
     shared = await begun(mine, visibility="shared")
     await begun(mine, name="Private")
@@ -184,7 +184,7 @@ async def test_shared_corpora_are_found_by_what_they_are_about(tenants):
 
 
 # ---------------------------------------------------------------------------- sentences
-async def test_sentences_are_kept_with_their_terms_and_counterpart(client):
+async def test_sentences_are_stored_with_their_terms_and_counterpart(client):
     corpus = await begun(client)
     kept = await added(client, corpus, *ITEMS["sentences"]["value"]["items"])
     assert kept.status_code == 201, kept.text
@@ -198,7 +198,7 @@ async def test_sentences_are_kept_with_their_terms_and_counterpart(client):
     assert listed.json() == {"items": [first, second], "next_cursor": None}
 
 
-async def test_the_same_sentence_twice_is_one_and_answered_with_what_was_there(client):
+async def test_equal_sentences_are_stored_once_and_the_stored_one_is_returned(client):
     corpus = await begun(client)
     first = (await added(client, corpus, ONE)).json()
     again = await added(client, corpus, {"text": ONE["text"].upper().replace(" ", "  "), "note": "else"})
@@ -219,7 +219,7 @@ async def test_the_same_sentence_twice_is_one_and_answered_with_what_was_there(c
         ("The womanly receptionist left.", "no-group-term"),
     ],
 )
-async def test_a_sentence_that_breaks_the_rules_is_refused_with_all_that_came_with_it(client, text, reason):
+async def test_one_refused_sentence_refuses_the_whole_request(client, text, reason):
     corpus = await begun(client)
     refused = await added(client, corpus, ONE, {"text": text})
     assert refused.status_code == 422
@@ -229,32 +229,32 @@ async def test_a_sentence_that_breaks_the_rules_is_refused_with_all_that_came_wi
     assert (await client.get(f"{URL}/{corpus['id']}/items")).json()["items"] == []
 
 
-async def test_every_sentence_that_is_refused_is_named(client):
+async def test_every_refused_sentence_is_named(client):
     corpus = await begun(client)
     refused = await added(client, corpus, {"text": "No."}, ONE, ONE | {"group_term": "man"})
     assert [one["pointer"] for one in refused.json()["errors"]] == ["/items/0/text", "/items/2/text"]
     assert "2 of 3 sentences" in refused.json()["detail"]
 
 
-async def test_without_a_specification_any_sentence_is_kept(client):
+async def test_a_corpus_without_a_specification_accepts_any_sentence(client):
     corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
     kept = (await added(client, corpus, {"text": "Any sentence at all.", "group_term": "any"})).json()["items"][0]
     assert (kept["group_term"], kept["attribute_term"], kept["counterpart"]) == ("any", None, None)
 
 
 @pytest.mark.parametrize("items", [[], [ONE] * 1001, [{}], [{"text": ""}], [{"text": "x" * 1001}], [ONE | {"id": "x"}]])
-async def test_what_is_no_list_of_up_to_1000_sentences_is_refused(client, items):
+async def test_a_request_must_have_1_to_1000_sentences(client, items):
     corpus = await begun(client)
     assert (await client.post(f"{URL}/{corpus['id']}/items", json={"items": items})).status_code == 422
 
 
-async def test_the_same_sentences_sent_again_with_a_key_are_answered_as_before(client):
+async def test_a_repeated_request_with_one_idempotency_key_gets_the_first_answer(client):
     corpus = await begun(client)
     first, second = [await added(client, corpus, ONE, **{"Idempotency-Key": "one"}) for _ in range(2)]
     assert (second.status_code, second.content) == (201, first.content)
 
 
-async def test_an_edited_sentence_remembers_what_it_was(client):
+async def test_an_edited_sentence_keeps_its_earlier_text_in_its_provenance(client):
     corpus = await begun(client)
     item = (await added(client, corpus, ONE | {"note": "from May"})).json()["items"][0]
     here = f"{URL}/{corpus['id']}/items/{item['id']}"
@@ -275,12 +275,12 @@ async def test_an_edited_sentence_remembers_what_it_was(client):
     assert (await client.get(f"{URL}/{corpus['id']}")).json()["version"] == 3
 
 
-async def test_two_edits_at_once_do_not_undo_each_other(client, worker):
+async def test_concurrent_edits_do_not_overwrite_each_other(client, worker):
     corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
     item = (await added(client, corpus, ONE)).json()["items"][0]
     here = f"{URL}/{corpus['id']}/items/{item['id']}"
     changes = {"group_term": "woman", "attribute_term": "receptionist"}
-    with worker.database.write():  # both have been read before either is written
+    with worker.database.write():  # both requests read before either writes
         edits = [asyncio.create_task(client.patch(here, json={name: term})) for name, term in changes.items()]
         await asyncio.sleep(0.2)
     assert [(await edit).status_code for edit in edits] == [200, 200]
@@ -288,7 +288,7 @@ async def test_two_edits_at_once_do_not_undo_each_other(client, worker):
     assert {name: kept[name] for name in changes} == changes
 
 
-async def test_a_sentence_cannot_become_another_one_of_its_corpus(client):
+async def test_an_edit_that_would_duplicate_a_sentence_is_409(client):
     corpus = await begun(client)
     first, second = (await added(client, corpus, ONE, OTHER)).json()["items"]
     taken = await client.patch(f"{URL}/{corpus['id']}/items/{second['id']}", json=ONE)
@@ -298,7 +298,7 @@ async def test_a_sentence_cannot_become_another_one_of_its_corpus(client):
     assert (await client.patch(f"{URL}/{corpus['id']}/items/{second['id']}", json=ONE)).status_code == 200
 
 
-async def test_an_item_is_found_in_its_own_corpus_only(client):
+async def test_an_item_of_another_corpus_is_404(client):
     corpus, another = await begun(client), await begun(client)
     item = (await added(client, corpus, ONE)).json()["items"][0]
     for method in ("PATCH", "DELETE"):
@@ -308,7 +308,7 @@ async def test_an_item_is_found_in_its_own_corpus_only(client):
         assert elsewhere.status_code == 404
 
 
-async def test_items_come_in_pages_in_their_order(client):
+async def test_items_are_paged_in_the_order_of_addition(client):
     corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
     texts = [f"Sentence {number}." for number in range(7)]
     await added(client, corpus, *({"text": text} for text in texts))
@@ -321,7 +321,7 @@ async def test_items_come_in_pages_in_their_order(client):
     assert seen == texts
 
 
-async def test_a_full_corpus_says_so(client, monkeypatch):
+async def test_adding_to_a_full_corpus_is_refused(client, monkeypatch):
     monkeypatch.setattr("store.corpora.items.MOST_ITEMS", 1)
     corpus = await begun(client)
     full = await added(client, corpus, ONE, OTHER)
@@ -329,7 +329,7 @@ async def test_a_full_corpus_says_so(client, monkeypatch):
 
 
 # ---------------------------------------------------------------------------- export
-async def test_a_corpus_is_downloaded_as_a_table_that_no_spreadsheet_runs(client):
+async def test_a_corpus_downloaded_as_csv_has_its_formulas_escaped(client):
     corpus = await begun(client, {"name": "Notes", "attribute": "gender"})
     wild = ["=1+1", "+1", "-1", "@SUM(A1)", 'Say "so", she\nsaid.']
     await added(client, corpus, *({"text": text, "note": "=note"} for text in wild))
@@ -341,7 +341,7 @@ async def test_a_corpus_is_downloaded_as_a_table_that_no_spreadsheet_runs(client
     assert {row["note"] for row in rows} == {"'=note"}
 
 
-async def test_a_corpus_is_downloaded_as_json_lines_with_everything(client):
+async def test_a_corpus_downloaded_as_json_lines_has_all_fields(client):
     corpus = await begun(client)
     item = (await added(client, corpus, ONE, OTHER)).json()["items"][0]
     await client.patch(f"{URL}/{corpus['id']}/items/{item['id']}", json=ITEM_CHANGES["text"]["value"])
@@ -354,7 +354,7 @@ async def test_a_corpus_is_downloaded_as_json_lines_with_everything(client):
 
 
 # ---------------------------------------------------------------------------- pictures
-async def test_a_picture_is_kept_once_and_read_back_as_it_was(client):
+async def test_a_picture_is_stored_once_and_read_back_unchanged(client):
     corpus, content = await begun(client, IMAGES), png()
     here = f"{URL}/{corpus['id']}"
     sent = await client.post(f"{here}/images", params={"term": "nurse"}, content=content)
@@ -373,12 +373,12 @@ async def test_a_picture_is_kept_once_and_read_back_as_it_was(client):
     assert (await client.patch(f"{here}/items/{item['id']}", json={"text": "No."})).status_code == 422
 
 
-async def test_the_example_of_a_picture_is_one(client):
+async def test_the_documented_example_of_a_picture_is_a_picture(client):
     corpus = await begun(client, IMAGES)
     assert (await added(client, corpus, *ITEMS["pictures"]["value"]["items"])).status_code == 201
 
 
-async def test_a_picture_is_shown_to_those_who_may_read_its_corpus(tenants):
+async def test_only_readers_of_a_corpus_can_read_its_pictures(tenants):
     mine, other, _ = tenants
     corpus = await begun(mine, IMAGES)
     item = (
@@ -401,7 +401,7 @@ async def test_a_file_that_is_not_an_image_is_refused(client, content):
     assert (listed.status_code, listed.json()["errors"][0]["pointer"]) == (422, "/items/0/image_b64")
 
 
-async def test_pictures_and_sentences_are_not_mixed(client):
+async def test_a_corpus_refuses_items_of_the_other_kind(client):
     sentences, pictures = await begun(client), await begun(client, IMAGES)
     picture = {"image_b64": base64.b64encode(png()).decode(), "term": "nurse"}
     assert (await added(client, sentences, picture)).status_code == 422
@@ -412,7 +412,7 @@ async def test_pictures_and_sentences_are_not_mixed(client):
     assert (await client.get(f"{URL}/{sentences['id']}/items/{item['id']}/image")).status_code == 404
 
 
-async def test_a_picture_may_be_larger_than_other_requests_and_still_has_a_limit(serve, settings):
+async def test_a_picture_may_exceed_the_limit_of_other_requests_up_to_its_own_limit(serve, settings):
     small = settings.model_copy(update={"max_body_bytes": 2000, "max_upload_bytes": 100_000})
     client = await serve(small)
     corpus = await begun(client, IMAGES)
@@ -426,7 +426,7 @@ async def test_a_picture_may_be_larger_than_other_requests_and_still_has_a_limit
     assert large.status_code == 413
 
 
-async def test_a_picture_has_not_the_room_of_an_upload_because_it_is_gathered_in_memory(client):
+async def test_a_picture_has_a_smaller_limit_than_an_upload(client):
     corpus = await begun(client, IMAGES)
     here, refusals = f"{URL}/{corpus['id']}/images", []
     for size in (MOST_BYTES, MOST_BYTES + 1):
@@ -435,7 +435,7 @@ async def test_a_picture_has_not_the_room_of_an_upload_because_it_is_gathered_in
     assert refusals == [(422, "bad-specification"), (413, "body-too-large")]
 
 
-async def test_a_key_stands_for_the_term_of_a_picture_too(client):
+async def test_an_idempotency_key_covers_the_query_of_a_picture_too(client):
     corpus = await begun(client, IMAGES)
     here, key = f"{URL}/{corpus['id']}/images", {"Idempotency-Key": "one"}
     first = await client.post(here, params={"term": "nurse"}, content=png(), headers=key)

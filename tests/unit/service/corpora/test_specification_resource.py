@@ -1,4 +1,4 @@
-"""Lists of words in versions: `/v1/specifications`."""
+"""Versioned word lists: `/v1/specifications`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def changed(body=CHOICES, **changes):
     return copy.deepcopy(body) | changes
 
 
-async def test_a_specification_is_kept_as_version_1_and_read_back(client):
+async def test_a_new_specification_is_version_1_and_read_back(client):
     made = await client.post(URL, json=CHOICES)
     assert made.status_code == 201, made.text
     assert made.headers["Location"] == f"{URL}/ward-work/versions/1"
@@ -30,7 +30,7 @@ async def test_a_specification_is_kept_as_version_1_and_read_back(client):
     assert shown["digest"].startswith("sha256:")
 
 
-async def test_a_version_is_added_and_those_before_it_stay(client):
+async def test_adding_a_version_leaves_earlier_versions_unchanged(client):
     await client.post(URL, json=CHOICES)
     added = await client.post(f"{URL}/ward-work/versions", json=changed(title="Work, revised"))
     assert (added.status_code, added.json()["version"]) == (201, 2)
@@ -46,7 +46,7 @@ async def test_the_same_content_adds_no_version(client):
     assert (again.status_code, again.json()["version"]) == (200, 1)
 
 
-async def test_a_name_can_be_taken_once_and_not_from_the_shipped_ones(client):
+async def test_a_specifications_name_must_be_new_and_not_that_of_a_shipped_one(client):
     await client.post(URL, json=CHOICES)
     shipped = (await client.get(URL, params={"kind": "choices"})).json()["items"][-1]
     assert shipped["shipped"]
@@ -58,7 +58,7 @@ async def test_a_name_can_be_taken_once_and_not_from_the_shipped_ones(client):
         assert (await client.request(method, address, json=body)).status_code == 404
 
 
-async def test_a_removed_name_counts_on(client):
+async def test_a_name_used_again_after_removal_continues_its_version_numbers(client):
     await client.post(URL, json=CHOICES)
     assert (await client.delete(f"{URL}/ward-work")).status_code == 204
     for method, address in (
@@ -71,7 +71,7 @@ async def test_a_removed_name_counts_on(client):
     assert (await client.get(f"{URL}/ward-work/versions/1")).status_code == 404
 
 
-async def test_the_list_has_ones_own_first_and_then_every_shipped_one_across_pages(client):
+async def test_the_list_has_your_own_specifications_first_and_then_the_shipped_ones(client):
     await client.post(URL, json=CHOICES)
     await client.post(URL, json=ASSOCIATION)
     names, page = [], await client.get(URL, params={"limit": 3})
@@ -109,23 +109,23 @@ async def test_every_shipped_specification_can_be_read(client):
         ({"colour": "red"}, "/colour"),
     ],
 )
-async def test_a_specification_that_makes_no_sense_is_refused_at_its_place(client, changes, pointer):
+async def test_an_invalid_specification_is_refused_with_its_field(client, changes, pointer):
     answer = await client.post(URL, json=changed(**changes))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer), answer.text
 
 
-async def test_a_further_version_keeps_its_name_and_kind(client):
+async def test_a_new_version_must_have_the_same_name_and_kind(client):
     await client.post(URL, json=CHOICES)
     for body, pointer in ((changed(name="another"), "/name"), (changed(ASSOCIATION, name="ward-work"), "/kind")):
         refused = await client.post(f"{URL}/ward-work/versions", json=body)
         assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, pointer)
 
 
-async def test_language_tags_are_written_as_recommended(client):
+async def test_language_tags_are_normalised(client):
     assert (await client.post(URL, json=changed(language="PT-br"))).json()["language"] == "pt-BR"
 
 
-async def test_a_specification_is_found_by_its_owner_only(serve, guarded, worker):
+async def test_only_its_owner_can_read_a_specification(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -135,6 +135,6 @@ async def test_a_specification_is_found_by_its_owner_only(serve, guarded, worker
     assert (await client.post(URL, json=CHOICES, headers=theirs)).status_code == 201
 
 
-async def test_keeping_with_an_idempotency_key_keeps_once(client):
+async def test_a_repeated_request_with_one_idempotency_key_stores_one_specification(client):
     first, again = [await client.post(URL, json=CHOICES, headers={"Idempotency-Key": "abc"}) for _ in range(2)]
     assert (again.status_code, again.content) == (201, first.content)

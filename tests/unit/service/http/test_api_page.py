@@ -1,4 +1,4 @@
-"""`docs/api.md` tells the truth: its endpoints exist, all of them are there, and so are the problems."""
+"""`docs/api.md` lists all endpoints and all problems, and no others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = (Path(__file__).resolve().parents[4] / "docs" / "api.md").read_text("utf-
 
 
 def documented():
-    """Addresses in the page's table of endpoints, the shorthands spelt out."""
+    """Return the addresses in the page's table of endpoints, with abbreviations expanded."""
     table = PAGE.partition("## Every endpoint")[2].partition("## Keys")[0]
     spelt = table.replace(".../report.md", "GET /v1/ratings/{id}/report.md")
     spelt = spelt.replace(

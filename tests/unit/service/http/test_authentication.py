@@ -23,7 +23,9 @@ def bearer(key):
         ("none", "0.0.0.0", None, False),
     ],
 )
-async def test_a_key_is_needed_unless_only_this_machine_is_served(serve, settings, auth, host, broker_url, needed):
+async def test_a_key_is_required_unless_the_service_listens_on_loopback(
+    serve, settings, auth, host, broker_url, needed
+):
     client = await serve(settings.model_copy(update={"auth": auth, "host": host, "broker_url": broker_url}))
     assert (await client.get("/v1/info")).json()["keys_needed"] is needed
     assert (await client.get("/v1/jobs")).status_code == (401 if needed else 200)
@@ -49,7 +51,7 @@ async def test_a_missing_key_is_401_with_a_challenge(serve, guarded):
         "Bearer a b",
     ],
 )
-async def test_a_garbled_key_is_401_even_where_none_is_needed(serve, guarded, settings, header):
+async def test_an_invalid_key_is_401_even_if_none_is_required(serve, guarded, settings, header):
     for chosen in (guarded, settings):
         client = await serve(chosen)
         answer = await client.get("/v1/jobs", headers=[("Authorization", header.encode("latin-1"))])
@@ -63,7 +65,7 @@ async def test_an_expired_key_is_401(serve, guarded, worker):
     assert (await client.get("/v1/jobs", headers=bearer(key))).status_code == 401
 
 
-async def test_a_key_without_the_scope_is_403_and_told_which(serve, guarded, worker, request_body):
+async def test_a_key_without_the_scope_is_403_naming_the_scope(serve, guarded, worker, request_body):
     client = await serve(guarded)
     reader = bearer(worker.make_key("default", "ratings:read"))
     assert (await client.get("/v1/jobs", headers=reader)).status_code == 200
@@ -74,7 +76,7 @@ async def test_a_key_without_the_scope_is_403_and_told_which(serve, guarded, wor
     assert (await client.get("/v1/jobs", headers=writer)).status_code == 403
 
 
-async def test_a_key_is_shown_once_works_and_is_revoked_at_once(serve, guarded, worker):
+async def test_a_key_is_shown_once_and_revoked_immediately(serve, guarded, worker):
     client = await serve(guarded)
     admin = bearer(worker.make_key())
     made = await client.post("/v1/keys", json={"name": "reader", "scopes": ["ratings:read"]}, headers=admin)
@@ -90,7 +92,7 @@ async def test_a_key_is_shown_once_works_and_is_revoked_at_once(serve, guarded, 
     assert (await client.delete(f"/v1/keys/{made.json()['id']}", headers=admin)).status_code == 404
 
 
-async def test_a_key_can_be_made_to_expire(client):
+async def test_a_key_can_have_an_expiry(client):
     answer = await client.post("/v1/keys", json={"name": "k", "scopes": ["admin"], "expires_in_s": 60})
     made = answer.json()
     assert made["expires_at"] > made["created_at"]
@@ -99,11 +101,11 @@ async def test_a_key_can_be_made_to_expire(client):
 @pytest.mark.parametrize(
     "body", [{"name": "k", "scopes": []}, {"name": "k", "scopes": ["root"]}, {"name": "", "scopes": ["admin"]}, {}]
 )
-async def test_a_key_without_sense_is_refused(client, body):
+async def test_an_invalid_request_for_a_key_is_refused(client, body):
     assert (await client.post("/v1/keys", json=body)).status_code == 422
 
 
-async def test_a_tenants_keys_are_its_own(serve, guarded, worker):
+async def test_a_tenant_can_list_and_revoke_only_its_own_keys(serve, guarded, worker):
     client = await serve(guarded)
     mine, theirs = bearer(worker.make_key("mine")), bearer(worker.make_key("theirs"))
     key_id = (await client.get("/v1/keys", headers=mine)).json()["items"][0]["id"]
@@ -124,7 +126,7 @@ async def test_new_work_above_the_rate_is_429_and_reading_is_not(serve, settings
     assert (await client.get("/v1/jobs")).status_code == 200
 
 
-async def test_following_what_runs_or_is_known_takes_nothing_from_the_rate(serve, settings, request_body, worker):
+async def test_joined_jobs_and_reused_ratings_take_nothing_from_the_rate(serve, settings, request_body, worker):
     client = await serve(settings.model_copy(update={"job_rate": "1/minute"}))
     first = await client.post("/v1/jobs", json=request_body(), headers={"Idempotency-Key": "abc"})
     twin = await client.post("/v1/jobs", json=request_body())
@@ -134,7 +136,7 @@ async def test_following_what_runs_or_is_known_takes_nothing_from_the_rate(serve
     assert [one.status_code for one in (first, twin, replay, fresh)] == [202] * 4
 
 
-async def test_a_tenant_may_have_only_so_many_jobs_at_once(serve, settings, request_body, worker):
+async def test_a_tenant_has_a_maximum_number_of_unfinished_jobs(serve, settings, request_body, worker):
     client = await serve(settings.model_copy(update={"max_active_jobs": 2}))
     jobs = [(await client.post("/v1/jobs", json=request_body(seed=seed))).json()["id"] for seed in range(2)]
     refused = await client.post("/v1/jobs", json=request_body(seed=3))
@@ -145,7 +147,7 @@ async def test_a_tenant_may_have_only_so_many_jobs_at_once(serve, settings, requ
     assert (await client.post("/v1/jobs", json=request_body(seed=3))).status_code == 202
 
 
-async def test_a_dead_rate_storage_does_not_stop_new_work(serve, settings, request_body):
+async def test_an_unreachable_rate_storage_does_not_stop_new_jobs(serve, settings, request_body):
     client = await serve(settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"}))
     answer = await client.post("/v1/jobs", json=request_body())
     assert answer.status_code == 202
@@ -153,7 +155,7 @@ async def test_a_dead_rate_storage_does_not_stop_new_work(serve, settings, reque
     assert "assay_rate_storage_failures_total 1.0" in (await client.get("/metrics")).text
 
 
-async def test_a_deadline_above_the_operators_is_refused(serve, settings, request_body):
+async def test_a_deadline_above_the_operators_limit_is_refused(serve, settings, request_body):
     client = await serve(settings.model_copy(update={"longest_deadline_s": 60}))
     answer = await client.post("/v1/jobs", json=request_body(deadline_s=61))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/deadline_s")

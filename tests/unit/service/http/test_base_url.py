@@ -1,4 +1,4 @@
-"""By which address the service says it is reached: the operator's word, or the request's as far as it is an address."""
+"""Base URL of the service: the operator's, or else the request's if it is a valid address."""
 
 from types import SimpleNamespace
 
@@ -25,17 +25,17 @@ def reached(host, *, server=("10.0.0.7", 8000), scheme="http", root_path="", pub
         ({"host": "assay.example", "root_path": "/agency"}, "http://assay.example/agency"),
         ({"host": "[::1]:8000"}, "http://[::1]:8000"),
         ({"host": None}, "http://10.0.0.7:8000"),
-        ({"host": None, "server": ["10.0.0.7", 8000]}, "http://10.0.0.7:8000"),  # some servers give a list
+        ({"host": None, "server": ["10.0.0.7", 8000]}, "http://10.0.0.7:8000"),  # some servers pass a list
         ({"host": "a/../@b?c#d"}, "http://10.0.0.7:8000"),
         ({"host": "elsewhere.example", "public_url": "https://assay.example/x/"}, "https://assay.example/x"),
     ],
 )
-def test_the_address_is_the_operators_or_the_requests(given, address):
+def test_the_base_url_is_the_operators_or_the_requests(given, address):
     assert reached(**given) == address
-    assert reached(**given) == address  # the second time it is remembered
+    assert reached(**given) == address  # the second call is answered from the cache
 
 
-def test_two_hosts_are_not_taken_for_each_other():
+def test_the_cached_base_url_depends_on_the_host():
     assert [reached("one.example"), reached("two.example"), reached("one.example", scheme="https")] == [
         "http://one.example",
         "http://two.example",

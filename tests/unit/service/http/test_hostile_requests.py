@@ -1,7 +1,7 @@
-"""Every operation of the OpenAPI document against everything that is wrong: nothing here is a list of routes.
+"""Invalid requests to every operation of the OpenAPI document.
 
-A new route is tried as soon as it is documented. What cannot be derived from the document (an id that
-exists, a body that is right) is made in `world`.
+The operations are read from the document, so a new route is tested as soon as it is documented. Existing ids and
+valid bodies are made by `world`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", 
 # ---------------------------------------------------------------------------- the document
 @dataclass(frozen=True)
 class Operation:
-    """One operation as documented."""
+    """One documented operation."""
 
     name: str
     method: str
@@ -38,7 +38,7 @@ class Operation:
 
     @property
     def takes_body(self) -> bool:
-        """Whether it takes JSON; files are tried in `test_upload_resource`."""
+        """Whether it takes JSON; `test_upload_resource` tests files."""
         return "application/json" in self.written.get("requestBody", {}).get("content", {})
 
     @property
@@ -56,17 +56,17 @@ class Operation:
 
     @property
     def is_badge(self) -> bool:
-        """Whether it always answers with an image, so that no page breaks: `unrated` for what is not there."""
+        """Whether it always answers with an image, `unrated` if there is no rating."""
         return "badges" in self.written["tags"]
 
     @property
     def is_of_webhooks(self) -> bool:
-        """Whether it wants the scope that endpoints are kept with."""
+        """Whether it requires the scope of webhooks."""
         return "webhooks" in self.written["tags"] or self.path.endswith("/redeliver")
 
     @property
     def needed(self) -> dict[str, str]:
-        """What its query cannot do without."""
+        """Return its required query parameters."""
         return {
             one["name"]: examples.SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]
         }
@@ -82,7 +82,7 @@ def operations_of(document: dict[str, Any]) -> list[Operation]:
 
 @dataclass(frozen=True)
 class World:
-    """A service in which everything that a path can name exists, and bodies that are right."""
+    """A service with one resource of every kind, and valid bodies."""
 
     client: Any
     operations: list[Operation]
@@ -134,13 +134,13 @@ class World:
 
 @pytest.fixture(scope="module")
 def documents():
-    """The OpenAPI document by how callers are known, which is all that it depends on; it takes a while to make."""
+    """The OpenAPI documents with and without required keys; built once, because that is slow."""
     return {}
 
 
 @pytest.fixture
 async def build(serve, settings, worker, request_body, documents):
-    """Fill a service with one of everything."""
+    """Create a service with one resource of every kind."""
 
     async def build(changes: dict[str, Any] | None = None, **headers: str) -> World:
         chosen = settings.model_copy(update=changes or {})
@@ -156,7 +156,7 @@ async def build(serve, settings, worker, request_body, documents):
         table = {"purpose": "table", "name": "T"}
         csv = {"Content-Type": "text/csv"}
         upload = (await client.post("/v1/uploads", params=table, content=b"age\n41\n", headers=csv)).json()
-        ids["seq"] = "1"  # an observation's number
+        ids["seq"] = "1"  # number of an observation
         ids |= {"upload_id": upload["id"], "specification_name": specification["name"], "version": "1"}
         webhook = (await client.post("/v1/webhooks", json=World.BODIES["createWebhook"])).json()
         ping = (await client.post(f"{webhook['links']['self']}/ping")).json()
@@ -189,7 +189,7 @@ async def world(build):
 
 
 def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
-    """The problem an answer tells; it must be a documented refusal, whatever was sent."""
+    """Return the problem of an answer, which must be a documented 4xx."""
     told = f"{operation.name} answered {answer.status_code} to {str(what)[:200]!r}: {answer.text[:300]}"
     assert 400 <= answer.status_code < 500, told
     assert operation.documents(answer.status_code), told
@@ -199,7 +199,7 @@ def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
 
 
 def harmless(operation: Operation, answer: Any, what: object) -> None:
-    """An answer that may be anything the document names, except an error of ours."""
+    """Check that an answer is documented and not a server error."""
     told = f"{operation.name} answered {answer.status_code} to {what!r}: {answer.text[:300]}"
     assert answer.status_code < 500, told
     assert operation.documents(answer.status_code), told
@@ -277,7 +277,7 @@ STRANGE = {
 
 
 def texts_in(value: Any, *place: str | int) -> Iterator[tuple[str | int, ...]]:
-    """Where the texts of a body are."""
+    """Yield the paths of all strings in a body."""
     if isinstance(value, str):
         yield place
     elif isinstance(value, dict):
@@ -292,7 +292,7 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
     inner = body
     for part in place[:-1]:
         if isinstance(inner, dict) and inner.get(part) is None:
-            inner[part] = {}  # a part that may be left out
+            inner[part] = {}  # an optional object
         inner = inner[part]
     inner[place[-1]] = value
     return body
@@ -321,7 +321,7 @@ def full_body(world: World, one: Operation) -> Any:
 
 
 @pytest.mark.parametrize("what", UNSTORABLE)
-async def test_a_text_that_cannot_be_stored_is_refused_wherever_it_stands(world, what):
+async def test_a_text_with_nul_or_half_a_surrogate_pair_is_refused_in_every_field(world, what):
     tried = 0
     for one in (each for each in world.operations if each.takes_body):
         for place in texts_in(full_body(world, one)):
@@ -334,14 +334,14 @@ async def test_a_text_that_cannot_be_stored_is_refused_wherever_it_stands(world,
 
 
 @pytest.mark.parametrize("what", STRANGE)
-async def test_a_strange_text_is_refused_or_kept_as_it_was_sent(database_url, build, what):
+async def test_an_unusual_text_is_refused_or_stored_unchanged(database_url, build, what):
     world = await build({"database_url": database_url})
     text, kept = STRANGE[what], 0
     for one in (each for each in world.operations if each.takes_body):
         for place in texts_in(full_body(world, one)):
             body = put(full_body(world, one), place, text)
             if one.name in {"requestRating", "writeSentences"}:
-                body["seed"] = kept  # a job of its own, not a twin
+                body["seed"] = kept  # a new job instead of a joined one
             answer = await world.send(one, content=json.dumps(body), headers=JSON)
             harmless(one, answer, place)
             if answer.is_success and place[-1] != "secret":
@@ -364,7 +364,7 @@ def at(value: Any, place: tuple[str | int, ...]) -> Any:
 @pytest.mark.parametrize(
     "text", ["%00", "%ff", "%ed%a0%80", "%E2%80%AE", "%0d%0aX:%20y", "..%2f..%2fetc", "'%20OR%201=1", "x" * 3000]
 )
-async def test_a_strange_text_in_an_address_is_no_error_of_ours(world, text):
+async def test_an_unusual_text_in_an_address_is_never_a_server_error(world, text):
     for one in (each for each in world.operations if each.method in {"GET", "DELETE"}):
         for each in one.parameters("path"):
             answer = await world.client.request(one.method, one.url(world.ids | {each["name"]: text}))
@@ -392,7 +392,7 @@ STRANGE_HEADERS = {
 
 
 @pytest.mark.parametrize("what", STRANGE_HEADERS)
-async def test_a_strange_header_is_no_error_of_ours(world, what):
+async def test_an_unusual_header_is_never_a_server_error(world, what):
     for one in (each for each in world.operations if each.method != "DELETE"):
         for name in {*(each["name"] for each in one.parameters("header")), "If-None-Match", "X-Request-Id", "Accept"}:
             body = {"content": json.dumps(world.body(one))} if one.takes_body else {}
@@ -402,7 +402,7 @@ async def test_a_strange_header_is_no_error_of_ours(world, what):
 
 # ---------------------------------------------------------------------------- numbers (row 48)
 def bounded(document: dict[str, Any], schema: dict[str, Any], *place: str) -> Iterator[tuple[tuple[str, ...], dict]]:
-    """Every number that has bounds, where it stands in a body, with its schema."""
+    """Yield the path and schema of every number with bounds in a body."""
     schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     if schema.get("type") in {"integer", "number"} and any("imum" in word for word in schema):
         yield place, schema
@@ -413,7 +413,7 @@ def bounded(document: dict[str, Any], schema: dict[str, Any], *place: str) -> It
 
 
 def outside(schema: dict[str, Any]) -> set[float]:
-    """Numbers that a schema does not allow: nought, negative, a billion, and just outside."""
+    """Return numbers that a schema does not allow: 0, negative, a billion, and just outside its bounds."""
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     whole = schema["type"] == "integer"
@@ -431,7 +431,7 @@ def outside(schema: dict[str, Any]) -> set[float]:
     }
 
 
-async def test_a_number_out_of_its_bounds_is_refused_by_name(world):
+async def test_a_number_out_of_its_bounds_is_refused_with_its_field(world):
     tried: set[tuple[str, ...]] = set()
     for one in (each for each in world.operations if each.takes_body):
         schema = one.written["requestBody"]["content"]["application/json"]["schema"]
@@ -453,7 +453,7 @@ async def test_a_number_out_of_its_bounds_is_refused_by_name(world):
 
 
 def method_with(world: World, place: Sequence[str], number: float) -> str:
-    """A method that has a field at a place and does not allow a number there."""
+    """Return a method that has a field at a path and does not allow a number there."""
     experiment = world.document["components"]["schemas"]["RatingRequest"]["properties"]["experiment"]
     for method, reference in experiment["discriminator"]["mapping"].items():
         for there, limits in bounded(world.document, {"$ref": reference}):
@@ -470,7 +470,7 @@ def lists(world: World) -> list[Operation]:
 @pytest.mark.parametrize(
     "limit", ["0", "-1", "201", "1000000000", "1e9", "9" * 40, "many", "", "1.5", "0x10", "\u0661"]
 )
-async def test_no_list_gives_a_page_of_another_size_than_1_to_200(world, limit):
+async def test_every_list_refuses_a_page_size_outside_1_to_200(world, limit):
     assert len(lists(world)) >= 5
     for one in lists(world):
         answer = await world.send(one, params={**one.needed, "limit": limit})
@@ -481,7 +481,7 @@ async def test_no_list_gives_a_page_of_another_size_than_1_to_200(world, limit):
 @pytest.mark.parametrize(
     "cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0", "a" * 401, "\x00", "\u202e", "[" * 399]
 )
-async def test_no_list_takes_a_cursor_that_was_not_given_out(world, cursor):
+async def test_every_list_refuses_an_invented_cursor(world, cursor):
     for one in lists(world):
         answer = await world.send(one, params={**one.needed, "cursor": cursor})
         assert refused(one, answer, cursor)["errors"][0]["parameter"] == "cursor"
@@ -489,8 +489,8 @@ async def test_no_list_takes_a_cursor_that_was_not_given_out(world, cursor):
 
 
 # ---------------------------------------------------------------------------- limits (row 50)
-async def test_every_way_to_new_work_is_refused_alike_above_the_rate(build):
-    world = await build({"job_rate": "2/hour"})  # a job and a suite are in it already
+async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
+    world = await build({"job_rate": "2/hour"})  # `build` has used it up for a job and a suite
     tried = 0
     for one in world.operations:
         if not one.documents(429):
@@ -506,9 +506,9 @@ async def test_every_way_to_new_work_is_refused_alike_above_the_rate(build):
 
 
 # ---------------------------------------------------------------------------- addresses (rows 51, 52)
-async def test_what_was_removed_is_found_by_no_operation(world):
+async def test_every_operation_on_a_removed_resource_is_404(world):
     removers = [one for one in world.operations if one.method == "DELETE"]
-    removers.sort(key=lambda one: -one.path.count("/"))  # what is within a thing goes first
+    removers.sort(key=lambda one: -one.path.count("/"))  # nested resources are removed first
     assert len(removers) >= 8
     for remover in removers:
         assert (await world.send(remover)).status_code == 204
@@ -519,7 +519,7 @@ async def test_what_was_removed_is_found_by_no_operation(world):
                 assert refused(one, answer, "removed")["code"] in {"not-found", "no-reply"}
 
 
-async def test_a_wrong_method_is_answered_with_every_right_one_at_every_address(world):
+async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(world):
     for path in world.document["paths"]:
         right = {one.method for one in world.operations if one.path == path}
         allowed = sorted(right | {"OPTIONS"} | ({"HEAD"} if "GET" in right else set()))
@@ -540,7 +540,7 @@ EVERYBODYS = {"catalog", "methodology", "service"}
 """Tags of what belongs to no tenant."""
 
 
-async def test_no_operation_finds_what_another_tenant_has(build, worker, request_body):
+async def test_every_operation_on_another_tenants_resource_is_404(build, worker, request_body):
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     world = await build({"auth": "keys"}, **mine)
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -554,7 +554,7 @@ async def test_no_operation_finds_what_another_tenant_has(build, worker, request
     assert tried >= 60
 
 
-async def test_no_operation_that_needs_a_key_answers_without_a_good_one(build, worker):
+async def test_every_operation_that_needs_a_key_refuses_an_invalid_one(build, worker):
     world = await build({"auth": "keys"}, Authorization=f"Bearer {worker.make_key()}")
     revoked = (await world.client.post("/v1/keys", json={"name": "gone", "scopes": ["admin"]})).json()
     await world.client.delete(f"/v1/keys/{revoked['id']}")

@@ -1,4 +1,4 @@
-"""Rate limits: exact for each caller, also for concurrent requests."""
+"""Rate limits: exact per caller, also for concurrent requests."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ def told(allowances):
     return [(one.allowed, one.remaining) for one in allowances]
 
 
-def test_one_after_the_other_counts_down_and_is_refused_at_the_end(storage):
+def test_sequential_requests_count_down_to_a_refusal(storage):
     async def check():
         async with counting("3/hour", storage) as rates:
             taken = [await rates.take("anna") for _ in range(5)]
@@ -37,7 +37,7 @@ def test_one_after_the_other_counts_down_and_is_refused_at_the_end(storage):
     asyncio.run(check())
 
 
-def test_concurrent_takers_are_all_counted(storage):
+def test_concurrent_requests_are_all_counted(storage):
     async def check():
         async with counting("10/hour", storage) as rates:
             taken = await asyncio.gather(*(rates.take("anna") for _ in range(4)))
@@ -49,7 +49,7 @@ def test_concurrent_takers_are_all_counted(storage):
     asyncio.run(check())
 
 
-def test_concurrent_takers_get_what_is_left_and_no_more(storage):
+def test_concurrent_requests_cannot_exceed_the_limit(storage):
     async def check():
         async with counting("5/hour", storage) as rates:
             await asyncio.gather(*(rates.take("anna") for _ in range(3)))
@@ -60,7 +60,7 @@ def test_concurrent_takers_get_what_is_left_and_no_more(storage):
     asyncio.run(check())
 
 
-def test_several_are_taken_at_once_or_none(storage):
+def test_several_jobs_are_taken_from_the_limit_together_or_not_at_all(storage):
     async def check():
         async with counting("5/hour", storage) as rates:
             assert told([await rates.take("anna", 3), await rates.take("anna", 3), await rates.take("anna", 2)]) == [

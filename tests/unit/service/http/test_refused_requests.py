@@ -1,4 +1,4 @@
-"""Input that is wrong, hostile or both: always a problem document, never an exception's text."""
+"""Invalid and hostile input: always a problem document, never an exception's text."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def assert_problem(answer, status, code):
         (("experiment", "biased"), [{"he": 0.9, "she": 0.9}], "/experiment/biased/0"),
     ],
 )
-async def test_a_refusal_points_at_the_field(client, request_body, path, value, pointer):
+async def test_a_refusal_names_the_field(client, request_body, path, value, pointer):
     answer = await client.post("/v1/jobs", json=with_(request_body(), value, *path))
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.status_code == 422, answer.text
@@ -85,7 +85,7 @@ async def test_a_refusal_points_at_the_field(client, request_body, path, value, 
 
 
 @pytest.mark.parametrize("path", [("target",), ("experiment",), ("target", "name"), ("experiment", "attribute")])
-async def test_a_missing_field_is_pointed_at(client, request_body, path):
+async def test_a_missing_field_is_named(client, request_body, path):
     answer = await client.post("/v1/jobs", json=without(request_body(), *path))
     problem = assert_problem(answer, 422, "invalid-request")
     assert problem["errors"][0]["pointer"] == "/" + "/".join(path)
@@ -108,7 +108,7 @@ async def test_an_unknown_name_is_answered_with_the_known_ones(client, request_b
     assert all(name in error["detail"] for name in known), error
 
 
-async def test_several_mistakes_are_told_at_once(client, request_body):
+async def test_several_invalid_fields_are_reported_together(client, request_body):
     answer = await client.post("/v1/jobs", json=request_body(seed=-1, max_calls=0, visibility="x"))
     assert [one["pointer"] for one in answer.json()["errors"]] == ["/seed", "/visibility", "/max_calls"]
 
@@ -119,7 +119,7 @@ async def test_a_method_is_refused_for_a_kind_it_cannot_rate(client, request_bod
     assert problem["errors"][0]["pointer"] == "/target/kind"
 
 
-async def test_a_protocol_that_needs_a_secret_says_so(client, request_body):
+async def test_a_missing_secret_is_refused_if_the_protocol_needs_one(client, request_body):
     target = request_body()["target"] | {"protocol": "deepl"}
     answer = await client.post("/v1/jobs", json=request_body(target=target))
     assert answer.json()["errors"][0]["pointer"] == "/target/secret"
@@ -141,7 +141,7 @@ async def test_a_protocol_that_needs_a_secret_says_so(client, request_body):
         "javascript:alert(1)",
     ],
 )
-async def test_addresses_that_readers_disagree_about_are_refused(client, request_body, url):
+async def test_ambiguous_addresses_are_refused(client, request_body, url):
     for path in (("target", "base_url"), ("callback_url",)):
         answer = await client.post("/v1/jobs", json=with_(request_body(), url, *path))
         assert answer.status_code == 422
@@ -183,13 +183,13 @@ async def test_bodies_that_are_not_strict_json_are_refused(client, body, status,
     assert_problem(answer, status, code)
 
 
-async def test_nesting_up_to_the_limit_is_read():
+async def test_nesting_up_to_the_limit_is_accepted():
     assert read_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
     with pytest.raises(problems.Problem):
         read_json(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
 
 
-async def test_a_whole_number_may_be_written_with_a_point():
+async def test_a_whole_number_may_have_a_decimal_point():
     read = read_json(b'{"seed": 7.0, "delta": 0.5, "large": 1e300}')
     assert read == {"seed": 7, "delta": 0.5, "large": 1e300}
     assert isinstance(read["seed"], int)
@@ -230,7 +230,7 @@ async def test_a_body_above_the_limit_is_refused_while_it_streams(client, settin
 @pytest.mark.parametrize(
     "path", ["/nope", "/v1", "/v1/jobs/", "/v1/jobs/a/b/c", "/v1/%00", "/static/../app.py", "/static/README"]
 )
-async def test_an_unknown_address_is_a_problem(client, path):
+async def test_an_unknown_path_is_a_404_problem(client, path):
     assert_problem(await client.get(path), 404, "not-found")
 
 
@@ -246,7 +246,7 @@ async def test_an_unknown_address_is_a_problem(client, path):
         ("POST", "/openapi.json", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_a_wrong_method_is_answered_with_every_right_one(client, method, path, allow):
+async def test_a_wrong_method_is_405_with_the_allowed_methods(client, method, path, allow):
     answer = await client.request(method, path)
     assert_problem(answer, 405, "method-not-allowed")
     assert answer.headers["Allow"] == allow
@@ -266,7 +266,7 @@ async def test_head_is_get_without_a_body(client, path):
     assert head.headers["Content-Length"] == got.headers["Content-Length"]
 
 
-async def test_a_request_id_is_kept_if_it_is_harmless(client):
+async def test_a_well_formed_request_id_is_sent_back(client):
     kept = await client.get("/livez", headers={"X-Request-Id": "from-the-proxy_1.2"})
     assert kept.headers["X-Request-Id"] == "from-the-proxy_1.2"
     replaced = await client.get("/livez", headers={"X-Request-Id": "<script>alert(1)</script>"})
@@ -274,7 +274,7 @@ async def test_a_request_id_is_kept_if_it_is_harmless(client):
 
 
 # ---------------------------------------------------------------------------- our own failures
-async def test_an_unforeseen_failure_tells_nothing_of_itself(app: FastAPI, client):
+async def test_an_unexpected_error_is_answered_without_its_text(app: FastAPI, client):
     async def fail():
         raise RuntimeError("password=hunter2")
 
@@ -284,7 +284,7 @@ async def test_an_unforeseen_failure_tells_nothing_of_itself(app: FastAPI, clien
     assert "hunter2" not in answer.text
 
 
-async def test_an_unreachable_database_is_503_with_a_time_to_come_back(app: FastAPI, client):
+async def test_an_unreachable_database_is_503_with_retry_after(app: FastAPI, client):
     async def fail():
         raise StoreUnavailable("full", 7)
 
@@ -308,6 +308,6 @@ async def test_problem_types_are_under_the_public_address_if_there_is_one(serve,
     assert (await client.get("/nope")).json()["type"] == "https://assay.example/base/problems/not-found"
 
 
-async def test_a_notice_to_an_address_nobody_may_call_is_refused(client, request_body):
+async def test_a_callback_to_a_forbidden_address_is_refused(client, request_body):
     answer = await client.post("/v1/jobs", json=request_body(callback_url="https://private.example/hook"))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/callback_url")

@@ -1,4 +1,4 @@
-"""Values that may be a moment old: how old, who waits for whom, and what is forgotten."""
+"""Single-flight cache: ages of values, shared reads, and eviction."""
 
 import asyncio
 from collections import Counter
@@ -18,7 +18,7 @@ class Clock:
 
 
 class Reader:
-    """Answers with how often it was read; waits or fails if told to."""
+    """A reader that returns the number of its calls, and can wait or fail."""
 
     def __init__(self) -> None:
         self.reads = 0
@@ -45,7 +45,7 @@ async def turn():
         await asyncio.sleep(0)
 
 
-async def test_a_thousand_who_ask_at_once_cost_one_reading():
+async def test_a_thousand_concurrent_callers_share_one_read():
     cache, read, _, counted = made()
     read.gate.clear()
     asked = [asyncio.create_task(cache.get("a", read)) for _ in range(1000)]
@@ -55,27 +55,27 @@ async def test_a_thousand_who_ask_at_once_cost_one_reading():
     assert (read.reads, counted["read"]) == (1, 1)
 
 
-async def test_a_value_is_given_until_it_is_old_and_read_again_meanwhile():
+async def test_a_stale_value_is_returned_while_it_is_read_again():
     cache, read, clock, counted = made()
     assert await cache.get("a", read) == 1
     clock.now += 0.5
     assert await cache.get("a", read) == 1
     assert read.reads == 1
     clock.now += 0.2
-    assert await cache.get("a", read) == 1  # nobody waits for the reading that begins now
+    assert await cache.get("a", read) == 1  # the stale value, while the second read begins
     await turn()
     assert await cache.get("a", read) == 2
     assert counted == {"miss": 1, "hit": 3, "read": 2}
 
 
-async def test_no_value_is_given_that_is_older_than_it_may_be():
+async def test_a_value_older_than_stale_s_is_not_returned():
     cache, read, clock, _ = made()
     assert await cache.get("a", read) == 1
     clock.now += 1.01
     assert await cache.get("a", read) == 2
 
 
-async def test_an_error_reaches_all_who_wait_and_is_not_kept():
+async def test_an_error_reaches_every_waiting_caller_and_is_not_cached():
     cache, read, _, _ = made()
     read.broken = True
     for answer in await asyncio.gather(*(cache.get("a", read) for _ in range(3)), return_exceptions=True):
@@ -84,7 +84,7 @@ async def test_an_error_reaches_all_who_wait_and_is_not_kept():
     assert await cache.get("a", read) == 2
 
 
-async def test_who_began_a_reading_may_go_away():
+async def test_cancelling_the_first_caller_does_not_cancel_the_read():
     cache, read, _, _ = made()
     read.gate.clear()
     first = asyncio.create_task(cache.get("a", read))
@@ -96,7 +96,7 @@ async def test_who_began_a_reading_may_go_away():
     assert await second == 1
 
 
-async def test_what_nobody_asks_for_is_forgotten_first():
+async def test_the_least_recently_used_value_is_removed_first():
     moments, read, _, counted = made(most=2)
     await moments.get("popular", read)
     for place in range(9):
@@ -107,7 +107,7 @@ async def test_what_nobody_asks_for_is_forgotten_first():
     assert read.reads == 11
 
 
-async def test_nothing_is_kept_where_that_is_asked_for():
+async def test_a_keep_time_of_0_turns_the_cache_off():
     cache, read, _, counted = made(keep_s=0)
     assert [await cache.get("a", read) for _ in range(3)] == [1, 2, 3]
     assert counted == {"miss": 3, "read": 3}

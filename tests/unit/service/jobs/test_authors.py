@@ -1,4 +1,4 @@
-"""The author of a job: named, checked, kept without its key, and never asked unasked."""
+"""The author of a job: validation, storage without its key, and use in schedules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def pointer_of(client, sent):
     return answer.json()["errors"][0]["pointer"], answer.json()["detail"]
 
 
-async def test_a_job_carries_its_author_as_it_was_described(client):
+async def test_a_job_holds_the_description_of_its_author(client):
     answer = await client.post("/v1/jobs", json=body(author=WRITER))
     assert answer.status_code == 202, answer.text
     author = answer.json()["author"]
@@ -39,7 +39,7 @@ async def test_a_job_carries_its_author_as_it_was_described(client):
     assert "secret" not in author
 
 
-async def test_a_saved_author_is_named_by_its_id_and_its_key_stays_with_it(client, worker):
+async def test_a_job_names_a_saved_author_by_id_and_does_not_hold_its_key(client, worker):
     saved = (await client.post("/v1/targets", json={**WRITER, "secret": "a-key-of-the-writer"})).json()
     job = (await client.post("/v1/jobs", json=body(author={"id": saved["id"]}))).json()
     assert job["author"]["id"] == saved["id"]
@@ -51,7 +51,7 @@ async def test_a_saved_author_is_named_by_its_id_and_its_key_stays_with_it(clien
         assert targets.find(c, saved["id"], kept.tenant).sealed_secret is not None
 
 
-async def test_requests_that_differ_in_their_author_are_not_the_same(client):
+async def test_requests_with_different_authors_are_different_jobs(client):
     first = (await client.post("/v1/jobs", json=body(author=WRITER))).json()
     same = (await client.post("/v1/jobs", json=body(author=WRITER))).json()
     other = (await client.post("/v1/jobs", json=body(author={**WRITER, "base_url": "http://other.example/v1"}))).json()
@@ -76,14 +76,14 @@ async def test_requests_that_differ_in_their_author_are_not_the_same(client):
     ],
     ids=["missing", "idle", "unknown", "with its key", "of another kind", "unheard of", "rated"],
 )
-async def test_an_author_that_does_not_fit_is_refused_where_it_stands(client, sent, pointer, says):
+async def test_an_unsuitable_author_is_refused_with_its_field(client, sent, pointer, says):
     seen, detail = await pointer_of(client, sent)
     assert seen == pointer
     assert says in detail
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
-async def test_a_schedule_keeps_the_author_and_calls_it_where_it_is_saved_now(client, worker):
+async def test_a_schedules_run_uses_the_current_address_of_its_saved_author(client, worker):
     saved = (await client.post("/v1/targets", json=WRITER)).json()
     rated = (await client.post("/v1/targets", json=RATED)).json()
     request = {"target": {"id": rated["id"]}, "experiment": WRITES, "author": {"id": saved["id"]}}

@@ -1,4 +1,4 @@
-"""Queue of doorbell rings: no request waits for the broker, order is kept, and failures are counted."""
+"""Queue of job notifications: no request waits for the broker, order is preserved, and failures are counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.metrics import Meter
 
 
 class RecordingDoorbell:
-    """A doorbell that remembers what it was rung for, and can be held."""
+    """A doorbell that records job ids, and can block."""
 
     def __init__(self, fails: bool = False) -> None:
         self.jobs: list[str] = []
@@ -35,7 +35,7 @@ def failures(meter: Meter) -> float:
     return meter.doorbell_failures._value.get()
 
 
-def test_jobs_are_rung_for_in_order():
+def test_workers_are_notified_of_jobs_in_order():
     heard = RecordingDoorbell()
     dispatcher = Dispatcher(heard, Meter())
     ids = [f"job_{number}" for number in range(40)]
@@ -46,7 +46,7 @@ def test_jobs_are_rung_for_in_order():
     dispatcher.close()
 
 
-def test_what_waits_when_the_bell_is_closed_is_still_rung_for():
+def test_queued_notifications_are_sent_when_the_dispatcher_closes():
     heard = RecordingDoorbell()
     dispatcher = Dispatcher(heard, Meter())
     for job in ("one", "two", "three"):
@@ -56,7 +56,7 @@ def test_what_waits_when_the_bell_is_closed_is_still_rung_for():
     assert not any(thread.name == "doorbell" for thread in threading.enumerate())
 
 
-def test_a_ring_that_fails_is_counted_for_every_job_and_the_next_one_is_tried():
+def test_a_failed_notification_is_counted_and_does_not_stop_the_next():
     heard, meter = RecordingDoorbell(fails=True), Meter()
     dispatcher = Dispatcher(heard, meter)
     for job in ("one", "two"):
@@ -69,12 +69,12 @@ def test_a_ring_that_fails_is_counted_for_every_job_and_the_next_one_is_tried():
     dispatcher.close()
 
 
-def test_a_broker_that_stalls_makes_nobody_wait_and_what_finds_no_room_is_counted():
+def test_a_stalled_broker_blocks_no_request_and_overflow_is_counted():
     heard, meter = RecordingDoorbell(), Meter()
     dispatcher = Dispatcher(heard, meter)
     heard.free.clear()
     dispatcher.ring("held")
-    time.sleep(0.1)  # the thread is with the broker now
+    time.sleep(0.1)  # the thread is blocked in the broker now
     began = time.monotonic()
     for number in range(MAX_QUEUED_RINGS + 9):
         dispatcher.ring(f"job_{number}")
@@ -85,5 +85,5 @@ def test_a_broker_that_stalls_makes_nobody_wait_and_what_finds_no_room_is_counte
     dispatcher.close()
 
 
-def test_a_bell_that_never_rang_closes():
+def test_an_unused_dispatcher_closes():
     Dispatcher(RecordingDoorbell(), Meter()).close()

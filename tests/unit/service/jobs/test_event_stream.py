@@ -1,4 +1,4 @@
-"""Following a job live: `/v1/jobs/{id}/events` and the stream behind it."""
+"""Live events of a job: `/v1/jobs/{id}/events` and `EventStream`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 def parse(text):
-    """Server-sent events as (id, type, data)."""
+    """Parse server-sent events to (id, type, data)."""
     told = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
@@ -24,7 +24,7 @@ def parse(text):
     return told
 
 
-async def test_the_stream_tells_everything_and_ends_with_the_job(client, request_body, worker):
+async def test_the_stream_sends_all_events_and_ends_with_the_job(client, request_body, worker):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     following = asyncio.create_task(client.get(f"/v1/jobs/{job_id}/events"))
     await asyncio.sleep(0.1)
@@ -39,7 +39,7 @@ async def test_the_stream_tells_everything_and_ends_with_the_job(client, request
     assert [id_ for id_, _, _ in told] == sorted(id_ for id_, _, _ in told)
 
 
-async def test_a_follower_goes_on_where_it_left(client, request_body, worker):
+async def test_a_stream_resumes_after_last_event_id(client, request_body, worker):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     worker.rate(job_id)
     told = parse((await client.get(f"/v1/jobs/{job_id}/events")).text)
@@ -47,14 +47,14 @@ async def test_a_follower_goes_on_where_it_left(client, request_body, worker):
     assert parse(rest.text) == told[2:]
 
 
-async def test_a_follower_that_has_seen_everything_is_told_not_to_come_back(client, request_body, worker):
+async def test_a_stream_after_the_last_event_is_204(client, request_body, worker):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     worker.rate(job_id)
     last = parse((await client.get(f"/v1/jobs/{job_id}/events")).text)[-1][0]
     assert (await client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": str(last)})).status_code == 204
 
 
-async def test_an_id_this_job_never_had_replays_everything(client, request_body, worker):
+async def test_an_unknown_event_id_replays_all_events(client, request_body, worker):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     worker.rate(job_id)
     told = parse((await client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": "999999"})).text)
@@ -62,20 +62,20 @@ async def test_an_id_this_job_never_had_replays_everything(client, request_body,
 
 
 @pytest.mark.parametrize("sent", ["x", "-1", "1" * 21])
-async def test_an_id_that_is_no_number_is_refused(client, request_body, sent):
+async def test_an_event_id_that_is_not_a_number_is_refused(client, request_body, sent):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     answer = await client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": sent})
     assert (answer.status_code, answer.json()["errors"][0]["header"]) == (422, "last-event-id")
 
 
-async def test_head_of_a_stream_ends(client, request_body):
+async def test_head_of_an_event_stream_ends_at_once(client, request_body):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     head = await asyncio.wait_for(client.head(f"/v1/jobs/{job_id}/events"), 5)
     assert (head.status_code, head.content) == (200, b"")
 
 
 class Table:
-    """An event table with a memory of how often it was read."""
+    """An event table that counts its reads."""
 
     def __init__(self, *types):
         self.rows = [Event(place, "job", type_, {}, 0) for place, type_ in enumerate(types, 1)]
@@ -93,7 +93,7 @@ async def follow(stream, after=0):
     return [event.type async for event in stream.follow("job", after)]
 
 
-async def test_a_thousand_followers_cost_one_reader(monkeypatch):
+async def test_a_thousand_followers_share_one_poller(monkeypatch):
     monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
     table = Table("queued")
     stream = EventStream(table.read)
@@ -105,14 +105,14 @@ async def test_a_thousand_followers_cost_one_reader(monkeypatch):
     assert not stream._pollers
 
 
-async def test_followers_outlive_a_database_that_is_away(monkeypatch):
+async def test_followers_survive_an_unreachable_database(monkeypatch):
     monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
     table = Table("queued", "failed")
     table.broken = 3
     assert await follow(EventStream(table.read)) == ["queued", "failed"]
 
 
-async def test_a_late_follower_gets_what_was_before_it(monkeypatch):
+async def test_a_late_follower_gets_earlier_events(monkeypatch):
     monkeypatch.setattr("service.jobs.event_stream.POLL_S", 0.01)
     table = Table("queued", "claimed")
     stream = EventStream(table.read)
@@ -124,7 +124,7 @@ async def test_a_late_follower_gets_what_was_before_it(monkeypatch):
     assert (await early, await late) == (["cancelled"], ["queued", "claimed", "cancelled"])
 
 
-async def test_a_reader_that_leaves_stops_its_poller():
+async def test_the_poller_stops_when_its_last_follower_leaves():
     stream = EventStream(Table("queued").read)
     assert not await stream.ended("job", 0.1)
     assert not stream._pollers

@@ -1,4 +1,4 @@
-"""Asking for ratings and following them: `/v1/jobs`."""
+"""Requests for ratings and their progress: `/v1/jobs`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_equal_requests_that_arrive_together_become_one_job(serve, setting
     assert len({answer.json()["id"] for answer in answers}) == 1
 
 
-async def test_a_request_is_accepted_with_its_address_and_when_to_ask_again(client, request_body):
+async def test_a_request_is_202_with_location_and_retry_after(client, request_body):
     answer = await post(client, request_body())
     assert answer.status_code == 202, answer.text
     job = answer.json()
@@ -35,11 +35,11 @@ async def test_a_request_is_accepted_with_its_address_and_when_to_ask_again(clie
         None,
         None,
     )
-    assert job["expected"] == 120  # 3 blocks of 20 texts, there and back
+    assert job["expected"] == 120  # 3 blocks of 20 texts, each translated there and back
     assert job["experiment"]["confidence"] == 0.95
 
 
-async def test_a_worker_is_rung_only_after_the_job_is_committed(client, request_body, rings, worker):
+async def test_a_worker_is_notified_only_after_the_job_is_committed(client, request_body, rings, worker):
     job = (await post(client, request_body())).json()
     for _ in range(50):
         if rings.heard:
@@ -49,7 +49,7 @@ async def test_a_worker_is_rung_only_after_the_job_is_committed(client, request_
     assert worker.claim(job["id"]).job.id == job["id"]
 
 
-async def test_a_broken_doorbell_is_counted_and_never_fails_a_request(client, request_body, rings):
+async def test_a_failed_notification_is_counted_and_never_fails_a_request(client, request_body, rings):
     rings.broken = True
     assert (await post(client, request_body())).status_code == 202
     for _ in range(50):
@@ -86,7 +86,7 @@ async def test_a_job_can_be_followed_from_queued_to_rated(client, request_body, 
     assert "cancel" not in done.json()["links"]
 
 
-async def test_a_failed_job_tells_a_problem_whose_type_is_an_address(client, request_body, worker):
+async def test_a_failed_jobs_error_is_a_problem_with_an_absolute_type(client, request_body, worker):
     job_id = (await post(client, request_body())).json()["id"]
     worker.fail(job_id)
     error = (await client.get(f"/v1/jobs/{job_id}")).json()["error"]
@@ -117,20 +117,20 @@ async def test_prefer_wait_answers_when_the_job_has_ended(client, request_body, 
     assert answer.headers["Preference-Applied"] == "wait=10"
 
 
-async def test_prefer_wait_gives_up_after_so_many_seconds(client, request_body):
+async def test_prefer_wait_answers_202_after_its_seconds(client, request_body):
     answer = await post(client, request_body(), Prefer="wait=1")
     assert (answer.status_code, answer.json()["status"]) == (202, "queued")
 
 
 @pytest.mark.parametrize(("sent", "applied"), [("wait=999", "wait=30"), ("wait=soon", None), ("handling=strict", None)])
-async def test_a_wait_is_capped_and_a_senseless_preference_ignored(client, request_body, worker, sent, applied):
+async def test_a_long_wait_is_capped_and_a_malformed_preference_ignored(client, request_body, worker, sent, applied):
     job_id = (await post(client, request_body())).json()["id"]
     worker.rate(job_id)
     answer = await client.get(f"/v1/jobs/{job_id}", headers={"Prefer": sent})
     assert answer.headers.get("Preference-Applied") == applied
 
 
-async def test_a_queued_job_is_cancelled_at_once_and_a_finished_one_not(client, request_body):
+async def test_a_queued_job_is_cancelled_at_once_and_a_finished_one_is_409(client, request_body):
     job_id = (await post(client, request_body())).json()["id"]
     cancelled = await client.post(f"/v1/jobs/{job_id}/cancel")
     assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
@@ -138,7 +138,7 @@ async def test_a_queued_job_is_cancelled_at_once_and_a_finished_one_not(client, 
     assert (again.status_code, again.json()["code"]) == (409, "already-finished")
 
 
-async def test_a_running_job_is_asked_to_stop(client, request_body, worker):
+async def test_cancelling_a_running_job_requests_its_end(client, request_body, worker):
     job_id = (await post(client, request_body())).json()["id"]
     worker.claim(job_id)
     answer = (await client.post(f"/v1/jobs/{job_id}/cancel")).json()
@@ -146,7 +146,7 @@ async def test_a_running_job_is_asked_to_stop(client, request_body, worker):
 
 
 # ---------------------------------------------------------------------------- the same request twice
-async def test_the_same_request_while_one_runs_is_that_job(client, request_body, worker, rings):
+async def test_an_identical_request_joins_the_running_job(client, request_body, worker, rings):
     first = (await post(client, request_body())).json()
     worker.claim(first["id"])
     second = await post(client, request_body())
@@ -155,12 +155,12 @@ async def test_the_same_request_while_one_runs_is_that_job(client, request_body,
 
 
 @pytest.mark.parametrize("change", [{"seed": 8}, {"visibility": "public"}, {"callback_url": "https://hooks.example/1"}])
-async def test_a_request_that_asks_for_something_else_is_another_job(client, request_body, change):
+async def test_a_different_request_is_another_job(client, request_body, change):
     first = (await post(client, request_body())).json()
     assert (await post(client, request_body(**change))).json()["id"] != first["id"]
 
 
-async def test_a_fresh_rating_answers_at_once_in_a_job_born_succeeded(client, request_body, worker, rings):
+async def test_a_fresh_rating_answers_at_once_with_a_succeeded_job(client, request_body, worker, rings):
     first = (await post(client, request_body())).json()
     rating_id = worker.rate(first["id"])
     answer = await post(client, request_body(max_age_s=3600))
@@ -176,7 +176,7 @@ async def test_no_age_limit_accepts_any_rating_that_has_not_expired(client, requ
     assert (await post(client, request_body(max_age_s=None))).json()["status"] == "succeeded"
 
 
-async def test_an_age_of_nought_measures_anew(client, request_body, worker):
+async def test_a_maximum_age_of_0_measures_anew(client, request_body, worker):
     worker.rate((await post(client, request_body())).json()["id"])
     assert (await post(client, request_body(max_age_s=0))).json()["status"] == "queued"
 
@@ -195,13 +195,13 @@ async def test_an_idempotency_key_replays_status_body_and_location(client, reque
     assert again.headers["Idempotency-Replayed"] == "true"
 
 
-async def test_an_idempotency_key_stands_for_one_payload(client, request_body):
+async def test_an_idempotency_key_with_another_payload_is_refused(client, request_body):
     await post(client, request_body(), **{"Idempotency-Key": "abc"})
     other = await post(client, request_body(seed=8), **{"Idempotency-Key": "abc"})
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
 
 
-async def test_a_request_is_in_flight_while_its_answer_is_waited_for(client, request_body, worker, first_job):
+async def test_a_repeated_request_during_the_wait_is_in_flight(client, request_body, worker, first_job):
     waiting = asyncio.create_task(post(client, request_body(), Prefer="wait=10", **{"Idempotency-Key": "abc"}))
     job_id = await first_job()
     meanwhile = await post(client, request_body(), **{"Idempotency-Key": "abc"})
@@ -213,7 +213,7 @@ async def test_a_request_is_in_flight_while_its_answer_is_waited_for(client, req
     assert (replayed.content, replayed.json()["status"]) == (first.content, "succeeded")
 
 
-async def test_a_refused_request_does_not_use_its_idempotency_key_up(client, request_body):
+async def test_a_refused_request_does_not_consume_its_idempotency_key(client, request_body):
     refused = await post(client, request_body(seed=-1), **{"Idempotency-Key": "abc"})
     assert refused.status_code == 422
     assert (await post(client, request_body(), **{"Idempotency-Key": "abc"})).status_code == 202
@@ -270,7 +270,7 @@ async def test_a_cursor_of_one_list_is_refused_by_another(client, request_body):
 
 
 @pytest.mark.parametrize("cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0"])
-async def test_a_made_up_cursor_is_refused(client, cursor):
+async def test_an_invented_cursor_is_refused(client, cursor):
     answer = await client.get("/v1/jobs", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad-cursor")
 
@@ -287,7 +287,7 @@ async def test_a_misspelt_filter_is_refused_rather_than_ignored(client):
     assert answer.json()["errors"][0]["parameter"] == "statuss"
 
 
-async def test_the_table_disarms_what_a_spreadsheet_would_run_and_the_lines_do_not(client, request_body, worker):
+async def test_observations_are_escaped_for_spreadsheets_in_csv_but_not_in_json_lines(client, request_body, worker):
     job_id = (await post(client, request_body())).json()["id"]
     worker.record(worker.claim(job_id), [("a", "=HYPERLINK(1)"), ("b", None), ("c", "half \ud83d")])
     table = await client.get(f"/v1/jobs/{job_id}/observations.csv")
@@ -300,12 +300,12 @@ async def test_the_table_disarms_what_a_spreadsheet_would_run_and_the_lines_do_n
 
 
 @pytest.mark.parametrize("path", ["", "/events", "/observations", "/observations.csv", "/observations.jsonl"])
-async def test_an_unknown_job_is_404_in_every_form(client, path):
+async def test_an_unknown_job_is_404_at_every_address(client, path):
     answer = await client.get(f"/v1/jobs/job_nope%00{path}")
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
 
-async def test_a_job_is_found_by_its_owner_only(serve, guarded, worker, request_body):
+async def test_only_its_owner_can_read_a_job(serve, guarded, worker, request_body):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}

@@ -1,4 +1,4 @@
-"""Cache of job statuses: one read for all pollers, its age, and who may read what is in it."""
+"""Cache of job statuses: one read for all pollers, maximum age, and access control."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ class Clock:
 
 
 class Reader:
-    """Answers with how often it was read; waits or fails if told to."""
+    """A reader that returns the number of its calls, and can wait or fail."""
 
     def __init__(self) -> None:
         self.reads = 0
@@ -49,7 +49,7 @@ async def body(statuses: StatusCache, read: Reader) -> int:
     return int((await statuses.get(KEY, read)).answer.body)
 
 
-async def test_a_thousand_who_ask_at_once_cost_one_read():
+async def test_a_thousand_concurrent_requests_share_one_status_read():
     statuses, read, _ = cache()
     read.gate.clear()
     asked = [asyncio.create_task(body(statuses, read)) for _ in range(1000)]
@@ -70,14 +70,14 @@ async def test_a_status_is_read_again_when_it_is_a_quarter_of_a_second_old():
     assert (await body(statuses, read), read.reads) == (2, 2)
 
 
-async def test_no_status_older_than_a_second_is_given():
+async def test_a_status_older_than_a_second_is_not_returned():
     statuses, read, clock = cache()
     await body(statuses, read)
     clock.now += STALE_S + 0.01
     assert await body(statuses, read) == 2
 
 
-async def test_an_error_is_given_to_all_who_wait_and_not_kept():
+async def test_a_status_error_reaches_every_waiting_request_and_is_not_cached():
     statuses, read, _ = cache()
     read.broken = True
     read.gate.clear()
@@ -90,7 +90,7 @@ async def test_an_error_is_given_to_all_who_wait_and_not_kept():
     assert await body(statuses, read) == 2
 
 
-async def test_an_error_while_an_old_status_is_given_ends_its_being_given():
+async def test_a_failed_read_removes_the_old_status():
     statuses, read, clock = cache()
     await body(statuses, read)
     clock.now += 0.3
@@ -101,7 +101,7 @@ async def test_an_error_while_an_old_status_is_given_ends_its_being_given():
         await body(statuses, read)
 
 
-async def test_whoever_began_a_read_may_go_away():
+async def test_cancelling_the_first_request_does_not_cancel_the_status_read():
     statuses, read, _ = cache()
     read.gate.clear()
     first, second = (asyncio.create_task(body(statuses, read)) for _ in range(2))
@@ -112,7 +112,7 @@ async def test_whoever_began_a_read_may_go_away():
     assert await second == 1
 
 
-async def test_what_was_forgotten_is_read_anew_even_by_a_read_that_had_begun():
+async def test_a_forgotten_status_is_read_anew_even_during_a_read():
     statuses, read, _ = cache()
     read.gate.clear()
     early = asyncio.create_task(body(statuses, read))
@@ -123,12 +123,12 @@ async def test_what_was_forgotten_is_read_anew_even_by_a_read_that_had_begun():
     assert await body(statuses, read) == 2
 
 
-async def test_nothing_is_kept_where_the_operator_wants_none():
+async def test_a_cache_time_of_0_turns_the_status_cache_off():
     statuses, read, _ = cache(0)
     assert [await body(statuses, read) for _ in range(3)] == [1, 2, 3]
 
 
-async def test_the_oldest_statuses_make_room(monkeypatch):
+async def test_the_oldest_statuses_are_removed_first(monkeypatch):
     monkeypatch.setattr("service.jobs.status.MAX_KEPT", 3)
     statuses, read, _ = cache()
     for number in range(5):
@@ -145,7 +145,7 @@ async def cached(serve, settings):
     return await serve(settings.model_copy(update={"status_cache_s": 0.25}))
 
 
-async def test_a_status_at_hand_is_the_same_answer_as_one_that_was_read(cached, request_body):
+async def test_a_cached_status_gives_the_same_answer_as_a_new_one(cached, request_body):
     job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
     read, given = [await cached.get(f"/v1/jobs/{job_id}") for _ in range(2)]
     varying = {"x-request-id"}
@@ -162,13 +162,13 @@ async def test_a_status_at_hand_is_the_same_answer_as_one_that_was_read(cached, 
     ("headers", "status"),
     [({"If-None-Match": "*"}, 304), ({"Authorization": "Bearer nonsense"}, 401), ({"Prefer": "wait=0"}, 200)],
 )
-async def test_a_cached_status_is_given_only_to_requests_that_it_answers(cached, request_body, headers, status):
+async def test_a_cached_status_does_not_bypass_the_checks_of_a_request(cached, request_body, headers, status):
     job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
     await cached.get(f"/v1/jobs/{job_id}")
     assert (await cached.get(f"/v1/jobs/{job_id}", headers=headers)).status_code == status
 
 
-async def test_a_status_at_hand_is_given_to_its_owner_only(serve, guarded, worker, request_body):
+async def test_a_cached_status_is_returned_to_its_owner_only(serve, guarded, worker, request_body):
     client = await serve(guarded.model_copy(update={"status_cache_s": 5}))
     mine, theirs = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("acme", "rival"))
     job_id = (await client.post("/v1/jobs", json=request_body(), headers=mine)).json()["id"]
@@ -178,7 +178,7 @@ async def test_a_status_at_hand_is_given_to_its_owner_only(serve, guarded, worke
         assert (await client.get(f"/v1/jobs/{job_id}")).status_code == 401
 
 
-async def test_a_cancellation_is_seen_at_once(cached, request_body):
+async def test_a_cancellation_shows_at_once_despite_the_cache(cached, request_body):
     job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
     await cached.get(f"/v1/jobs/{job_id}")
     await cached.post(f"/v1/jobs/{job_id}/cancel")

@@ -1,4 +1,4 @@
-"""Jobs by stereotype-score: the specification of one's own is filled in, and what makes no sense is refused."""
+"""Jobs by stereotype-score: the words of specifications are filled in, and invalid requests are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def job(request_body, **experiment):
     return request_body() | {"target": target, "experiment": {"method": "stereotype-score", **experiment}}
 
 
-async def test_a_specification_of_ones_own_is_carried_by_the_job(client, request_body):
+async def test_a_job_holds_the_words_of_your_own_specification(client, request_body):
     assert (await client.post("/v1/specifications", json=OWN)).status_code == 201
     answer = await client.post("/v1/jobs", json=job(request_body, specification=OWN["name"]))
     assert answer.status_code == 202, answer.text
@@ -32,7 +32,7 @@ async def test_a_specification_of_ones_own_is_carried_by_the_job(client, request
     assert (experiment["attribute"], answer.json()["expected"]) == ("gender", 10 * 2 * 10)
 
 
-async def test_several_specifications_can_be_named_ones_own_and_shipped(client, request_body):
+async def test_a_job_can_name_several_specifications(client, request_body):
     await client.post("/v1/specifications", json=OWN)
     named = [OWN["name"], "p4-names-3"]
     experiment = (await client.post("/v1/jobs", json=job(request_body, specification=named))).json()["experiment"]
@@ -53,7 +53,7 @@ async def test_several_specifications_can_be_named_ones_own_and_shipped(client, 
         ({"writing": {"family": "haiku"}}, "/experiment/writing/family"),
     ],
 )
-async def test_what_makes_no_sense_is_refused_at_its_place(client, request_body, experiment, pointer):
+async def test_an_invalid_experiment_is_refused_with_its_field(client, request_body, experiment, pointer):
     answer = await client.post("/v1/jobs", json=job(request_body, **experiment))
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"] == pointer, answer.text

@@ -1,4 +1,4 @@
-"""Jobs by visual-stereotype: pictures of a corpus and words of one's own are filled in; nonsense is refused."""
+"""Jobs by visual-stereotype: pictures of a corpus and words are filled in, and invalid requests are refused."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def corpus(client, *terms: str, kind: str = "images") -> str:
     return str(made.json()["id"])
 
 
-async def test_pictures_of_a_corpus_and_words_of_ones_own_are_carried_by_the_job(client, request_body):
+async def test_a_job_holds_the_pictures_of_its_corpus_and_the_words_of_its_specification(client, request_body):
     assert (await client.post("/v1/specifications", json=OWN)).status_code == 201
     named = await corpus(client, "drill", "Yarn", "teapot", "giraffe")
     answer = await client.post("/v1/jobs", json=job(request_body, specification=OWN["name"], corpus=named))
@@ -66,7 +66,7 @@ async def test_pictures_of_a_corpus_and_words_of_ones_own_are_carried_by_the_job
     assert (experiment["attribute"], answer.json()["expected"]) == ("gender", 16 * 11)
 
 
-async def test_drawing_needs_an_author_and_pictures_need_none(client, request_body):
+async def test_generated_images_require_an_author(client, request_body):
     asked = job(request_body, drawing={"per_term": 2})
     refused = await client.post("/v1/jobs", json=asked)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/author")
@@ -80,11 +80,9 @@ async def test_drawing_needs_an_author_and_pictures_need_none(client, request_bo
     }
 
 
-async def test_what_was_drawn_before_on_the_same_prompts_is_taken_before_an_author_is_asked(
-    client, request_body, worker
-):
+async def test_stored_images_of_the_same_prompts_are_used_before_an_author_is_called(client, request_body, worker):
     named = await corpus(client, "drill", "yarn", "teapot")
-    with worker.database.write() as c:  # as an author left them
+    with worker.database.write() as c:  # as a finished job stores them
         items = corpus_items.every(c, named)
         for item, prompt in zip(items, ("portrait", "portrait", "face"), strict=True):
             written = {"source": "written", "provenance": {"prompt": draw_prompt(str(item.term), prompt)}}
@@ -102,13 +100,13 @@ async def test_what_was_drawn_before_on_the_same_prompts_is_taken_before_an_auth
     assert await terms(reuse=False) == set()
 
 
-async def test_the_method_is_described(client):
+async def test_visual_stereotype_is_in_the_catalog(client):
     answer = await client.get("/v1/methods/visual-stereotype")
     assert answer.status_code == 200, answer.text
     assert {"pictures", "drawing", "question"} <= set(answer.json()["schema"]["properties"])
 
 
-async def test_specifications_of_the_kind_are_listed(client):
+async def test_visual_specifications_are_listed(client):
     listed = (await client.get("/v1/specifications", params={"kind": "visual"})).json()["items"]
     assert {"p4-pictures-professions", "p4-pictures-flowers-insects"} <= {one["name"] for one in listed}
     words = (await client.get("/v1/specifications/p4-pictures-professions")).json()["words"]
@@ -133,7 +131,7 @@ async def test_specifications_of_the_kind_are_listed(client):
         ({"per_term": 0, "drawing": {}}, "/experiment/per_term"),
     ],
 )
-async def test_what_makes_no_sense_is_refused_at_its_place(client, request_body, experiment, pointer):
+async def test_an_invalid_experiment_is_refused_with_its_field(client, request_body, experiment, pointer):
     answer = await client.post("/v1/jobs", json=job(request_body, **experiment))
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"] == pointer, answer.text
@@ -147,14 +145,14 @@ async def test_what_makes_no_sense_is_refused_at_its_place(client, request_body,
         (("giraffe",), "images", "no picture is of a term"),
     ],
 )
-async def test_a_corpus_that_is_of_no_use_is_refused(client, request_body, terms, kind, message):
+async def test_an_unusable_corpus_is_refused_with_its_field(client, request_body, terms, kind, message):
     named = await corpus(client, *terms, kind=kind)
     answer = await client.post("/v1/jobs", json=job(request_body, corpus=named))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/experiment/corpus")
     assert message in answer.text
 
 
-async def test_a_version_of_a_corpus_that_is_past_is_refused(client, request_body):
+async def test_an_outdated_version_of_a_corpus_is_refused(client, request_body):
     named = await corpus(client, "mason", "plumber")
     current = (await client.get(f"/v1/corpora/{named}")).json()["version"]
     there = await client.post("/v1/jobs", json=job(request_body, corpus=f"{named}@{current}"))

@@ -1,4 +1,4 @@
-"""The service about itself: health, numbers, catalogue, documentation, and the OpenAPI document."""
+"""Health, metrics, catalogue, documentation, and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def test_a_migrated_service_is_alive_and_ready(client):
     assert (await client.get("/readyz")).json() == {"status": "ready"}
 
 
-async def test_a_service_on_another_schema_is_alive_but_not_ready(client, settings):
+async def test_a_service_with_an_outdated_database_schema_is_alive_but_not_ready(client, settings):
     database = Database(settings.resolved_database_url)
     with database.write() as c:
         c.exec_driver_sql("UPDATE alembic_version SET version_num = 'from_the_future'")
@@ -46,7 +46,7 @@ async def test_metrics_count_requests_by_route_and_jobs_by_status(client, reques
     assert "assay_oldest_due_job_seconds" in text
 
 
-async def test_info_says_what_the_service_is(client):
+async def test_info_has_the_version_and_the_features(client):
     info = (await client.get("/v1/info")).json()
     assert info["methodology"]["version"]
     assert "round-trip" in info["methods"]
@@ -54,19 +54,19 @@ async def test_info_says_what_the_service_is(client):
     assert "html" in info["report_formats"]
 
 
-async def test_limits_say_what_is_left(client, request_body):
+async def test_limits_show_the_rest_of_the_rate(client, request_body):
     left = [(await client.get("/v1/limits")).json()["new_jobs"]["remaining"]]
     for seed in range(2):
         await client.post("/v1/jobs", json={**request_body(), "seed": seed})
         limits = (await client.get("/v1/limits")).json()
         left.append(limits["new_jobs"]["remaining"])
     assert limits["active_jobs"]["used"] == 2
-    # a minute may end between two of them, and the count begin anew, but not twice
+    # the window of a minute can end between two requests, but only once
     assert 1 in {left[0] - left[1], left[1] - left[2]}
     assert all(0 < each <= limits["new_jobs"]["limit"] for each in left)
 
 
-async def test_every_method_is_listed_with_a_schema_its_example_fits(client):
+async def test_every_methods_example_is_valid_for_its_schema(client):
     for method in (await client.get("/v1/methods")).json()["items"]:
         view = (await client.get(method["href"])).json()
         Draft202012Validator(view["schema"]).validate(view["example"])
@@ -85,7 +85,7 @@ async def test_attributes_and_protocols_are_listed(client):
     assert protocols["deepl"]["needs_secret"] is True
 
 
-async def test_the_documentation_asks_nothing_of_another_host(client):
+async def test_the_documentation_page_loads_nothing_from_another_host(client):
     page = await client.get("/docs")
     assert page.status_code == 200
     assert not re.search(r'(src|href)="(https?:)?//', page.text)
@@ -105,11 +105,11 @@ def operations(document):
     return [one for path in document["paths"].values() for one in path.values()]
 
 
-async def test_the_document_is_made_once(app):
+async def test_the_openapi_document_is_built_once(app):
     assert app.openapi() is app.openapi()
 
 
-async def test_every_operation_is_named_tagged_summarised_and_can_fail(document):
+async def test_every_operation_has_an_id_a_tag_a_summary_and_error_answers(document):
     names = [one["operationId"] for one in operations(document)]
     assert len(set(names)) == len(names)
     tags = {tag["name"] for tag in document["tags"]}
@@ -127,7 +127,7 @@ async def test_problems_are_one_component_of_one_media_type(document):
     assert "HTTPValidationError" not in document["components"]["schemas"]
 
 
-async def test_every_reference_leads_somewhere(document):
+async def test_every_reference_in_the_document_resolves(document):
     def references(node):
         if isinstance(node, dict):
             for key, value in node.items():
@@ -160,7 +160,7 @@ async def test_every_example_is_valid_for_its_schema_and_for_the_service(documen
             model.model_validate(example["value"])
 
 
-async def test_answers_are_what_the_document_says(client, document, request_body, worker):
+async def test_answers_are_valid_for_their_documented_schemas(client, document, request_body, worker):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     rating_id = worker.rate(job_id)
     for url, name in (
@@ -176,7 +176,7 @@ async def test_answers_are_what_the_document_says(client, document, request_body
         Draft202012Validator(schema_of(document, name)).validate((await client.get(url)).json())
 
 
-async def test_keys_are_declared_where_they_are_asked_for(serve, guarded, document):
+async def test_operations_declare_a_key_if_they_require_one(serve, guarded, document):
     assert document["paths"]["/v1/jobs"]["post"]["security"] == [{}, {"ApiKey": []}]
     document = (await (await serve(guarded)).get("/openapi.json")).json()
     assert document["components"]["securitySchemes"]["ApiKey"]["scheme"] == "bearer"

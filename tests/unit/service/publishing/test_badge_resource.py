@@ -1,4 +1,4 @@
-"""Badges and catalog outputs over HTTP: what is shown to whom, how fresh, and that nobody learns what is private."""
+"""Badges and other embeds over HTTP: content, freshness, and access control."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES = [one.file for one in EMBEDS]
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(seed=0, visibility="public", headers=None, on=client, target=None, **changes):
         body = request_body(seed=seed, visibility=visibility)
@@ -34,7 +34,7 @@ def rated(client, request_body, worker):
 
 @pytest.fixture
 def saved(client, request_body):
-    """Save the target; gives its id."""
+    """Save the target and return its id."""
 
     async def saved(on=client, headers=None):
         return (await on.post("/v1/targets", json=request_body()["target"], headers=headers)).json()["id"]
@@ -44,7 +44,7 @@ def saved(client, request_body):
 
 @pytest.fixture
 def change(worker):
-    """Change a rating's row, as the passing of time and other parts of the agency do."""
+    """Change a rating's row directly in the database."""
 
     def change(rating_id, **columns):
         written = ", ".join(f"{name} = :{name}" for name in columns)
@@ -54,9 +54,9 @@ def change(worker):
     return change
 
 
-# ---------------------------------------------------------------------------- of a rating
+# ---------------------------------------------------------------------------- by rating
 @pytest.mark.parametrize("form", EMBEDS, ids=lambda form: form.file)
-async def test_every_form_of_a_rating_says_what_it_is_and_how_fresh(client, rated, form):
+async def test_every_embed_of_a_rating_has_its_media_type_and_date_headers(client, rated, form):
     rating_id = await rated()
     url = f"/v1/ratings/{rating_id}/{form.file}"
     answer = await client.get(url)
@@ -74,7 +74,7 @@ async def test_every_form_of_a_rating_says_what_it_is_and_how_fresh(client, rate
     assert (head.status_code, head.content, head.headers["ETag"]) == (200, b"", answer.headers["ETag"])
 
 
-async def test_a_private_rating_is_shown_to_its_tenant_and_kept_by_no_shared_cache(serve, guarded, worker, rated):
+async def test_a_private_ratings_embed_is_for_its_tenant_and_no_shared_cache(serve, guarded, worker, rated):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     rating_id = await rated(visibility="private", headers=mine, on=client)
@@ -92,7 +92,7 @@ async def test_a_private_rating_is_shown_to_its_tenant_and_kept_by_no_shared_cac
             assert "ETag" not in hidden.headers
 
 
-async def test_an_unlisted_rating_is_shown_to_whoever_has_its_id(serve, guarded, worker, rated):
+async def test_an_unlisted_ratings_embed_is_readable_by_id(serve, guarded, worker, rated):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     rating_id = await rated(visibility="unlisted", headers=mine, on=client)
@@ -101,12 +101,12 @@ async def test_an_unlisted_rating_is_shown_to_whoever_has_its_id(serve, guarded,
     assert "unrated" in (await client.get(BY_URL)).text
 
 
-async def test_a_wrong_key_is_told_so(client, rated):
+async def test_a_badge_with_an_invalid_key_is_401(client, rated):
     url = f"/v1/ratings/{await rated()}/badge.svg"
     assert (await client.get(url, headers={"Authorization": "Bearer assay_no_no"})).status_code == 401
 
 
-async def test_addresses_in_a_form_are_those_the_world_reaches_the_service_by(serve, settings, rated):
+async def test_links_in_embeds_use_the_public_address(serve, settings, rated):
     client = await serve(settings.model_copy(update={"public_url": "https://assay.example/agency"}))
     rating_id = await rated(on=client)
     overlay = yaml.safe_load((await client.get(f"/v1/ratings/{rating_id}/overlay.yaml")).text)
@@ -114,7 +114,7 @@ async def test_addresses_in_a_form_are_those_the_world_reaches_the_service_by(se
     assert facts["badge"] == f"https://assay.example/agency/v1/ratings/{rating_id}/badge.svg"
 
 
-async def test_every_link_of_a_linkset_leads_somewhere(client, rated):
+async def test_every_link_of_a_linkset_resolves(client, rated):
     rating_id = await rated()
     links = (await client.get(f"/v1/ratings/{rating_id}/linkset.json")).json()["linkset"]
     for relation in ("alternate", "collection"):
@@ -124,7 +124,7 @@ async def test_every_link_of_a_linkset_leads_somewhere(client, rated):
             assert answer.headers["Content-Type"].partition(";")[0] == link["type"]
 
 
-async def test_the_overlay_puts_a_rating_into_our_own_description(client, rated):
+async def test_the_openapi_overlay_adds_the_rating_to_a_document(client, rated):
     overlay = yaml.safe_load((await client.get(f"/v1/ratings/{await rated()}/overlay.yaml")).text)
     document = (await client.get("/openapi.json")).json()
     (action,) = overlay["actions"]
@@ -134,8 +134,8 @@ async def test_the_overlay_puts_a_rating_into_our_own_description(client, rated)
     assert document["info"]["title"] == "Assay"
 
 
-# ---------------------------------------------------------------------------- of a target, of an address
-async def test_by_address_the_newest_public_rating_is_shown(client, rated):
+# ---------------------------------------------------------------------------- by target and by address
+async def test_a_badge_by_address_shows_the_newest_public_rating(client, rated):
     await rated(seed=1)
     await rated(seed=2, letter="BS", attribute="race")
     assert "race bias" in (await client.get(BY_URL)).text
@@ -146,7 +146,7 @@ async def test_by_address_the_newest_public_rating_is_shown(client, rated):
     assert shields["message"].startswith("BS · ")
 
 
-async def test_what_is_private_looks_like_what_is_not_there(serve, guarded, worker, rated, saved):
+async def test_badges_of_private_and_of_missing_ratings_are_identical(serve, guarded, worker, rated, saved):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     target_id = await saved(on=client, headers=mine)
@@ -168,7 +168,7 @@ async def test_what_is_private_looks_like_what_is_not_there(serve, guarded, work
         assert "unrated" in asked[0].text
 
 
-async def test_a_target_shows_its_last_published_rating_to_anyone(serve, guarded, worker, rated, saved):
+async def test_a_badge_by_target_shows_the_last_public_rating(serve, guarded, worker, rated, saved):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     target_id = await saved(on=client, headers=mine)
@@ -181,7 +181,7 @@ async def test_a_target_shows_its_last_published_rating_to_anyone(serve, guarded
     assert "unrated" in (await client.get(f"/v1/targets/{target_id}/badge.svg?attribute=age")).text
 
 
-async def test_a_job_that_runs_changes_nothing_about_a_badge(client, rated, request_body, worker):
+async def test_a_running_job_does_not_change_a_badge(client, rated, request_body, worker):
     await rated(letter="UCS")
     before = await client.get(BY_URL)
     job = (await client.post("/v1/jobs", json=request_body(seed=9, visibility="public"))).json()
@@ -195,7 +195,7 @@ async def test_reading_badges_starts_no_work(client):
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
-async def test_a_rating_that_was_withdrawn_says_so(client, rated, change):
+async def test_the_badge_of_a_withdrawn_rating_shows_the_withdrawal(client, rated, change):
     rating_id = await rated()
     etag = (await client.get(BY_URL)).headers["ETag"]
     change(rating_id, withdrawn_at=1, withdrawn_why="it was wrong")
@@ -206,7 +206,7 @@ async def test_a_rating_that_was_withdrawn_says_so(client, rated, change):
         assert ">DSBS<" not in badge.text
 
 
-async def test_the_badge_and_its_name_follow_the_days(rated, worker):
+async def test_a_badge_and_its_etag_change_with_the_ratings_age(rated, worker):
     await rated()
     with worker.database.read() as c:
         seen = published.of_address(c, URL)
@@ -229,14 +229,14 @@ async def test_the_badge_and_its_name_follow_the_days(rated, worker):
         ("?target_url=x&colour=red", "colour"),
     ],
 )
-async def test_a_question_that_is_none_is_refused(client, query, parameter):
+async def test_a_badge_with_invalid_query_parameters_is_refused(client, query, parameter):
     answer = await client.get(f"/v1/badge.svg{query}")
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["parameter"] == parameter
 
 
 @pytest.mark.parametrize("strange", ["%00", "%ed%a0%80", "%ff", "http://%F0%9F%A6%84", "%27%20OR%201=1--", "%2e%2e%2f"])
-async def test_a_strange_question_is_answered_as_any_other(client, strange):
+async def test_a_badge_with_an_unusual_query_is_answered(client, strange):
     plain = await client.get("/v1/badge.svg?target_url=nothing")
     for url in (f"/v1/badge.svg?target_url={strange}", f"/v1/badge.svg?target_url=x&method={strange}"):
         assert (await client.get(url)).content == plain.content
@@ -244,8 +244,8 @@ async def test_a_strange_question_is_answered_as_any_other(client, strange):
     assert (await client.get(f"/v1/ratings/rat_{strange}/badge.svg")).status_code == 404
 
 
-# ---------------------------------------------------------------------------- how often it is read
-async def test_many_readers_of_a_badge_cost_one_reading(serve, settings, rated):
+# ---------------------------------------------------------------------------- cache
+async def test_many_requests_for_a_badge_share_one_read(serve, settings, rated):
     client = await serve(settings.model_copy(update={"badge_cache_s": 1.0}))
     await rated(on=client)
     for _ in range(50):
@@ -257,10 +257,10 @@ async def test_many_readers_of_a_badge_cost_one_reading(serve, settings, rated):
         if line.startswith("assay_embeds_total{")
     }
     assert counted["hit"] + counted["miss"] == 50
-    assert counted["read"] < 10  # one a second, however slow the machine is
+    assert counted["read"] < 10  # at most one per second, however slow the machine is
 
 
-async def test_a_private_form_that_was_kept_is_given_to_nobody_else(serve, guarded, worker, rated):
+async def test_a_cached_private_embed_is_not_served_to_another_tenant(serve, guarded, worker, rated):
     client = await serve(guarded.model_copy(update={"badge_cache_s": 1.0}))
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     rating_id = await rated(visibility="private", headers=mine, on=client)
@@ -269,8 +269,8 @@ async def test_a_private_form_that_was_kept_is_given_to_nobody_else(serve, guard
     assert (await client.get(url)).status_code == 404
 
 
-# ---------------------------------------------------------------------------- the catalog of what is offered
-async def test_the_api_catalog_leads_to_what_describes_the_api(client):
+# ---------------------------------------------------------------------------- API catalog
+async def test_the_api_catalog_links_to_the_apis_descriptions(client):
     answer = await client.get("/.well-known/api-catalog")
     assert answer.headers["Content-Type"] == (
         'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
@@ -284,7 +284,7 @@ async def test_the_api_catalog_leads_to_what_describes_the_api(client):
     assert again.status_code == 304
 
 
-async def test_the_head_of_the_api_catalog_carries_its_links(client):
+async def test_head_of_the_api_catalog_has_its_links(client):
     head = await client.head("/.well-known/api-catalog")
     assert (head.status_code, head.content) == (200, b"")
     assert head.links["api-catalog"]["url"] == "http://assay.test/.well-known/api-catalog"

@@ -1,4 +1,4 @@
-"""Publishing and withdrawing, histories, differences, the registry and the log, over HTTP."""
+"""Publication, withdrawal, histories, differences, the registry and the log, over HTTP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SURE_BS = {"letter": "BS", "probabilities": {"BS": 0.99, "DSBS": 0.01, "UCS": 0.
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(seed=0, visibility="private", url=URL, headers=None, on=client, **changes):
         body = request_body(seed=seed, visibility=visibility)
@@ -47,7 +47,7 @@ def digest_of(written):
 
 
 # ---------------------------------------------------------------------------- publishing
-async def test_publishing_shows_a_rating_and_logs_it(client, rated):
+async def test_publishing_makes_a_rating_public_and_logs_it(client, rated):
     rating_id = await rated()
     assert await logged(client) == []
     before = (await client.get(f"/v1/ratings/{rating_id}")).headers["ETag"]
@@ -61,7 +61,7 @@ async def test_publishing_shows_a_rating_and_logs_it(client, rated):
     assert entry["entry"]["document_digest"] == rating_digest(shown.json())
 
 
-async def test_a_job_asked_for_in_public_is_logged_when_it_ends(client, rated):
+async def test_a_job_with_public_visibility_is_logged_when_it_ends(client, rated):
     rating_id = await rated(visibility="public")
     assert [one["entry"]["rating"] for one in await logged(client)] == [rating_id]
 
@@ -72,7 +72,7 @@ async def test_publishing_twice_logs_once(client, rated):
     assert len(await logged(client)) == 1
 
 
-async def test_an_unlisted_rating_may_go_back_and_is_never_logged(client, rated):
+async def test_an_unlisted_rating_can_become_private_again_and_is_not_logged(client, rated):
     rating_id = await rated()
     for visibility in ("unlisted", "private"):
         assert (await publish(client, rating_id, visibility)).json()["visibility"] == visibility
@@ -107,7 +107,7 @@ async def test_a_withdrawn_rating_is_readable_and_marked(client, rated):
     assert (await logged(client))[1]["entry"]["reason"] == "The cache was not cleared."
 
 
-async def test_a_withdrawn_rating_answers_no_question(client, rated, request_body):
+async def test_a_withdrawn_rating_answers_no_new_request(client, rated, request_body):
     rating_id = await rated(visibility="public")
     await withdraw(client, rating_id)
     assert (await client.get("/v1/ratings")).json()["items"] == []
@@ -128,7 +128,7 @@ async def test_lists_show_withdrawn_ratings_where_asked(client, rated):
     assert listed == {"standing": [stands], "withdrawn": [gone], "all": [gone, stands]}
 
 
-async def test_a_rating_is_withdrawn_once_and_not_published_after(client, rated):
+async def test_a_withdrawn_rating_cannot_be_withdrawn_again_or_published(client, rated):
     rating_id = await rated()
     await withdraw(client, rating_id)
     for answer in (await withdraw(client, rating_id, "Another reason."), await publish(client, rating_id)):
@@ -141,8 +141,8 @@ async def test_a_withdrawal_needs_a_reason(client, rated, reason):
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/reason")
 
 
-# ---------------------------------------------------------------------------- nothing private is told
-async def test_a_private_rating_is_answered_as_one_that_does_not_exist(serve, guarded, worker, rated):
+# ---------------------------------------------------------------------------- private ratings
+async def test_a_private_rating_is_answered_like_a_missing_one(serve, guarded, worker, rated):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -169,7 +169,7 @@ async def test_a_private_rating_is_answered_as_one_that_does_not_exist(serve, gu
 
     for headers in ({}, theirs):
         assert await answers(private, headers) == await answers(unknown, headers)
-    assert (await publish(client, public, headers=theirs)).status_code == 404  # readable, and not theirs
+    assert (await publish(client, public, headers=theirs)).status_code == 404  # they can read it, but do not own it
     for path in ("/v1/registry/dump.jsonl", "/v1/log/entries", "/v1/registry/distribution"):
         assert private not in (text := (await client.get(path)).text)
         assert "secret.test" not in text
@@ -185,7 +185,7 @@ async def test_publishing_needs_a_key(serve, guarded, rated):
 
 
 # ---------------------------------------------------------------------------- differences and histories
-async def test_a_difference_tells_a_change_with_its_probability(client, rated):
+async def test_a_difference_has_the_probability_of_a_changed_letter(client, rated):
     before, after = await rated(1), await rated(2, **SURE_BS)
     found = (await client.get(f"/v1/ratings/{before}/difference", params={"with": after})).json()
     assert (found["changed"], found["letter"]["verdict"]) == (True, "changed")
@@ -200,13 +200,13 @@ async def test_a_difference_can_be_cached(client, rated):
     assert (await client.get(url, headers={"If-None-Match": etag})).status_code == 304
 
 
-async def test_ratings_of_two_questions_have_no_difference(client, rated):
+async def test_ratings_for_different_attributes_have_no_difference(client, rated):
     before, after = await rated(1), await rated(2, attribute="race")
     answer = await client.get(f"/v1/ratings/{before}/difference", params={"with": after})
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "not-the-same-question")
 
 
-async def test_a_history_holds_each_rating_against_the_one_before_it_that_stands(client, rated):
+async def test_a_history_compares_each_rating_with_the_previous_valid_one(client, rated):
     first, mistaken, race, last = [
         await rated(1),
         await rated(2, **SURE_BS),
@@ -230,7 +230,7 @@ async def test_history_pages_follow_each_other(client, rated):
     assert [one["since"] and one["since"]["id"] for one in items] == [made[1], made[0], None]
 
 
-async def test_a_saved_target_has_a_history_wherever_it_was(client, worker, request_body):
+async def test_a_saved_targets_history_includes_its_earlier_addresses(client, worker, request_body):
     target = (await client.post("/v1/targets", json=request_body()["target"])).json()["id"]
     body = request_body(target={"id": target})
     first = worker.rate((await client.post("/v1/jobs", json=body)).json()["id"])
@@ -242,7 +242,7 @@ async def test_a_saved_target_has_a_history_wherever_it_was(client, worker, requ
     assert (await client.get("/v1/targets/tgt_nope/history")).status_code == 404
 
 
-# ---------------------------------------------------------------------------- the registry as a whole
+# ---------------------------------------------------------------------------- all public ratings
 async def test_the_distribution_counts_the_newest_rating_of_each_target(client, rated, worker):
     await rated(1, "public")
     await rated(2, "public", target=described("sha256:01"), declared=False)
@@ -278,7 +278,7 @@ async def test_the_dump_has_a_licence_and_every_public_rating(client, rated):
     assert (await client.get("/v1/registry/dump.jsonl", headers=held)).status_code == 200
 
 
-async def test_a_dump_of_several_reads_has_each_rating_once(client, rated, monkeypatch):
+async def test_a_download_in_several_reads_has_each_rating_once(client, rated, monkeypatch):
     monkeypatch.setattr("service.publishing.registry_routes.ROWS_A_READ", 2)
     made = [await rated(seed, "public") for seed in range(5)]
     lines = (await client.get("/v1/registry/dump.jsonl")).text.splitlines()[1:]
@@ -302,7 +302,7 @@ async def test_an_empty_log_has_a_signed_head_too(client):
     assert (await client.get("/v1/log", headers={"If-None-Match": head.headers["ETag"]})).status_code == 304
 
 
-async def test_whoever_kept_a_head_can_check_the_log_from_outside(client, rated):
+async def test_a_stored_head_is_enough_to_verify_the_later_log(client, rated):
     await rated(1, "public")
     older = (await client.get("/v1/log")).json()
     for seed in range(2, 7):
@@ -340,6 +340,6 @@ async def test_entries_are_paged_by_position(client, rated):
         ("inclusion?position=99999999999999999999", "position"),
     ],
 )
-async def test_a_proof_of_what_is_not_there_is_refused_by_name(client, query, parameter):
+async def test_a_proof_beyond_the_log_is_refused_with_its_parameter(client, query, parameter):
     answer = await client.get(f"/v1/log/proof/{query}")
     assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, parameter)

@@ -1,4 +1,4 @@
-"""The right of reply over HTTP: a host is shown to be somebody's, and its owner answers a rating."""
+"""The right of reply over HTTP: verification of a host, and replies of its owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPLY = {"text": "We have mended it.\n\n<b>Thank you</b> *all*", "link": "https:
 
 
 def prove(worker, tenant="default", host=HOST, failure=None):
-    """Do what a worker does that has found the token, or has not."""
+    """Record a verification that found the token, or did not."""
     with worker.database.write() as c:
         added, _ = domains.add(c, tenant, host)
         return domains.checked(c, added.id, failure)
@@ -26,7 +26,7 @@ async def rating_id(client, worker, request_body):
 
 
 # ---------------------------------------------------------------------------- domains
-async def test_a_domain_says_where_to_put_which_token(client):
+async def test_a_new_domain_has_a_token_and_its_place(client):
     made = await client.post("/v1/domains", json={"host": "Translate.Example.com"})
     assert made.status_code == 201, made.text
     shown = made.json()
@@ -38,7 +38,7 @@ async def test_a_domain_says_where_to_put_which_token(client):
     assert (await client.get(made.headers["Location"], headers=etag)).status_code == 304
 
 
-async def test_naming_a_host_again_shows_the_same_token(client):
+async def test_claiming_a_host_again_returns_the_same_token(client):
     first = await client.post("/v1/domains", json={"host": "a.example"})
     again = await client.post("/v1/domains", json={"host": "a.example:443"})
     assert (again.status_code, again.json()) == (200, first.json())
@@ -65,12 +65,12 @@ async def test_naming_a_host_again_shows_the_same_token(client):
         7,
     ],
 )
-async def test_what_is_no_host_or_may_not_be_called_is_refused(client, host):
+async def test_an_invalid_or_forbidden_host_is_refused(client, host):
     refused = await client.post("/v1/domains", json={"host": host})
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/host"), refused.text
 
 
-async def test_a_look_for_the_token_is_a_job(client):
+async def test_verifying_a_domain_is_a_job(client):
     made = (await client.post("/v1/domains", json={"host": HOST})).json()
     asked = await client.post(f"/v1/domains/{made['id']}/verify")
     job = asked.json()
@@ -89,7 +89,7 @@ async def test_domains_are_listed_and_removed(client):
     assert (await client.post(f"{address}/verify")).status_code == 404
 
 
-async def test_domains_of_others_are_not_there(serve, guarded, worker):
+async def test_another_tenants_domain_is_404(serve, guarded, worker):
     client = await serve(guarded)
     keys = [{"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("acme", "other")]
     made = (await client.post("/v1/domains", json={"host": "a.example"}, headers=keys[0])).json()
@@ -102,7 +102,7 @@ async def test_domains_of_others_are_not_there(serve, guarded, worker):
 
 
 # ---------------------------------------------------------------------------- replies
-async def test_a_reply_stands_beside_the_rating_and_alters_nothing_of_it(client, rating_id, worker):
+async def test_a_reply_is_shown_with_the_rating_and_does_not_change_it(client, rating_id, worker):
     address = f"/v1/ratings/{rating_id}"
     before = await client.get(address)
     prove(worker)
@@ -118,7 +118,7 @@ async def test_a_reply_stands_beside_the_rating_and_alters_nothing_of_it(client,
     assert (await client.get("/v1/ratings")).json()["items"][0]["reply"] == shown
 
 
-async def test_a_reply_is_replaced_and_taken_back(client, rating_id, worker):
+async def test_a_reply_can_be_replaced_and_removed(client, rating_id, worker):
     prove(worker)
     address = f"/v1/ratings/{rating_id}/reply"
     assert (await client.get(address)).status_code == 404
@@ -149,16 +149,14 @@ async def test_reports_show_a_reply_as_plain_text(client, rating_id, worker):
 @pytest.mark.parametrize(
     ("host", "failure"), [("127.0.0.1", None), ("127.0.0.1:5001", None), (HOST, "the token is not there"), (None, None)]
 )
-async def test_who_has_not_shown_that_the_host_is_theirs_does_not_reply(client, rating_id, worker, host, failure):
+async def test_a_reply_requires_a_verified_host(client, rating_id, worker, host, failure):
     if host is not None:
         prove(worker, host=host, failure=failure)
     refused = await client.put(f"/v1/ratings/{rating_id}/reply", json=REPLY)
     assert (refused.status_code, refused.json()["code"], refused.json()["host"]) == (403, "not-the-owner", HOST)
 
 
-async def test_the_owner_replies_to_what_others_have_published_and_not_to_what_they_hide(
-    serve, guarded, worker, request_body
-):
+async def test_the_owner_can_reply_to_other_tenants_public_ratings_only(serve, guarded, worker, request_body):
     client = await serve(guarded)
     catalog, owner = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("catalog", "owner"))
     prove(worker, tenant="owner")
@@ -184,7 +182,7 @@ async def test_the_owner_replies_to_what_others_have_published_and_not_to_what_t
         ({}, "/text"),
     ],
 )
-async def test_a_reply_that_cannot_be_shown_is_refused(client, rating_id, worker, body, pointer):
+async def test_an_invalid_reply_is_refused(client, rating_id, worker, body, pointer):
     prove(worker)
     refused = await client.put(f"/v1/ratings/{rating_id}/reply", json=body)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, pointer)

@@ -1,4 +1,4 @@
-"""What changed between two ratings: `/v1/ratings/{id}/comparison`."""
+"""Comparison of two ratings: `/v1/ratings/{id}/comparison`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = {
 
 
 def association(gap, words=WORDS, **changes):
-    """A rating by association whose own stereotypes are nearer by a gap."""
+    """Return an association rating whose stereotypical pairs are nearer by `gap`."""
     rng = np.random.default_rng(3)
     raw = {}
     for group, protected in words["protected"].items():
@@ -40,7 +40,7 @@ def association(gap, words=WORDS, **changes):
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Have a rating made; gives its id."""
+    """Make a rating and return its id."""
     seeds = iter(range(100))
 
     async def rated(visibility="private", headers=None, on=client, **document):
@@ -68,7 +68,7 @@ async def test_two_ratings_are_compared(client, rated):
     assert [one["name"] for one in found["connections"]] == ["associated", "different", "human"]
 
 
-async def test_a_comparison_has_the_shape_that_is_documented(client, rated):
+async def test_a_comparison_is_valid_for_its_documented_schema(client, rated):
     before, after = await rated(**association(0.3)), await rated(**association(0.0))
     document = (await client.get("/openapi.json")).json()
     schemas = document["components"]["schemas"]
@@ -80,14 +80,14 @@ async def test_a_comparison_has_the_shape_that_is_documented(client, rated):
     assert [one["name"] for one in operation["parameters"] if one["in"] == "query"] == ["with"]
 
 
-async def test_a_comparison_that_is_held_already_is_304(client, rated):
+async def test_an_unchanged_comparison_is_304(client, rated):
     before, after = await rated(**association(0.3)), await rated(**association(0.0))
     etag = (await compare(client, before, after)).headers["ETag"]
     assert (await compare(client, before, after, headers={"If-None-Match": etag})).status_code == 304
     assert (await compare(client, after, before, headers={"If-None-Match": etag})).status_code == 200
 
 
-async def test_a_rating_that_is_not_there_is_404_in_either_place(client, rated):
+async def test_a_comparison_with_a_missing_rating_is_404(client, rated):
     known = await rated(**association(0.3))
     for one, other in ((known, "rat_unknown"), ("rat_unknown", known)):
         answer = await compare(client, one, other)
@@ -95,7 +95,7 @@ async def test_a_rating_that_is_not_there_is_404_in_either_place(client, rated):
         assert "rat_unknown" in answer.json()["detail"]
 
 
-async def test_ratings_of_another_method_are_422_naming_the_methods(client, rated):
+async def test_a_comparison_of_other_methods_is_422_naming_the_methods(client, rated):
     before, after = await rated(**association(0.3)), await rated()
     answer = await compare(client, before, after)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad-specification")
@@ -104,7 +104,7 @@ async def test_ratings_of_another_method_are_422_naming_the_methods(client, rate
     assert "association and round-trip" in told["detail"]
 
 
-async def test_other_words_are_422_saying_which(client, rated):
+async def test_a_comparison_of_different_words_is_422_naming_the_words(client, rated):
     words = copy.deepcopy(WORDS)
     words["protected"]["woman"] = ["she", "queen"]
     before, after = await rated(**association(0.3)), await rated(**association(0.3, words))
@@ -114,13 +114,13 @@ async def test_other_words_are_422_saying_which(client, rated):
 
 
 @pytest.mark.parametrize("query", [{}, {"with": ""}, {"with": "rat_1", "without": "rat_2"}])
-async def test_a_query_of_another_shape_is_422(client, rated, query):
+async def test_a_comparison_with_invalid_query_parameters_is_422(client, rated, query):
     known = await rated(**association(0.3))
     answer = await client.get(f"/v1/ratings/{known}/comparison", params=query)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
 
 
-async def test_who_may_not_see_both_sees_no_comparison(serve, guarded, rated, worker):
+async def test_a_comparison_requires_access_to_both_ratings(serve, guarded, rated, worker):
     client = await serve(guarded)
     headers = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     seen = {

@@ -1,4 +1,4 @@
-"""The methodology over HTTP: frozen documents, letters by version, and the preview beside ratings."""
+"""The methodology over HTTP: frozen documents, letters by version, and previews of the next version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_PREVIEW = {"version": None, "letter": None}
 
 @pytest.fixture
 def rated(client, worker, request_body):
-    """Make a rating of the tenant's own; give its id."""
+    """Make a rating of the tenant and return its id."""
 
     async def rated(**changes) -> str:
         job = (await client.post("/v1/jobs", json=request_body(**changes))).json()
@@ -51,7 +51,7 @@ async def test_every_version_is_listed_newest_first_with_what_changed(client):
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0", "current"])
-async def test_a_text_has_the_digest_that_stands_on_ratings(client, version):
+async def test_a_methodologys_digest_is_the_one_on_ratings(client, version):
     shown = (await client.get(f"/v1/methodology/{version}")).json()
     text = await client.get(f"/v1/methodology/{version}.md")
     assert text.headers["content-type"] == "text/markdown; charset=utf-8"
@@ -62,20 +62,20 @@ async def test_a_text_has_the_digest_that_stands_on_ratings(client, version):
 
 
 @pytest.mark.parametrize("address", ["/v1/methodology", "/v1/methodology/current", "/v1/methodology/1.0.0.md"])
-async def test_what_has_not_changed_is_not_sent_again(client, address):
+async def test_an_unchanged_methodology_is_304(client, address):
     etag = (await client.get(address)).headers["ETag"]
     again = await client.get(address, headers={"If-None-Match": etag})
     assert (again.status_code, again.content) == (304, b"")
 
 
 @pytest.mark.parametrize("address", ["9.9.9", "9.9.9.md", "current.txt", "%00"])
-async def test_an_unknown_version_is_not_there_and_the_known_ones_are_named(client, address):
+async def test_an_unknown_version_is_404_with_the_known_versions(client, address):
     missing = await client.get(f"/v1/methodology/{address}")
     assert (missing.status_code, missing.json()["code"]) == (404, "not-found")
     assert "1.0.0" in missing.json()["detail"]
 
 
-async def test_a_text_needs_no_key(serve, guarded):
+async def test_a_methodology_is_readable_without_a_key(serve, guarded):
     assert (await (await serve(guarded)).get("/v1/methodology/current")).status_code == 200
 
 
@@ -91,7 +91,7 @@ async def test_a_re_rating_is_a_job_that_names_rating_and_version_and_needs_no_t
     assert again.json()["id"] == job["id"], "the one that is queued is joined"
 
 
-async def test_current_means_the_version_that_is_current_now(client, rated):
+async def test_current_means_the_current_version(client, rated):
     job = (await client.post(f"/v1/ratings/{await rated()}/rerate", json={"version": "current"})).json()
     assert job["experiment"]["version"] == shipped().current.version
 
@@ -106,20 +106,20 @@ async def test_a_repeated_request_is_one_job(client, rated):
     ("body", "pointer"),
     [({"version": "9.9.9"}, "/version"), ({}, "/version"), ({"version": "1.0.0", "x": 1}, "/x"), ([], "")],
 )
-async def test_a_request_that_makes_no_sense_is_located(client, rated, body, pointer):
+async def test_an_invalid_re_rating_is_refused_with_its_field(client, rated, body, pointer):
     refused = await client.post(f"/v1/ratings/{await rated()}/rerate", json=body)
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == pointer
 
 
-async def test_a_version_without_the_method_has_no_letter(client, worker, request_body):
+async def test_a_re_rating_by_a_version_without_the_method_is_refused(client, worker, request_body):
     job = (await client.post("/v1/jobs", json=request_body())).json()
     rating_id = worker.rate(job["id"], method="association")
     refused = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.0.0"})
     assert (refused.status_code, refused.json()["errors"][0]["code"]) == (422, "method-unknown-then")
 
 
-async def test_only_the_owner_has_a_rating_rated_again(serve, guarded, worker, request_body):
+async def test_only_its_owner_can_re_rate_a_rating(serve, guarded, worker, request_body):
     client = await serve(guarded)
     mine, other = (worker.make_key(tenant, "jobs:write", "ratings:read") for tenant in ("acme", "other"))
     keys = {name: {"Authorization": f"Bearer {key}"} for name, key in (("mine", mine), ("other", other))}
@@ -134,7 +134,7 @@ async def test_only_the_owner_has_a_rating_rated_again(serve, guarded, worker, r
     assert (await client.get(f"/v1/ratings/{rating_id}/methodologies")).status_code == 200
 
 
-async def test_letters_are_listed_by_version_the_rating_s_own_first(client, rated, worker):
+async def test_letters_are_listed_by_version_with_the_original_first(client, rated, worker):
     rating_id = await rated()
     keep(worker, rating_id)
     listed = await client.get(f"/v1/ratings/{rating_id}/methodologies")
@@ -146,16 +146,14 @@ async def test_letters_are_listed_by_version_the_rating_s_own_first(client, rate
 
 
 # ---------------------------------------------------------------------------- the preview
-async def test_without_a_next_version_there_is_no_preview_whatever_was_computed(client, rated, worker):
+async def test_there_is_no_preview_without_a_next_version(client, rated, worker):
     rating_id = await rated()
     keep(worker, rating_id)
     shown = (await client.get(f"/v1/ratings/{rating_id}")).json()
     assert (shown["next_methodology"], shown["reply"]) == (NO_PREVIEW, None)
 
 
-async def test_the_letter_of_the_next_version_is_shown_beside_every_rating_it_was_computed_for(
-    serve, settings, rated, worker
-):
+async def test_the_next_versions_letter_is_shown_with_re_rated_ratings(serve, settings, rated, worker):
     first, second = await rated(seed=1), await rated(seed=2)
     keep(worker, first)
     keep(worker, second, letter="BS", version="1.1.0")
@@ -169,7 +167,7 @@ async def test_the_letter_of_the_next_version_is_shown_beside_every_rating_it_wa
     assert (await client.get("/v1/methodology")).json()["next"] == "2.0.0"
 
 
-async def test_a_preview_that_comes_later_is_another_representation(serve, settings, rated, worker):
+async def test_a_new_preview_changes_the_etag_of_a_rating(serve, settings, rated, worker):
     rating_id = await rated()
     client = await serve(settings, methodologies=WITH_NEXT)
     before = (await client.get(f"/v1/ratings/{rating_id}")).headers["ETag"]
@@ -178,12 +176,12 @@ async def test_a_preview_that_comes_later_is_another_representation(serve, setti
     assert (after.status_code, after.headers["ETag"] == before) == (200, False)
 
 
-async def test_the_application_is_made_with_the_shipped_versions(settings, rings):
+async def test_the_application_uses_the_shipped_methodologies(settings, rings):
     app = create_app(settings, validator=None, doorbell=rings)
     assert app.state.service.methodologies is shipped()
 
 
-async def test_what_stands_beside_a_page_is_read_in_two_statements_however_long_it_is(rated, worker):
+async def test_annotations_of_a_page_are_read_in_two_statements(rated, worker):
     ids = [await rated(seed=seed) for seed in range(4)]
     with worker.database.read() as c:
         page, counts = ratings.page(c, "default", limit=10), []

@@ -1,4 +1,4 @@
-"""What was found: `/v1/ratings` and everything derived from a rating."""
+"""Ratings over HTTP: `/v1/ratings` and everything derived from a rating."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def rated(client, request_body, worker):
-    """Ask for a rating and have it made; gives its id."""
+    """Request a rating, complete its job, and return its id."""
 
     async def rated(seed=0, visibility="private", url="http://127.0.0.1:5000", headers=None, on=client, **changes):
         body = request_body(seed=seed, visibility=visibility)
@@ -34,7 +34,7 @@ async def test_a_rating_is_the_stored_document(client, rated):
     assert answer.headers["Cache-Control"].startswith("private")
 
 
-async def test_a_rating_that_is_held_already_is_304(client, rated):
+async def test_an_unchanged_rating_is_304(client, rated):
     url = f"/v1/ratings/{await rated()}"
     etag = (await client.get(url)).headers["ETag"]
     for path in (url, f"{url}/report.html", f"{url}/report.md"):
@@ -42,7 +42,7 @@ async def test_a_rating_that_is_held_already_is_304(client, rated):
     assert (await client.get(url, headers={"If-None-Match": "*"})).status_code == 304
 
 
-async def test_every_form_of_a_rating_says_from_when_until_when_and_by_what_it_holds(client, rated):
+async def test_every_representation_of_a_rating_has_its_dates_and_methodology(client, rated):
     url = f"/v1/ratings/{await rated()}"
     rating = (await client.get(url)).json()
     forms = ("", "/report.html", "/report.md", "/observations.csv", "/attestation.json", "/badge.svg")
@@ -55,7 +55,7 @@ async def test_every_form_of_a_rating_says_from_when_until_when_and_by_what_it_h
         assert answer.headers["X-Assay-Methodology"] == rating["methodology"]["version"]
 
 
-async def test_a_report_says_that_a_rating_was_withdrawn_and_why(client, rated):
+async def test_a_report_shows_a_withdrawal_and_its_reason(client, rated):
     url = f"/v1/ratings/{await rated()}"
     before = await client.get(f"{url}/report.html")
     assert "was withdrawn" not in before.text
@@ -66,7 +66,7 @@ async def test_a_report_says_that_a_rating_was_withdrawn_and_why(client, rated):
     assert "This rating was withdrawn on" in (await client.get(f"{url}/report.md")).text
 
 
-async def test_a_report_says_that_a_rating_has_expired_and_has_another_tag_then(client, worker, rated):
+async def test_the_report_of_an_expired_rating_shows_it_and_has_another_etag(client, worker, rated):
     url = f"/v1/ratings/{await rated()}/report.html"
     before = await client.get(url)
     assert "This rating expired" not in before.text
@@ -82,7 +82,7 @@ async def test_a_rating_where_nothing_could_be_measured_has_nulls(client, rated)
     assert (rating["letter"], rating["probabilities"]) == (None, None)
 
 
-async def test_ratings_are_listed_newest_first_and_narrowed(client, rated):
+async def test_ratings_are_listed_newest_first_and_filtered(client, rated):
     older, newer = await rated(seed=1), await rated(seed=2, letter="BS", attribute="race")
 
     async def ids(**query):
@@ -117,7 +117,7 @@ async def test_latest_of_an_unrated_target_is_404_and_starts_no_work(client):
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
-async def test_latest_is_409_until_the_question_says_which(client, rated):
+async def test_latest_is_409_if_several_ratings_match(client, rated):
     gender, race = await rated(seed=1), await rated(seed=2, attribute="race")
     query = {"target_url": "http://127.0.0.1:5000"}
     answer = await client.get("/v1/ratings/latest", params=query)
@@ -131,7 +131,7 @@ async def test_latest_needs_a_target(client):
     assert (await client.get("/v1/ratings/latest")).json()["errors"][0]["parameter"] == "target_url"
 
 
-async def test_reports_are_pages_that_load_nothing(client, rated):
+async def test_html_reports_load_nothing(client, rated):
     url = f"/v1/ratings/{await rated()}"
     page = await client.get(f"{url}/report.html")
     assert page.headers["Content-Type"].startswith("text/html")
@@ -142,7 +142,7 @@ async def test_reports_are_pages_that_load_nothing(client, rated):
     assert "DSBS" in text.text
 
 
-async def test_the_evidence_of_a_rating_is_a_table(client, rated):
+async def test_the_evidence_of_a_rating_is_downloaded_as_csv(client, rated):
     table = await client.get(f"/v1/ratings/{await rated()}/observations.csv")
     assert table.text.splitlines()[0].startswith("seq,unit,asks,ask,value,failure")
     assert "Él es enfermero." in table.text
@@ -150,11 +150,11 @@ async def test_the_evidence_of_a_rating_is_a_table(client, rated):
 
 
 @pytest.mark.parametrize("path", ["", "/report.html", "/report.md", "/observations.csv"])
-async def test_an_unknown_rating_is_404_in_every_form(client, path):
+async def test_an_unknown_rating_is_404_at_every_address(client, path):
     assert (await client.get(f"/v1/ratings/rat_nope{path}")).status_code == 404
 
 
-async def test_without_a_key_only_public_ratings_are_seen(serve, guarded, worker, rated):
+async def test_a_caller_without_a_key_reads_public_ratings_only(serve, guarded, worker, rated):
     client = await serve(guarded)
     headers = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     seen = {}

@@ -1,4 +1,4 @@
-"""Lists of jobs and of ratings: what experiments hold by the thousand is counted there and not shown."""
+"""Lists of jobs and ratings leave out the long parts of experiments and count them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BODY = {
 }
 
 
-async def test_a_list_of_jobs_counts_what_the_job_itself_shows(client):
+async def test_a_list_of_jobs_counts_the_parts_that_it_leaves_out(client):
     asked = await client.post("/v1/jobs", json=BODY)
     assert asked.status_code == 202, asked.text
     (listed,) = (await client.get("/v1/jobs")).json()["items"]
@@ -30,13 +30,13 @@ async def test_a_list_of_jobs_counts_what_the_job_itself_shows(client):
     assert "sentences" not in listed["experiment"]
     kept = {name: job["experiment"][name] for name in ("method", "attribute", "specification")}
     assert listed["experiment"] | kept == listed["experiment"]
-    beside = {"experiment", "left_out", "queue_position"}  # a place in the queue is told of a single job
+    beside = {"experiment", "left_out", "queue_position"}  # only a single job shows its place in the queue
     assert {name: one for name, one in listed.items() if name not in beside} == {
         name: one for name, one in job.items() if name not in beside
     }
 
 
-async def test_a_list_of_ratings_counts_what_the_rating_itself_shows(client, worker, request_body):
+async def test_a_list_of_ratings_counts_the_parts_that_it_leaves_out(client, worker, request_body):
     experiment = {"method": "round-trip", "attribute": "gender", "sentences": SENTENCES}
     for asked in (experiment, {"method": "round-trip"}):
         job = (await client.post("/v1/jobs", json=request_body(seed=len(asked)))).json()
@@ -49,13 +49,13 @@ async def test_a_list_of_ratings_counts_what_the_rating_itself_shows(client, wor
     assert much == whole | {"experiment": short, "left_out": {"sentences": len(SENTENCES)}}
 
 
-async def test_a_job_that_carries_little_is_listed_whole(client, request_body):
+async def test_a_short_experiment_is_listed_in_full(client, request_body):
     job = (await client.post("/v1/jobs", json=request_body())).json()
     (listed,) = (await client.get("/v1/jobs")).json()["items"]
     assert (listed["experiment"], listed["left_out"]) == (job["experiment"], {})
 
 
-async def test_a_probe_has_no_experiment_to_abridge(client, request_body):
+async def test_a_probe_in_a_list_has_no_experiment(client, request_body):
     body = {"target": request_body()["target"]}
     saved = (await client.post("/v1/targets", json=body["target"])).json()
     probed = await client.post(f"/v1/targets/{saved['id']}/probe")
@@ -64,7 +64,7 @@ async def test_a_probe_has_no_experiment_to_abridge(client, request_body):
     assert (listed["experiment"], listed["left_out"]) == (None, {})
 
 
-def test_what_is_long_is_left_out_however_deep_it_is():
+def test_long_parts_are_left_out_at_any_depth():
     long, short = list(range(MAX_LISTED + 1)), list(range(MAX_LISTED))
     terms = {str(number): number for number in long}
     experiment = {

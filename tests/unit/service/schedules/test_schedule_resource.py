@@ -1,4 +1,4 @@
-"""Ratings and suites that are asked for again and again: `/v1/schedules`; and targets that rest between jobs."""
+"""Repeated ratings and suites: `/v1/schedules`; and the cool-down of targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPERIMENT = {"method": "round-trip", "attribute": "gender"}
 
 
 def schedule(**changes: Any) -> dict[str, Any]:
-    """A rating every Monday."""
+    """Return a request for a rating every Monday."""
     request = {"target": TRANSLATOR, "experiment": EXPERIMENT}
     return {"name": "weekly", "request": request, "cron": "0 3 * * 1"} | changes
 
@@ -35,7 +35,7 @@ async def saved_target(client) -> str:
     return (await client.post("/v1/targets", json=TRANSLATOR | {"secret": "sesame-street"})).json()["id"]
 
 
-async def test_a_schedule_is_made_and_read_and_says_when_it_is_due(client):
+async def test_a_new_schedule_shows_its_next_time(client):
     answer = await post(client)
     assert answer.status_code == 201, answer.text
     shown = answer.json()
@@ -49,7 +49,7 @@ async def test_a_schedule_is_made_and_read_and_says_when_it_is_due(client):
     assert unchanged.status_code == 304
 
 
-async def test_running_a_schedule_makes_an_ordinary_job_with_a_seed_of_its_own(client, worker):
+async def test_running_a_schedule_creates_a_job_with_its_own_seed(client, worker):
     address = await made(client)
     first, second = [await client.post(address + "/run") for _ in range(2)]
     assert first.status_code == 202, first.text
@@ -62,7 +62,7 @@ async def test_running_a_schedule_makes_an_ordinary_job_with_a_seed_of_its_own(c
     worker.rate(jobs[0]["id"])
 
 
-async def test_the_job_of_a_run_is_the_one_that_a_request_with_its_seed_would_be(client, request_body):
+async def test_a_runs_job_is_joined_by_a_request_with_the_same_seed(client, request_body):
     address = await made(client)
     run = await client.post(address + "/run")
     job = (await client.get(run.headers["Location"])).json()
@@ -70,7 +70,7 @@ async def test_the_job_of_a_run_is_the_one_that_a_request_with_its_seed_would_be
     assert (await client.post("/v1/jobs", json=body)).json()["id"] == job["id"]
 
 
-async def test_a_scheduled_suite_makes_a_suite(client):
+async def test_a_scheduled_suite_creates_a_suite(client):
     address = await made(client, request={"target": TRANSLATOR, "methods": ["round-trip"], "attributes": ["gender"]})
     run = await client.post(address + "/run")
     assert run.json()["last_made"]["kind"] == "suite"
@@ -78,7 +78,7 @@ async def test_a_scheduled_suite_makes_a_suite(client):
     assert (profile["progress"]["queued"], profile["rows"][0]["method"]) == (1, "round-trip")
 
 
-async def test_a_scheduled_target_is_rated_as_it_is_saved_at_the_run(client, worker):
+async def test_a_run_uses_the_current_description_of_its_saved_target(client, worker):
     target_id = await saved_target(client)
     address = await made(client, request={"target": {"id": target_id}, "experiment": EXPERIMENT})
     moved = TRANSLATOR | {"base_url": "http://127.0.0.1:5999"}
@@ -88,7 +88,7 @@ async def test_a_scheduled_target_is_rated_as_it_is_saved_at_the_run(client, wor
     assert (job["target"]["base_url"], job["target_id"]) == ("http://127.0.0.1:5999", target_id)
 
 
-async def test_a_schedule_whose_target_is_gone_says_so(client, worker):
+async def test_a_run_whose_target_was_removed_is_409(client, worker):
     target_id = await saved_target(client)
     address = await made(
         client, request={"target": {"id": target_id}, "experiment": EXPERIMENT}, interval_s=3600, cron=None
@@ -99,7 +99,7 @@ async def test_a_schedule_whose_target_is_gone_says_so(client, worker):
     assert target_id in refused.json()["detail"]
 
 
-async def test_a_repeated_run_is_one_run(client):
+async def test_a_repeated_run_with_one_idempotency_key_runs_once(client):
     address = await made(client)
     headers = {"Idempotency-Key": "one"}
     first = await client.post(address + "/run", headers=headers)
@@ -120,7 +120,7 @@ async def test_a_schedule_can_be_paused_changed_and_resumed(client):
     assert (await client.patch(address, json={"request": other})).json()["request"]["experiment"]["attribute"] == "race"
 
 
-async def test_a_removed_schedule_is_gone_and_what_it_made_stays(client):
+async def test_removing_a_schedule_keeps_its_jobs(client):
     address = await made(client)
     job = (await client.post(address + "/run")).headers["Location"]
     assert (await client.delete(address)).status_code == 204
@@ -138,7 +138,7 @@ async def test_schedules_are_listed_newest_first_and_paged_by_key(client):
     assert [one["links"]["self"] for one in rest.json()["items"]] == addresses[:1]
 
 
-async def test_the_run_of_a_schedule_that_would_be_too_many_jobs_makes_none(serve, settings):
+async def test_a_run_that_exceeds_the_job_limit_creates_no_job(serve, settings):
     one = await serve(settings.model_copy(update={"max_active_jobs": 1}))
     address = await made(one)
     assert (await one.post(address + "/run")).status_code == 202
@@ -146,7 +146,7 @@ async def test_the_run_of_a_schedule_that_would_be_too_many_jobs_makes_none(serv
     assert (refused.status_code, refused.json()["code"]) == (429, "too-many-jobs")
 
 
-async def test_a_schedule_of_another_tenant_does_not_exist(serve, guarded, worker):
+async def test_another_tenants_schedule_is_404(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('acme')}"}
     other = {"Authorization": f"Bearer {worker.make_key('rival')}"}
@@ -193,7 +193,7 @@ async def test_a_schedule_of_another_tenant_does_not_exist(serve, guarded, worke
         ({"colour": "red"}, "/colour"),
     ],
 )
-async def test_what_could_not_be_run_is_refused_where_it_was_written(client, changes, pointer):
+async def test_an_invalid_schedule_is_refused_with_its_field(client, changes, pointer):
     answer = await post(client, **changes)
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"] == pointer
@@ -201,24 +201,26 @@ async def test_what_could_not_be_run_is_refused_where_it_was_written(client, cha
     assert (await client.get("/v1/schedules")).json()["items"] == []
 
 
-# ---------------------------------------------------------------------------- targets that rest
-async def test_a_target_rests_after_a_job_and_only_new_work_is_refused(serve, settings, request_body, worker):
+# ---------------------------------------------------------------------------- cool-down of targets
+async def test_the_cool_down_of_a_target_refuses_new_jobs_only(serve, settings, request_body, worker):
     client = await serve(settings.model_copy(update={"cooldown_s": 600}))
     first = (await client.post("/v1/jobs", json=request_body())).json()["id"]
-    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # nothing has ended yet
+    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # no job has ended yet
     worker.rate(first)
     refused = await client.post("/v1/jobs", json=request_body(seed=9))
     assert (refused.status_code, refused.json()["code"]) == (429, "cooling-down")
     assert 590 <= int(refused.headers["Retry-After"]) <= 600
     assert (await client.post("/v1/jobs", json=request_body(max_age_s=None))).json()["status"] == "succeeded"
-    assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # it is queued already
+    assert (
+        await client.post("/v1/jobs", json=request_body(seed=8))
+    ).status_code == 202  # the identical job is queued already
     elsewhere = request_body()["target"] | {"base_url": "http://127.0.0.1:5999"}
     assert (await client.post("/v1/jobs", json=request_body(target=elsewhere))).status_code == 202
     suite = await client.post("/v1/suites", json={"target": request_body()["target"], "methods": ["round-trip"]})
     assert (suite.status_code, suite.json()["code"]) == (429, "cooling-down")
 
 
-async def test_a_schedule_waits_for_its_target_to_rest(serve, settings, request_body, worker):
+async def test_a_run_during_the_cool_down_of_its_target_is_429(serve, settings, request_body, worker):
     client = await serve(settings.model_copy(update={"cooldown_s": 600}))
     worker.rate((await client.post("/v1/jobs", json=request_body())).json()["id"])
     refused = await client.post(await made(client) + "/run")
@@ -226,7 +228,7 @@ async def test_a_schedule_waits_for_its_target_to_rest(serve, settings, request_
     assert refused.headers["Retry-After"]
 
 
-async def test_a_run_by_the_scheduler_is_shown(client, worker):
+async def test_a_schedule_shows_its_last_automatic_run(client, worker):
     address = await made(client, cron=None, interval_s=3600)
     with worker.database.write() as c:
         row = schedules.find(c, address.rpartition("/")[2], "default")

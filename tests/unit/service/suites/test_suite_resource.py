@@ -1,4 +1,4 @@
-"""Several ratings asked for together and read as one profile: `/v1/suites`."""
+"""Suites: several ratings as one profile, `/v1/suites`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMBEDDER = {"name": "E", "kind": "embedder", "protocol": "tei", "base_url": "htt
 
 
 def suite(**changes: Any) -> dict[str, Any]:
-    """Round trip and one hop for gender, in Spanish and French: four cells."""
+    """Return a request for four cells: round trip and one hop for gender, in Spanish and French."""
     asked = {
         "target": TRANSLATOR,
         "methods": ["round-trip", "one-hop"],
@@ -46,7 +46,7 @@ def pointer_of(answer) -> str:
     return answer.json()["errors"][0]["pointer"]
 
 
-# ---------------------------------------------------------------------------- what is made
+# ---------------------------------------------------------------------------- new jobs
 async def test_each_combination_becomes_a_job_and_a_cell_of_the_matrix(client, rings):
     answer = await post(client)
     assert answer.status_code == 202, answer.text
@@ -67,7 +67,7 @@ async def test_each_combination_becomes_a_job_and_a_cell_of_the_matrix(client, r
     assert set(rings.heard) == set(jobs)
 
 
-async def test_nothing_named_means_everything_that_fits_the_kind(client):
+async def test_a_suite_without_names_has_all_methods_and_attributes_of_the_kind(client):
     answer = await post(client, methods=None, attributes=None, languages=None)
     assert answer.status_code == 202, answer.text
     profile = answer.json()
@@ -81,7 +81,7 @@ async def test_nothing_named_means_everything_that_fits_the_kind(client):
     assert len(await jobs_of(client)) == profile["progress"]["cells"]
 
 
-async def test_methods_that_ask_in_no_language_have_a_column_without_a_name(client):
+async def test_methods_without_languages_have_a_null_column(client):
     profile = (
         await post(client, target=EMBEDDER, methods=None, languages=None, attributes=["gender", "religion"])
     ).json()
@@ -90,7 +90,7 @@ async def test_methods_that_ask_in_no_language_have_a_column_without_a_name(clie
     assert cells_of(profile)[0]["column"] is None
 
 
-async def test_settings_of_the_suite_reach_every_cell_and_those_of_a_method_its_own(client):
+async def test_suite_settings_apply_to_all_cells_and_method_settings_to_their_method(client):
     given = {"confidence": 0.9, "delta": 0.2, "settings": {"round-trip": {"texts_per_block": 10, "delta": 0.3}}}
     await post(client, **given)
     seen = {(job["experiment"]["method"], job["experiment"]["delta"]) for job in await jobs_of(client)}
@@ -99,15 +99,15 @@ async def test_settings_of_the_suite_reach_every_cell_and_those_of_a_method_its_
     assert {job["experiment"]["texts_per_block"] for job in await jobs_of(client)} == {10, 40}
 
 
-async def test_a_secret_is_kept_with_each_job_and_never_shown(client, worker):
+async def test_a_suites_secret_is_stored_with_each_job_and_never_shown(client, worker):
     answer = await post(client, target=TRANSLATOR | {"secret": "sesame-street"})
     shown = await client.get(answer.headers["Location"])
     assert "sesame" not in answer.text + shown.text
     assert all(worker.claim(cell["job"]).job.sealed_secret for cell in cells_of(answer.json()))
 
 
-# ---------------------------------------------------------------------------- what is not made twice
-async def test_what_runs_already_is_joined_and_what_is_known_is_taken(client, worker, request_body):
+# ---------------------------------------------------------------------------- reused jobs and ratings
+async def test_a_suite_joins_running_jobs_and_reuses_ratings(client, worker, request_body):
     experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
     body = request_body(experiment=experiment, seed=0)
     running = (await client.post("/v1/jobs", json=body)).json()["id"]
@@ -123,7 +123,7 @@ async def test_what_runs_already_is_joined_and_what_is_known_is_taken(client, wo
     assert len(await jobs_of(client)) == 5
 
 
-async def test_the_same_suite_again_measures_nothing_twice(client):
+async def test_an_identical_suite_creates_no_new_jobs(client):
     first, again = (await post(client)).json(), (await post(client)).json()
     assert first["id"] != again["id"]
     assert [cell["job"] for cell in cells_of(first)] == [cell["job"] for cell in cells_of(again)]
@@ -140,7 +140,7 @@ async def test_a_repeated_request_gets_the_same_suite(client):
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
 
 
-async def test_a_suite_that_would_be_too_many_jobs_makes_none(serve, settings):
+async def test_a_suite_that_exceeds_the_job_limit_creates_no_job(serve, settings):
     few = await serve(settings.model_copy(update={"max_active_jobs": 3}))
     answer = await few.post("/v1/suites", json=suite())
     assert (answer.status_code, answer.json()["code"]) == (429, "too-many-jobs")
@@ -148,17 +148,17 @@ async def test_a_suite_that_would_be_too_many_jobs_makes_none(serve, settings):
     assert await jobs_of(few) == []
 
 
-async def test_each_new_job_takes_from_the_rate_and_joining_takes_nothing(serve, settings):
+async def test_only_new_jobs_of_a_suite_take_from_the_rate(serve, settings):
     slow = await serve(settings.model_copy(update={"job_rate": "6/hour"}))
     assert (await slow.post("/v1/suites", json=suite())).status_code == 202
-    assert (await slow.post("/v1/suites", json=suite())).status_code == 202  # all of it runs already
+    assert (await slow.post("/v1/suites", json=suite())).status_code == 202  # all its jobs are running already
     refused = await slow.post("/v1/suites", json=suite(seed=1))
     assert (refused.status_code, refused.json()["code"]) == (429, "rate-limited")
     assert len(await jobs_of(slow)) == 4
 
 
 # ---------------------------------------------------------------------------- the profile
-async def test_the_profile_tells_each_letter_and_the_worst_of_them(client, worker):
+async def test_a_profile_has_every_letter_and_the_worst(client, worker):
     address = (await post(client)).headers["Location"]
     cells = cells_of((await client.get(address)).json())
     fair = {"BS": 0.001, "DSBS": 0.001, "UCS": 0.998}
@@ -177,7 +177,7 @@ async def test_the_profile_tells_each_letter_and_the_worst_of_them(client, worke
     assert "cancel" not in done["links"]
 
 
-async def test_a_failed_cell_says_why_and_leaves_the_worst_undeclared(client, worker):
+async def test_a_failed_cell_has_its_reason_and_the_worst_letter_is_undeclared(client, worker):
     answer = await post(client, methods=["round-trip"])
     one, other = cells_of(answer.json())
     worker.rate(one["job"])
@@ -188,13 +188,13 @@ async def test_a_failed_cell_says_why_and_leaves_the_worst_undeclared(client, wo
     assert (profile["worst"]["letter"], profile["worst"]["declared"]) == ("DSBS", False)
 
 
-async def test_a_cell_that_could_not_be_measured_says_why(client, worker):
+async def test_a_cell_without_a_letter_has_its_reason(client, worker):
     answer = await post(client, methods=["round-trip"], languages=["es"])
     worker.rate(cells_of(answer.json())[0]["job"], letter=None, declared=False)
     profile = (await client.get(answer.headers["Location"])).json()
     [cell] = cells_of(profile)
     assert (cell["status"], cell["letter"], cell["declared"]) == ("succeeded", None, False)
-    assert cell["reason"] == "It follows its input."  # what the rating leads with
+    assert cell["reason"] == "It follows its input."  # the rating's first reason
     assert profile["worst"] is None
 
 
@@ -224,7 +224,7 @@ async def test_prefer_wait_answers_when_the_last_cell_has_ended(client, worker):
     assert answer.headers["Preference-Applied"] == "wait=10"
 
 
-async def test_lists_show_progress_newest_first_and_page_by_key(client):
+async def test_suites_are_listed_newest_first_with_their_progress(client):
     ids = [(await post(client, seed=seed)).json()["id"] for seed in range(3)]
     page = await client.get("/v1/suites", params={"limit": 2})
     assert [one["id"] for one in page.json()["items"]] == [ids[2], ids[1]]
@@ -250,11 +250,13 @@ async def test_a_suite_is_the_same_on_postgres(serve, settings, postgres_url):
 
 
 # ---------------------------------------------------------------------------- cancelling
-async def test_cancelling_ends_its_own_jobs_and_leaves_those_it_joined(client, request_body, worker):
+async def test_cancelling_a_suite_does_not_cancel_joined_jobs(client, request_body, worker):
     body = request_body(experiment={"method": "round-trip", "attribute": "gender", "languages": ["es"]}, seed=0)
     joined = (await client.post("/v1/jobs", json=body)).json()["id"]
     made = await post(client, target=body["target"])
-    worker.claim(cells_of(made.json())[1]["job"])  # it runs; its worker hears at the next heartbeat
+    worker.claim(
+        cells_of(made.json())[1]["job"]
+    )  # it is running; its worker learns of the cancellation at the next heartbeat
     answer = await client.post(made.headers["Location"] + "/cancel")
     assert answer.status_code == 200, answer.text
     assert [cell["status"] for cell in cells_of(answer.json())] == ["queued", "running", "cancelled", "cancelled"]
@@ -293,12 +295,12 @@ async def test_a_suite_that_has_ended_cannot_be_cancelled(client, worker):
         ({"colour": "red"}, "/colour"),
     ],
 )
-async def test_what_leads_to_no_cell_is_refused_where_it_was_written(client, changes, pointer):
+async def test_a_name_without_a_cell_is_refused_with_its_field(client, changes, pointer):
     assert pointer_of(await post(client, **changes)) == pointer
     assert await jobs_of(client) == []
 
 
-async def test_languages_for_methods_that_ask_in_none_are_refused(client):
+async def test_languages_are_refused_if_no_method_has_languages(client):
     answer = await post(client, target=EMBEDDER, methods=None, attributes=["gender"], languages=["es"])
     assert pointer_of(answer) == "/languages/0"
 
@@ -310,7 +312,7 @@ async def test_a_suite_of_more_than_fifty_cells_is_refused(client):
     assert "56 cells" in answer.json()["detail"]
 
 
-async def test_a_suite_of_another_tenant_does_not_exist(serve, guarded, worker):
+async def test_another_tenants_suite_is_404(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('acme')}"}
     other = {"Authorization": f"Bearer {worker.make_key('rival')}"}
@@ -323,7 +325,7 @@ async def test_a_suite_of_another_tenant_does_not_exist(serve, guarded, worker):
 
 
 # ---------------------------------------------------------------------------- as documented
-async def test_examples_and_answers_are_what_the_document_says(client, worker):
+async def test_suite_examples_and_answers_are_valid_for_the_document(client, worker):
     document = (await client.get("/openapi.json")).json()
 
     def check(name: str, value: Any) -> None:

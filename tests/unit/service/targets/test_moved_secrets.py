@@ -1,4 +1,4 @@
-"""A sealed secret opens in its own row only, whoever copies it where (row 55)."""
+"""An encrypted secret can be decrypted in its own row only (fault 55 of docs/reliability.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEALED = ("secret_ciphertext", "secret_nonce", "secret_key_id", "secret_last4")
 
 
 def copy_secret(worker, source, destination):
-    """Do what somebody with the database, and without the key, could do."""
+    """Copy a secret between rows, as an attacker with the database but without the key could."""
     table = schema.targets
     with worker.database.write() as c:
         sealed = c.execute(select(*(table.c[name] for name in SEALED)).where(table.c.id == source)).mappings().one()
@@ -23,9 +23,7 @@ def copy_secret(worker, source, destination):
 
 
 @pytest.mark.parametrize("tenants", [("mine", "mine"), ("mine", "theirs")])
-async def test_a_secret_copied_to_another_target_is_a_typed_problem_and_never_used(
-    serve, guarded, worker, rings, request_body, tenants
-):
+async def test_a_secret_copied_to_another_targets_row_is_refused(serve, guarded, worker, rings, request_body, tenants):
     client = await serve(guarded)
     saved = []
     for tenant in tenants:

@@ -1,4 +1,4 @@
-"""Saved targets, their secrets, and trying them: `/v1/targets`."""
+"""Saved targets, their secrets, and probes: `/v1/targets`."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ async def test_a_secret_sent_with_a_job_is_sealed_for_that_job_and_never_shown(c
     assert SECRET not in (await client.get(f"/v1/jobs/{job_id}")).text
     with worker.database.read() as c:
         job = jobs.find(c, job_id, None)
-    place = {"tenant": "default", "target": job_id}
-    opened = Vault.from_settings(settings).open_for_target(job.sealed_secret, **place, described=job.target)
+    place = {"tenant": "default", "target": job_id, "described": job.target}
+    opened = Vault.from_settings(settings).open_for_target(job.sealed_secret, **place)
     assert opened == SECRET
 
 
-async def test_a_target_is_replaced_and_keeps_its_secret_unless_told_otherwise(client):
+async def test_a_replaced_target_keeps_its_secret_unless_one_is_sent(client):
     url = (await save(client)).headers["Location"]
     rest = {key: value for key, value in DEEPL.items() if key != "secret"}
     kept = await client.put(url, json=rest | {"name": "Renamed"})
@@ -129,7 +129,7 @@ async def test_a_stored_secret_is_kept_if_only_the_path_changes(client, change):
     assert (await client.put(url, json=rest | change)).json()["secret_hint"] == "…x9f2"
 
 
-async def test_a_removed_target_is_gone(client):
+async def test_a_removed_target_is_404(client):
     url = (await save(client)).headers["Location"]
     assert (await client.delete(url)).status_code == 204
     for method in ("GET", "DELETE"):
@@ -138,7 +138,7 @@ async def test_a_removed_target_is_gone(client):
     assert (await client.get("/v1/targets")).json()["items"] == []
 
 
-async def test_a_target_that_has_not_changed_is_304_and_one_that_has_is_not(client):
+async def test_only_an_unchanged_target_is_304(client):
     url = (await save(client)).headers["Location"]
     held = {"If-None-Match": (await client.get(url)).headers["ETag"]}
     assert (await client.get(url, headers=held)).status_code == 304
@@ -158,7 +158,7 @@ async def test_a_target_that_has_not_changed_is_304_and_one_that_has_is_not(clie
         ({"kind": "embedder"}, "/kind"),
     ],
 )
-async def test_a_target_that_could_not_be_called_is_refused(client, changes, pointer):
+async def test_an_invalid_target_is_refused_with_its_field(client, changes, pointer):
     answer = await client.post("/v1/targets", json=DEEPL | changes)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
 
@@ -170,12 +170,12 @@ async def test_a_job_can_name_a_saved_target(client, request_body, worker):
     assert (answer.status_code, job["target_id"], job["target"]["base_url"]) == (202, target["id"], DEEPL["base_url"])
 
 
-async def test_a_job_that_names_no_target_of_mine_is_refused(client, request_body):
+async def test_a_job_that_names_another_tenants_target_is_refused(client, request_body):
     answer = await client.post("/v1/jobs", json=request_body(target={"id": "tgt_nope"}))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/target/id")
 
 
-async def test_a_target_is_found_by_its_owner_only(serve, guarded, worker, request_body):
+async def test_only_its_owner_can_read_a_target(serve, guarded, worker, request_body):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -186,7 +186,7 @@ async def test_a_target_is_found_by_its_owner_only(serve, guarded, worker, reque
     assert (await client.post("/v1/jobs", json=body, headers=theirs)).status_code == 422
 
 
-async def test_saving_with_an_idempotency_key_saves_once(client):
+async def test_a_repeated_request_with_one_idempotency_key_saves_one_target(client):
     first = await client.post("/v1/targets", json=DEEPL, headers={"Idempotency-Key": "abc"})
     again = await client.post("/v1/targets", json=DEEPL, headers={"Idempotency-Key": "abc"})
     assert (again.status_code, again.content) == (201, first.content)
@@ -201,14 +201,14 @@ async def test_a_probe_is_a_job(client, rings):
     assert answer.headers["Location"] == f"/v1/jobs/{job['id']}"
 
 
-async def test_a_probe_that_is_waited_for_answers_200_with_its_result(client, worker, first_job):
+async def test_a_finished_probe_with_prefer_wait_is_200_with_its_result(client, worker, first_job):
     url = (await save(client)).headers["Location"]
 
     async def work():
         job_id = await first_job()
         claim = await asyncio.to_thread(worker.claim, job_id)
         with worker.database.write() as c:
-            jobs.finish_probe(c, claim, {"order_kept": True, "latency_ms": 12})
+            jobs.finish_with(c, claim, "probed", {"order_kept": True, "latency_ms": 12})
 
     working = asyncio.create_task(work())
     answer = await client.post(f"{url}/probe", headers={"Prefer": "wait=10"})
@@ -217,7 +217,7 @@ async def test_a_probe_that_is_waited_for_answers_200_with_its_result(client, wo
     assert answer.headers["Preference-Applied"] == "wait=10"
 
 
-async def test_a_secret_whose_key_is_lost_is_a_typed_problem(client, serve, settings, request_body):
+async def test_a_secret_without_its_encryption_key_is_a_secret_lost_problem(client, serve, settings, request_body):
     target = (await save(client)).json()
     other = settings.model_copy(update={"secret_key": SecretStr("another-operators-key-0123456789")})
     client = await serve(other)
@@ -229,7 +229,7 @@ async def test_a_secret_whose_key_is_lost_is_a_typed_problem(client, serve, sett
     assert (await client.put(f"/v1/targets/{target['id']}", json=DEEPL)).status_code == 200
 
 
-async def test_a_saved_targets_secret_stays_with_it(client, worker, request_body):
+async def test_a_job_does_not_copy_a_saved_targets_secret(client, worker, request_body):
     target = (await save(client)).json()
     job_id = (await client.post("/v1/jobs", json=request_body(target={"id": target["id"]}))).json()["id"]
     with worker.database.read() as c:

@@ -1,4 +1,4 @@
-"""Files for jobs: `/v1/uploads`, what is kept of them and what is refused."""
+"""Uploads over HTTP: `/v1/uploads`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from assay.methods.shared.profiles import RecordProfiles
 from service.http.openapi.examples import SPECIFICATIONS
 from service.http.problems import Problem
 from service.jobs.input_resolution import fill_in
-from service.uploads.intake import check_embedding, rows_of, trials_of
+from service.targets.target_resolution import check_uploaded
+from service.uploads.intake import rows_of, trials_of
 from store.jobs import jobs
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +46,7 @@ async def send(client, content=CENSUS, purpose="table", media_type=CSV, name="mi
     )
 
 
-async def test_a_table_is_kept_and_its_columns_are_told(client):
+async def test_a_table_is_stored_with_a_summary_of_its_columns(client):
     sent = await send(client)
     assert sent.status_code == 201, sent.text
     shown = await client.get(sent.headers["Location"])
@@ -59,7 +60,7 @@ async def test_a_table_is_kept_and_its_columns_are_told(client):
     ]
 
 
-async def test_the_same_bytes_are_kept_once_for_each_purpose(client):
+async def test_equal_bytes_are_stored_once_per_purpose(client):
     trials = b"concept,level,chose\nnurse,0.5,first\n"
     first = await send(client, trials)
     again = await send(client, trials, name="another name")
@@ -69,14 +70,14 @@ async def test_the_same_bytes_are_kept_once_for_each_purpose(client):
     assert other.json()["digest"] == first.json()["digest"]
 
 
-async def test_an_embedding_is_kept_and_its_size_is_told(client):
+async def test_an_embedding_is_stored_with_its_size(client):
     sent = await send(client, SMALL, "embedding", NPZ)
     assert sent.json()["summary"] == {"words": 2, "dims": 2, "zero_vectors": 0, "sample": ["he", "she"]}
     text = await send(client, b"2 3\nhe 1 0 0\nice cream 0 0 0\n", "embedding", TEXT)
     assert text.json()["summary"] == {"words": 2, "dims": 3, "zero_vectors": 1, "sample": ["he", "ice cream"]}
 
 
-async def test_a_media_type_that_the_purpose_cannot_have_is_refused_with_those_it_can(client):
+async def test_an_unsupported_media_type_is_415_with_the_supported_ones(client):
     answer = await send(client, SMALL, "embedding", CSV)
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-upload-type")
     assert answer.headers["Accept"] == "application/octet-stream, text/plain"
@@ -101,7 +102,7 @@ async def test_a_media_type_that_the_purpose_cannot_have_is_refused_with_those_i
         (b"no archive", "embedding", NPZ, {}),
     ],
 )
-async def test_a_file_that_is_not_what_it_says_is_refused_naming_the_place(client, content, purpose, media_type, place):
+async def test_an_invalid_file_is_refused_with_its_line_and_column(client, content, purpose, media_type, place):
     answer = await send(client, content, purpose, media_type)
     assert (answer.status_code, answer.json()["code"]) == (422, "unreadable-upload"), answer.text
     (told,) = answer.json()["errors"]
@@ -109,7 +110,7 @@ async def test_a_file_that_is_not_what_it_says_is_refused_naming_the_place(clien
     assert (await client.get("/v1/uploads")).json()["items"] == []
 
 
-async def test_a_file_above_the_limit_is_refused_however_it_is_sent(serve, settings):
+async def test_a_file_above_the_limit_is_refused_by_length_and_while_streaming(serve, settings):
     client = await serve(settings.model_copy(update={"max_upload_bytes": 1_000}))
 
     async def drip():
@@ -121,13 +122,13 @@ async def test_a_file_above_the_limit_is_refused_however_it_is_sent(serve, setti
         assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")
 
 
-async def test_a_file_may_be_larger_than_a_body_of_json(client, settings):
+async def test_an_upload_may_exceed_the_limit_of_json_bodies(client, settings):
     rows = b"a,b\n" + b"1,some text that repeats\n" * 50_000
     assert len(rows) > settings.max_body_bytes
     assert (await send(client, rows)).json()["summary"]["rows"] == 50_000
 
 
-async def test_a_job_that_uses_an_upload_keeps_it_from_being_removed(client, worker, request_body):
+async def test_an_upload_in_use_cannot_be_removed(client, worker, request_body):
     upload = (await send(client)).json()
     named = request_body()
     named["target"]["settings"] = {"upload": upload["digest"]}
@@ -140,7 +141,7 @@ async def test_a_job_that_uses_an_upload_keeps_it_from_being_removed(client, wor
     assert (await client.get(f"/v1/uploads/{upload['id']}")).status_code == 404
 
 
-async def test_an_upload_is_found_by_its_owner_only(serve, guarded, worker):
+async def test_only_its_owner_can_read_an_upload(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -162,14 +163,14 @@ async def test_uploads_are_paged_and_filtered(client):
     assert "summary" not in page.json()["items"][0]
 
 
-async def test_what_has_not_changed_is_304(client):
+async def test_an_unchanged_upload_is_304(client):
     sent = await send(client)
     held = {"If-None-Match": sent.headers["ETag"]}
     assert (await client.get(sent.headers["Location"], headers=held)).status_code == 304
 
 
-# ---------------------------------------------------------------------------- for jobs
-async def test_rows_come_back_as_cells_with_types(app, client):
+# ---------------------------------------------------------------------------- use in jobs
+async def test_rows_of_a_table_are_read_back_with_their_types(app, client):
     upload = (await send(client)).json()
     for named in (upload["id"], upload["digest"]):
         read = await rows_of(app.state.service, "default", named, rng=generator(0))
@@ -180,7 +181,7 @@ async def test_rows_come_back_as_cells_with_types(app, client):
         assert not read.sampled
 
 
-async def test_too_many_rows_are_sampled_by_the_seed_in_their_order(app, client):
+async def test_a_large_table_is_sampled_by_the_seed_in_table_order(app, client):
     upload = (await send(client, b"n\n" + b"".join(b"%d\n" % number for number in range(1_000)))).json()
     first, again, other = [
         await rows_of(app.state.service, "default", upload["id"], rng=generator(seed), most=100) for seed in (1, 1, 2)
@@ -191,7 +192,7 @@ async def test_too_many_rows_are_sampled_by_the_seed_in_their_order(app, client)
     assert drawn == sorted(set(drawn))
 
 
-async def test_a_job_cannot_read_anothers_upload_or_one_of_another_purpose(app, client):
+async def test_a_job_cannot_use_another_tenants_upload_or_one_of_another_purpose(app, client):
     upload = (await send(client)).json()
     for tenant, reading in (("rival", rows_of), ("default", trials_of)):
         more = {"rng": generator(0)} if reading is rows_of else {}
@@ -200,19 +201,19 @@ async def test_a_job_cannot_read_anothers_upload_or_one_of_another_purpose(app, 
         assert caught.value.field == "upload"
 
 
-async def test_a_target_that_names_no_embedding_of_mine_is_refused(app, client):
+async def test_a_target_that_names_another_tenants_embedding_is_refused(app, client):
     service, table = app.state.service, (await send(client)).json()
     vectors = (await send(client, SMALL, "embedding", NPZ)).json()
-    target = {"protocol": "uploaded", "settings": {"upload": vectors["id"]}}
-    await check_embedding(service, "default", target)
-    await check_embedding(service, "default", {"protocol": "tei", "settings": {}})
+    target = {"kind": "embedder", "protocol": "uploaded", "settings": {"upload": vectors["id"]}}
+    await check_uploaded(service, "default", target)
+    await check_uploaded(service, "default", {"kind": "embedder", "protocol": "tei", "settings": {}})
     for tenant, named in (("rival", vectors["id"]), ("default", table["id"])):
         with pytest.raises(SpecificationError) as caught:
-            await check_embedding(service, tenant, {"protocol": "uploaded", "settings": {"upload": named}})
+            await check_uploaded(service, tenant, target | {"settings": {"upload": named}})
         assert caught.value.field == "settings.upload"
 
 
-async def test_trials_come_back_counted(app, client):
+async def test_uploaded_trials_are_read_back_as_counts(app, client):
     one_each = b"concept,level,chose,subject\nnurse,0.5,first,a\nnurse,0.5,second,a\nnurse,1,second,b\n"
     upload = (await send(client, one_each, "trials")).json()
     assert upload["summary"]["subjects"] == 2
@@ -250,7 +251,7 @@ async def uploaded_answers(client, trials: bytes) -> dict:
     return {"kind": "classifier", "protocol": "uploaded", "settings": {"upload": upload}}
 
 
-# ---------------------------------------------------------------------------- archives that promise too much
+# ---------------------------------------------------------------------------- hostile archives
 def archive(**parts: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as writing:
@@ -260,7 +261,7 @@ def archive(**parts: bytes) -> bytes:
 
 
 def bomb(size: int) -> bytes:
-    """An archive that unpacks to `size` bytes, twice."""
+    """Return an archive with two files of `size` bytes each."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as writing:
         for name in ("words.npy", "vectors.npy"):
@@ -308,7 +309,7 @@ async def test_words_may_be_a_json_list_and_vectors_in_any_order(client):
     assert answer.json()["summary"]["dims"] == 3
 
 
-async def test_the_news_embedding_is_accepted_as_it_is(client):
+async def test_the_google_news_embedding_is_accepted(client):
     file = DATA / "embeddings" / "gnews_wefe_13013x300.npz"
     if not file.exists():
         pytest.skip(f"the shared data {file.name} is not here")
@@ -316,7 +317,7 @@ async def test_the_news_embedding_is_accepted_as_it_is(client):
     assert (answer.status_code, answer.json()["summary"]["words"]) == (201, 13_013)
 
 
-async def test_one_file_that_is_sent_several_times_at_once_is_kept_once(serve, settings, database_url):
+async def test_concurrent_uploads_of_one_file_are_stored_once(serve, settings, database_url):
     client = await serve(settings.model_copy(update={"database_url": database_url}))
     content = b"a,b\n" + b"1,some text\n" * 120_000
     answers = await asyncio.gather(*(send(client, content) for _ in range(4)))

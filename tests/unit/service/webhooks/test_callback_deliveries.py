@@ -1,4 +1,4 @@
-"""What was sent to a job's own `callback_url`: `/v1/jobs/{id}/deliveries`."""
+"""Deliveries to a job's `callback_url`: `/v1/jobs/{id}/deliveries`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BACK = "http://127.0.0.1:9/back?token=t"
 
 
 def attempt(worker, outcome, then=None):
-    """Do what a deliverer does, with the outcome as given."""
+    """Record an attempt of a delivery with the given outcome."""
     with worker.database.write() as c:
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
@@ -24,7 +24,7 @@ def attempt(worker, outcome, then=None):
 
 @pytest.fixture
 def ended(client, request_body, worker):
-    """Have a job rated that is to be told of, and fail to tell it; gives the job's address."""
+    """Complete a job with a callback, record a failed delivery, and return the job's address."""
 
     async def ended(on=client, headers=None, **changes) -> str:
         body = request_body(callback_url=BACK, **changes)
@@ -36,7 +36,7 @@ def ended(client, request_body, worker):
     return ended
 
 
-async def test_what_a_callback_was_sent_is_shown_with_its_attempts(client, ended):
+async def test_deliveries_to_a_callback_are_shown_with_their_attempts(client, ended):
     url = await ended()
     (line,) = (await client.get(f"{url}/deliveries")).json()["items"]
     assert (line["type"], line["state"], line["attempts"]) == ("job.succeeded", "given-up", 1)
@@ -47,7 +47,7 @@ async def test_what_a_callback_was_sent_is_shown_with_its_attempts(client, ended
     assert [(one["status"], one["response"]) for one in shown["tries"]] == [(500, "oh")]
 
 
-async def test_it_is_sent_again_under_its_id_to_the_same_address(client, worker, ended):
+async def test_a_callback_delivery_is_sent_again_under_the_same_id(client, worker, ended):
     url = await ended()
     (line,) = (await client.get(f"{url}/deliveries", params={"state": "given-up"})).json()["items"]
     again = await client.post(f"{line['href']}/redeliver", headers={"Idempotency-Key": '"once"'})
@@ -61,7 +61,7 @@ async def test_it_is_sent_again_under_its_id_to_the_same_address(client, worker,
     assert (await client.get(line["href"])).json()["state"] == "delivered"
 
 
-async def test_they_are_paged_newest_first(client, worker, ended):
+async def test_callback_deliveries_are_paged_newest_first(client, worker, ended):
     url = await ended(visibility="public")
     found, page = [], f"{url}/deliveries?limit=1"
     while page:
@@ -71,7 +71,7 @@ async def test_they_are_paged_newest_first(client, worker, ended):
     assert sorted(found) == ["job.succeeded", "rating.published"]
 
 
-async def test_only_a_job_s_own_deliveries_are_found_under_it(client, ended, request_body):
+async def test_another_jobs_delivery_is_404(client, ended, request_body):
     url, other = await ended(), await ended(seed=99)
     (line,) = (await client.get(f"{url}/deliveries")).json()["items"]
     quiet = (await client.post("/v1/jobs", json=request_body(seed=98))).json()
@@ -81,7 +81,7 @@ async def test_only_a_job_s_own_deliveries_are_found_under_it(client, ended, req
     assert (await client.post(f"{other}/deliveries/{line['id']}/redeliver")).status_code == 404
 
 
-async def test_an_endpoint_s_deliveries_are_not_the_callback_s(client, worker, ended):
+async def test_a_webhooks_deliveries_are_not_listed_for_the_callback(client, worker, ended):
     hook = (await client.post("/v1/webhooks", json={"url": "http://127.0.0.1:9/hook"})).json()["links"]["self"]
     url = await ended()
     (to_hook,) = (await client.get(f"{hook}/deliveries")).json()["items"]
@@ -91,7 +91,7 @@ async def test_an_endpoint_s_deliveries_are_not_the_callback_s(client, worker, e
     assert (await client.get(f"{hook}/deliveries/{to_back['id']}")).status_code == 404
 
 
-async def test_nobody_else_finds_them_and_each_key_does_what_it_may(serve, guarded, worker, ended):
+async def test_callback_deliveries_require_the_owner_and_the_scope(serve, guarded, worker, ended):
     client = await serve(guarded)
     keys = {
         name: {"Authorization": f"Bearer {worker.make_key(tenant, *scopes)}"}

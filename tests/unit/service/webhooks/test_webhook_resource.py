@@ -1,4 +1,4 @@
-"""Endpoints that are told what happens, and what was sent to them: `/v1/webhooks`."""
+"""Webhooks and their deliveries: `/v1/webhooks`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def create(client, **changes):
 
 
 def attempt(worker, outcome=None, then=None):
-    """Do what a deliverer does, with the outcome as given."""
+    """Record an attempt of a delivery with the given outcome."""
     with worker.database.write() as c:
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
@@ -43,7 +43,7 @@ def attempt(worker, outcome=None, then=None):
 
 
 # ---------------------------------------------------------------------------- endpoints
-async def test_an_endpoint_s_secret_is_shown_once_and_stored_sealed(client, settings, worker):
+async def test_a_webhooks_secret_is_shown_once_and_stored_encrypted(client, settings, worker):
     made = await create(client)
     shown = made.json()
     secret = shown["secret"]
@@ -58,7 +58,7 @@ async def test_an_endpoint_s_secret_is_shown_once_and_stored_sealed(client, sett
     assert webhooks.reveal(Vault.from_settings(settings), row.sealed_secret, "default", row.id) == secret
 
 
-async def test_an_endpoint_shows_the_key_that_signs(client, worker):
+async def test_a_webhook_shows_the_agencys_public_key(client, worker):
     shown = (await create(client)).json()
     with worker.database.read() as c:
         (key,) = signing.every(c)
@@ -66,7 +66,7 @@ async def test_an_endpoint_shows_the_key_that_signs(client, worker):
     assert (shown["state"], shown["disabled_why"], shown["failing_since"]) == ("enabled", None, None)
 
 
-async def test_creating_again_under_one_idempotency_key_is_one_endpoint_with_one_secret(client, worker):
+async def test_a_repeated_request_creates_one_webhook_with_one_secret(client, worker):
     headers = {"Idempotency-Key": "k-1"}
     first = await client.post("/v1/webhooks", json=HOOK, headers=headers)
     again = await client.post("/v1/webhooks", json=HOOK, headers=headers)
@@ -95,7 +95,7 @@ async def test_creating_again_under_one_idempotency_key_is_one_endpoint_with_one
         ({"secret": "whsec_mine"}, "/secret"),
     ],
 )
-async def test_an_endpoint_that_could_not_be_told_is_refused(client, changes, pointer):
+async def test_a_webhook_with_a_forbidden_address_is_refused(client, changes, pointer):
     answer = await client.post("/v1/webhooks", json=HOOK | changes)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
     made = await create(client)
@@ -103,14 +103,14 @@ async def test_an_endpoint_that_could_not_be_told_is_refused(client, changes, po
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
 
 
-async def test_so_many_endpoints_and_no_more(client, monkeypatch):
+async def test_a_tenant_has_a_maximum_number_of_webhooks(client, monkeypatch):
     monkeypatch.setattr(webhooks, "MOST_WEBHOOKS", 1)
     await create(client)
     answer = await client.post("/v1/webhooks", json=HOOK)
     assert (answer.status_code, answer.json()["code"]) == (409, "too-many-webhooks")
 
 
-async def test_an_endpoint_is_replaced_and_keeps_its_secret(client):
+async def test_a_replaced_webhook_keeps_its_secret(client):
     made = await create(client)
     url = made.headers["Location"]
     changed = await client.put(url, json={"url": "http://127.0.0.1:10/", "envelope": "cloudevents"})
@@ -120,7 +120,7 @@ async def test_an_endpoint_is_replaced_and_keeps_its_secret(client):
     assert changed.headers["ETag"] != made.headers["ETag"]
 
 
-async def test_an_endpoint_that_has_not_changed_is_304(client):
+async def test_an_unchanged_webhook_is_304(client):
     url = (await create(client)).headers["Location"]
     held = {"If-None-Match": (await client.get(url)).headers["ETag"]}
     assert (await client.get(url, headers=held)).status_code == 304
@@ -128,7 +128,7 @@ async def test_an_endpoint_that_has_not_changed_is_304(client):
     assert (await client.get(url, headers=held)).status_code == 200
 
 
-async def test_a_removed_endpoint_is_gone(client):
+async def test_a_removed_webhook_is_404(client):
     url = (await create(client)).headers["Location"]
     assert (await client.delete(url)).status_code == 204
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/ping"), ("POST", "/rotate"), ("POST", "/enable")):
@@ -136,14 +136,14 @@ async def test_a_removed_endpoint_is_gone(client):
     assert (await client.put(url, json=HOOK)).status_code == 404
 
 
-async def test_endpoints_are_paged(client):
+async def test_webhooks_are_paged(client):
     made = [(await create(client)).json()["id"] for _ in range(3)]
     page = await client.get("/v1/webhooks", params={"limit": 2})
     rest = await client.get(page.links["next"]["url"])
     assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
 
 
-async def test_a_rotation_shows_the_new_secret_and_says_until_when_the_old_one_signs(client):
+async def test_a_rotation_shows_the_new_secret_and_the_end_of_the_old_one(client):
     made = await create(client)
     url, headers = made.headers["Location"], {"Idempotency-Key": "r-1"}
     first = await client.post(f"{url}/rotate", headers=headers)
@@ -173,7 +173,7 @@ async def test_a_ping_is_a_delivery_with_its_attempts(client, worker):
     assert (tried["number"], tried["status"], tried["failure"], tried["response"]) == (1, 204, None, "thanks")
 
 
-async def test_what_a_job_s_end_sends_is_listed(client, worker, request_body):
+async def test_the_delivery_of_a_jobs_end_is_listed(client, worker, request_body):
     url = (await create(client)).headers["Location"]
     job = (await client.post("/v1/jobs", json=request_body(callback_url="http://127.0.0.1:9/own"))).json()
     worker.rate(job["id"])
@@ -184,7 +184,7 @@ async def test_what_a_job_s_end_sends_is_listed(client, worker, request_body):
     assert shown["payload"]["data"]["job_id"] == job["id"]
 
 
-async def test_deliveries_are_paged_and_narrowed(client, worker):
+async def test_deliveries_are_paged_and_filtered(client, worker):
     url = (await create(client)).headers["Location"]
     ids = [(await client.post(f"{url}/ping")).json()["id"] for _ in range(3)]
     page = await client.get(f"{url}/deliveries", params={"limit": 2})
@@ -199,7 +199,7 @@ async def test_deliveries_are_paged_and_narrowed(client, worker):
     assert (await client.get(f"{url}/deliveries", params={"state": "lost"})).status_code == 422
 
 
-async def test_a_delivery_is_sent_again_under_its_id(client, worker):
+async def test_a_delivery_is_sent_again_under_the_same_id(client, worker):
     url = (await create(client)).headers["Location"]
     pinged = await client.post(f"{url}/ping")
     attempt(worker, Outcome(7, None, "timeout: no whole answer within 15 s", None), Next(None))
@@ -212,7 +212,7 @@ async def test_a_delivery_is_sent_again_under_its_id(client, worker):
     assert [one["status"] for one in shown["tries"]] == [None, 204]
 
 
-async def test_a_disabled_endpoint_says_why_and_is_told_again_when_it_is_enabled(client, worker):
+async def test_a_disabled_webhook_shows_its_reason_and_can_be_enabled(client, worker):
     url = (await create(client)).headers["Location"]
     pinged = await client.post(f"{url}/ping")
     attempt(worker, Outcome(7, 410, "gone", ""), Next(None, gone=True))
@@ -226,7 +226,7 @@ async def test_a_disabled_endpoint_says_why_and_is_told_again_when_it_is_enabled
     assert (await client.post(f"{url}/ping")).status_code == 202
 
 
-async def test_nothing_of_one_tenant_is_found_by_another(serve, guarded, worker):
+async def test_another_tenants_webhook_is_404(serve, guarded, worker):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine', 'webhooks:write')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -246,7 +246,7 @@ async def test_nothing_of_one_tenant_is_found_by_another(serve, guarded, worker)
     assert (await client.get(crossed, headers=mine)).status_code == 404
 
 
-async def test_a_failing_endpoint_shows_since_when(client, worker):
+async def test_a_failing_webhook_shows_the_time_of_its_first_failure(client, worker):
     url = (await create(client)).headers["Location"]
     before = (await client.get(url)).headers["ETag"]
     await client.post(f"{url}/ping")
@@ -261,7 +261,7 @@ async def test_a_failing_endpoint_shows_since_when(client, worker):
 
 
 # ---------------------------------------------------------------------------- the document
-async def test_every_type_of_notice_is_in_the_document_with_examples_that_fit(client):
+async def test_every_type_of_notice_is_documented_with_valid_examples(client):
     document = (await client.get("/openapi.json")).json()
     assert set(document["webhooks"]) == {*webhooks.EVENTS, webhooks.PING} == set(NOTICES)
     names = [one["post"]["operationId"] for one in document["webhooks"].values()]
@@ -275,5 +275,5 @@ async def test_every_type_of_notice_is_in_the_document_with_examples_that_fit(cl
 
 
 @pytest.mark.parametrize("name", examples.WEBHOOKS)
-def test_every_example_is_a_request(name):
+def test_every_documented_webhook_example_is_a_valid_request(name):
     assert WebhookDescription.model_validate(examples.WEBHOOKS[name]["value"]).url

@@ -11,7 +11,7 @@ from store.corpora import corpora, images
 from store.corpora import items as corpus_items
 from store.corpora.corpora import NewCorpus, Rules
 from store.corpora.items import NewItem, text_digest
-from store.corpora.kept_material import kept_for
+from store.corpora.materials import stored_material
 from store.formats.image import ImageFacts
 
 RULES = Rules("professions", 2, "sha256:" + "1" * 64, {"attribute": "gender"})
@@ -262,9 +262,7 @@ def test_text_with_nul_and_lone_surrogates_can_be_stored(database, corpus):
 @pytest.mark.parametrize(
     ("terms", "reuse", "texts"), [(("nurse",), True, ["A nurse."]), (("nurse",), False, []), ((), True, [])]
 )
-def test_sentences_without_rules_are_found_again_by_their_term_in_corpora_of_ones_own(
-    database, corpus, terms, reuse, texts
-):
+def test_authored_sentences_without_rules_are_found_by_their_term_in_own_corpora(database, corpus, terms, reuse, texts):
     own = sentence("A nurse.", source="written"), sentence("A cook.", attribute_term="cook", source="written")
     added(database, corpus(), *own, sentence("A nurse, uploaded."))
     added(
@@ -272,5 +270,5 @@ def test_sentences_without_rules_are_found_again_by_their_term_in_corpora_of_one
     )
     wanted = AuthoredItems("sentences", "mine", "gender", terms, reuse=reuse)
     with database.read() as c:
-        (kept,) = kept_for(c, "acme", [wanted])
+        (kept,) = stored_material(c, "acme", [wanted])
     assert [item.text for item in kept] == texts

@@ -6,6 +6,7 @@ from sqlalchemy import func, insert, select, update
 from store.core.clock import now_ms
 from store.core.corpora_schema import corpora, corpus_items
 from store.core.corpora_schema import images as table
+from store.core.engines import VALUES_A_QUERY
 from store.corpora import images
 from store.formats.image import ImageFacts
 
@@ -85,7 +86,7 @@ def test_image_is_no_longer_shared_after_removal_from_the_corpus(database, kept,
 
 
 def test_unreadable_images_are_listed_in_the_given_order(database, kept, put_into_a_corpus):
-    asked = ["sha256:" + "c" * 64, kept, *(f"sha256:{place:064d}" for place in range(images.IMAGES_A_QUERY))]
+    asked = ["sha256:" + "c" * 64, kept, *(f"sha256:{place:064d}" for place in range(VALUES_A_QUERY))]
     with database.read() as c:
         assert images.missing(c, asked, "acme") == [asked[0], *asked[2:]]
         assert images.missing(c, asked, "rival") == asked

@@ -50,12 +50,12 @@ def test_job_that_kills_its_workers_fails_after_the_attempt_cap(database, queued
     poison, healthy = queued(), queued()
     for _ in range(3):
         with database.write() as c:
-            assert jobs.bury_poison(c, cap=3) == []
+            assert jobs.fail_poison_jobs(c, cap=3) == []
             assert jobs.claim(c, poison.id, "doomed worker", lease_s=0) is not None
         time.sleep(0.005)
     with database.write() as c:
-        assert jobs.bury_poison(c, cap=3) == [poison.id]
-        assert jobs.bury_poison(c, cap=3) == []
+        assert jobs.fail_poison_jobs(c, cap=3) == [poison.id]
+        assert jobs.fail_poison_jobs(c, cap=3) == []
         failed = jobs.find(c, poison.id, None)
         assert (failed.status, failed.error["code"]) == ("failed", "worker_lost")
         assert jobs.events(c, poison.id, 0)[-1].type == "failed"
@@ -71,7 +71,7 @@ def test_job_that_kills_its_workers_is_cancelled_if_requested(database, queued):
         time.sleep(0.005)
     with database.write() as c:
         jobs.request_cancel(c, job.id, None)
-        assert jobs.bury_poison(c, cap=3) == []
+        assert jobs.fail_poison_jobs(c, cap=3) == []
         assert jobs.claim(c, job.id, "the next", lease_s=0) is None
         assert jobs.find(c, job.id, None).status == "cancelled"
 
@@ -80,17 +80,17 @@ def test_job_at_the_attempt_cap_does_not_fail_while_it_is_leased(database, queue
     job = queued()
     with database.write() as c:
         jobs.claim(c, job.id, "worker", lease_s=30)
-        assert jobs.bury_poison(c, cap=1) == []
+        assert jobs.fail_poison_jobs(c, cap=1) == []
 
 
 def test_jobs_are_counted_by_status(database, queued, claimed):
     with database.read() as c:
         assert jobs.counts_by_status(c) == {}
-        assert jobs.oldest_due_age_s(c) is None
+        assert jobs.backlog(c).oldest_due_job_seconds is None
     queued(), queued(), claimed()
     with database.read() as c:
         assert jobs.counts_by_status(c) == {"queued": 2, "running": 1}
-        assert 0 <= jobs.oldest_due_age_s(c) < 60
+        assert 0 <= jobs.backlog(c).oldest_due_job_seconds < 60
 
 
 def test_delivered_notice_is_no_longer_due(database, a_job):

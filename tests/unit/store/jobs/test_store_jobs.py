@@ -56,19 +56,19 @@ def test_jobs_can_be_filtered_by_status_and_target(database, queued, claimed):
 def test_unfinished_job_with_an_equal_request_is_found(database, queued):
     job = queued(request_digest="sha256:same")
     with database.write() as c:
-        assert jobs.standing(c, "acme", "sha256:same", 0, 9).twin_id == job.id
-        assert jobs.standing(c, "rival", "sha256:same", 0, 9).twin_id is None
-        assert jobs.standing(c, "acme", "sha256:other", 0, 9).twin_id is None
+        assert jobs.existing_work(c, "acme", "sha256:same", 0, 9).twin_id == job.id
+        assert jobs.existing_work(c, "rival", "sha256:same", 0, 9).twin_id is None
+        assert jobs.existing_work(c, "acme", "sha256:other", 0, 9).twin_id is None
         jobs.request_cancel(c, job.id, "acme")
-        assert jobs.standing(c, "acme", "sha256:same", 0, 9).twin_id is None
+        assert jobs.existing_work(c, "acme", "sha256:same", 0, 9).twin_id is None
 
 
 def test_unfinished_jobs_of_a_tenant_are_counted(database, queued, claimed, published):
     queued(), claimed(), published(), queued(tenant="rival")
     with database.read() as c:
         assert jobs.count_unfinished(c, "acme") == 2
-        assert jobs.standing(c, "acme", "sha256:none", 0, 9).active == 2
-        assert jobs.standing(c, "acme", "sha256:none", 0, 1).active == 1, "counting stops at the given maximum"
+        assert jobs.existing_work(c, "acme", "sha256:none", 0, 9).active == 2
+        assert jobs.existing_work(c, "acme", "sha256:none", 0, 1).active == 1, "counting stops at the given maximum"
 
 
 def test_queue_position_counts_queued_jobs_of_all_tenants(database, queued, claimed):

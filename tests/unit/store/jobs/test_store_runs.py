@@ -28,8 +28,8 @@ def test_worker_that_lost_its_lease_can_write_nothing(database, claimed, entry, 
         lambda c: jobs.hold(c, old),
         lambda c: jobs.record(c, old, [entry("u1", "hola")], calls=1, expected=1, stage="asking"),
         lambda c: jobs.stage(c, old, "analysing"),
-        lambda c: jobs.finish(c, old, a_rating(), ("job.succeeded",)),
-        lambda c: jobs.finish_probe(c, old, {}),
+        lambda c: jobs.finish(c, old, a_rating()),
+        lambda c: jobs.finish_with(c, old, "probed", {}),
         lambda c: jobs.fail(c, old, PROBLEM),
         lambda c: jobs.cancel(c, old),
         lambda c: jobs.release(c, old, charge_attempt=True),
@@ -148,7 +148,7 @@ def test_failed_recording_is_rolled_back(database, claimed, entry):
 def test_finishing_stores_the_rating_and_its_notices(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
-        rating_id = jobs.finish(c, claim, a_rating(valid_for_s=86_400, visibility="unlisted"), ("job.succeeded",))
+        rating_id = jobs.finish(c, claim, a_rating(valid_for_s=86_400, visibility="unlisted"))
     with database.read() as c:
         job, rating = jobs.find(c, claim.job.id, "acme"), ratings.find(c, rating_id, "acme")
         assert (job.status, job.rating_id, job.lease_until) == ("succeeded", rating_id, None)
@@ -163,7 +163,7 @@ def test_finishing_stores_the_rating_and_its_notices(database, claimed, a_rating
 def test_heartbeat_after_the_end_of_the_job_does_not_report_a_lost_lease(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
-        jobs.finish(c, claim, a_rating(), ("job.succeeded",))
+        jobs.finish(c, claim, a_rating())
     with database.write() as c:
         assert jobs.heartbeat(c, claim) == jobs.Beat(cancel_requested=False, held=True)
 
@@ -171,9 +171,9 @@ def test_heartbeat_after_the_end_of_the_job_does_not_report_a_lost_lease(databas
 def test_job_cannot_be_finished_twice(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
-        jobs.finish(c, claim, a_rating(), ("job.succeeded",))
+        jobs.finish(c, claim, a_rating())
     with pytest.raises(LeaseLost), database.write() as c:
-        jobs.finish(c, claim, a_rating(), ("job.succeeded",))
+        jobs.finish(c, claim, a_rating())
     with database.read() as c:
         assert len(ratings.page(c, "acme", limit=9)) == 1
         assert len(outbox.due(c)) == 1
@@ -182,7 +182,7 @@ def test_job_cannot_be_finished_twice(database, claimed, a_rating):
 def test_rating_with_nan_is_rolled_back(database, claimed, a_rating):
     claim = claimed()
     with pytest.raises(Exception, match="Out of range float"), database.write() as c:
-        jobs.finish(c, claim, a_rating(document={"share": float("nan")}), ("job.succeeded",))
+        jobs.finish(c, claim, a_rating(document={"share": float("nan")}))
     with database.read() as c:
         assert jobs.find(c, claim.job.id, None).status == "running"
         assert ratings.page(c, "acme", limit=9) == []
@@ -202,7 +202,7 @@ def test_failed_job_keeps_its_ledger_and_its_error(database, claimed, entry):
 def test_dry_run_stores_its_result(database, claimed):
     claim = claimed(kind="probe", experiment=None)
     with database.write() as c:
-        jobs.finish_probe(c, claim, {"reply": "hola\0"})
+        jobs.finish_with(c, claim, "probed", {"reply": "hola\0"})
         assert jobs.find(c, claim.job.id, None).result == {"reply": "hola\0"}
 
 
@@ -227,7 +227,7 @@ def test_job_released_with_a_delay_cannot_be_claimed_before(database, claimed):
     time.sleep(0.25)
     with database.write() as c:
         assert jobs.due(c) == [claim.job.id]
-        assert jobs.oldest_due_age_s(c) > 0
+        assert jobs.backlog(c).oldest_due_job_seconds > 0
         assert jobs.claim(c, claim.job.id, "second worker") is not None
 
 

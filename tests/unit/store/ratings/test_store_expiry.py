@@ -36,7 +36,7 @@ def rated(database, claimed, a_rating):
             **({"letter": letter, "declared": declared, "target": target, "document": document} | changes)
         )
         with database.write() as c:
-            return jobs.finish(c, claim, rating, ("job.succeeded",))
+            return jobs.finish(c, claim, rating)
 
     return make
 

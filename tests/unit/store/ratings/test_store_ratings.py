@@ -63,12 +63,12 @@ def test_rating_is_fresh_until_it_is_too_old_or_expired(database, published):
     rating_id = published(request_digest="sha256:same")
     published(request_digest="sha256:short", valid_for_s=0)
     with database.read() as c:
-        assert ratings.fresh(c, "acme", "sha256:same", 60).id == rating_id
-        assert ratings.fresh(c, "rival", "sha256:same", 60) is None
-        assert ratings.fresh(c, "acme", "sha256:same", 0) is None
-        assert ratings.fresh(c, "acme", "sha256:short", 60) is None
+        assert jobs.existing_work(c, "acme", "sha256:same", 60, 1).rating_id == rating_id
+        assert jobs.existing_work(c, "rival", "sha256:same", 60, 1).rating_id is None
+        assert jobs.existing_work(c, "acme", "sha256:same", 0, 1).rating_id is None
+        assert jobs.existing_work(c, "acme", "sha256:short", 60, 1).rating_id is None
         time.sleep(1.01)
-        assert ratings.fresh(c, "acme", "sha256:same", 1) is None
+        assert jobs.existing_work(c, "acme", "sha256:same", 1, 1).rating_id is None
 
 
 def test_rating_and_job_refer_to_each_other(database, published):

@@ -12,6 +12,7 @@ from assay.canonical import rating_digest
 from assay.evidence import merkle
 from store.core.database import AsyncDatabase
 from store.core.errors import AlreadyWithdrawn, LeaseLost, PublishedForGood
+from store.jobs import jobs
 from store.jobs.jobs import finish
 from store.ratings import history, log, rating_statistics, ratings, registry
 from store.webhooks import outbox
@@ -54,9 +55,9 @@ def test_only_a_public_rating_is_logged_when_its_job_finishes(database, publishe
 def test_failed_finish_logs_nothing(database, claimed, a_rating, events):
     claim = claimed()
     with database.write() as c:
-        finish(c, claim, a_rating(), ())
+        finish(c, claim, a_rating())
     with pytest.raises(LeaseLost), database.write() as c:
-        finish(c, claim, a_rating(visibility="public"), ())
+        finish(c, claim, a_rating(visibility="public"))
     assert events() == []
 
 
@@ -110,7 +111,7 @@ def test_withdrawn_rating_is_neither_fresh_nor_latest(database, published):
     rating_id = published(request_digest="sha256:same")
     with database.write() as c:
         registry.withdraw(c, rating_id, "acme", "mistaken")
-        assert ratings.fresh(c, "acme", "sha256:same", 60) is None
+        assert jobs.existing_work(c, "acme", "sha256:same", 60, 1).rating_id is None
         assert ratings.latest(c, "acme", URL) == []
         assert ratings.page(c, "acme", limit=9) == []
         assert [one.id for one in ratings.page(c, "acme", state="withdrawn", limit=9)] == [rating_id]

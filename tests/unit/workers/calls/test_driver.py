@@ -1,4 +1,4 @@
-"""The driver against a target with memory: order, concurrency, retries, budget, breaker, ledger."""
+"""The driver with an in-memory target: order, concurrency, retries, budget, breaker, ledger."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
@@ -19,7 +19,7 @@ FINDING = Finding("test", "gender", (), 0.95, 0.1)
 
 
 def ask(*batches: Sequence[Probe]):
-    """An experiment that asks some batches and keeps the replies it was sent."""
+    """Build an experiment that sends some batches and records its replies."""
     seen: list[list[Reply]] = []
 
     def experiment():
@@ -37,7 +37,7 @@ def probes(n: int, start: int = 0, target: str = "es") -> list[Probe]:
 
 @dataclass
 class Target:
-    """Answers with the text itself, remembers every call, and misbehaves as told."""
+    """Adapter that returns the text itself, records every call, and fails as configured."""
 
     batch_limit: int = 1
     behave: Callable[[int, Sequence[Translate]], None] = lambda call, asks: None
@@ -90,7 +90,7 @@ def driver(target: Target, ledger: Ledger, *, concurrency: int = 4, max_calls: i
     return made
 
 
-def test_replies_reach_the_experiment_in_the_order_of_its_probes():
+def test_replies_arrive_in_the_order_of_the_probes():
     session, seen = ask(probes(50))
     finding = asyncio.run(driver(Target(), ledger := Ledger()).run(session))
     assert finding is FINDING
@@ -99,7 +99,7 @@ def test_replies_reach_the_experiment_in_the_order_of_its_probes():
     assert ledger.calls == 50
 
 
-def test_no_more_calls_run_at_a_time_than_the_limits_allow():
+def test_concurrency_limit_is_never_exceeded():
     session, _ = ask(probes(40))
     target = Target(pause_s=0.002)
     asyncio.run(driver(target, Ledger(), concurrency=3).run(session))
@@ -117,7 +117,7 @@ def test_identical_questions_are_asked_once_and_every_unit_is_recorded():
     assert session.asked == 1
 
 
-def test_questions_share_a_call_only_with_their_like_and_up_to_the_limit():
+def test_batches_hold_questions_of_one_group_up_to_the_limit():
     session, seen = ask(probes(7) + probes(3, 7, target="fr"))
     target = Target(batch_limit=4)
     asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
@@ -125,7 +125,7 @@ def test_questions_share_a_call_only_with_their_like_and_up_to_the_limit():
     assert [reply.value for reply in seen[0]] == [f"<text {i}>" for i in range(10)]
 
 
-def test_a_passing_failure_is_retried_with_growing_random_pauses():
+def test_retriable_failure_is_retried_with_growing_random_pauses():
     def twice(call: int, asks: object) -> None:
         if call <= 2:
             raise CallFailed("http-500", "answered 500", retriable=True)
@@ -140,7 +140,7 @@ def test_a_passing_failure_is_retried_with_growing_random_pauses():
     assert 0 <= made.waits[1] <= 2.0
 
 
-def test_retry_after_is_honoured_but_capped():
+def test_retry_after_is_obeyed_up_to_the_cap():
     from workers.egress import RETRY_AFTER_CAP_S
 
     waits = iter([7.0, 1e9])
@@ -155,7 +155,7 @@ def test_retry_after_is_honoured_but_capped():
     assert made.waits == [7.0, RETRY_AFTER_CAP_S]
 
 
-def test_a_call_that_fails_for_good_is_a_failed_reply_and_loses_nothing_else():
+def test_permanently_failed_call_is_one_failed_reply():
     def third(call: int, asks: Sequence[Translate]) -> None:
         if asks[0].text == "text 3":
             raise CallFailed("wrong-shape", "no text in the answer", retriable=False)
@@ -167,7 +167,7 @@ def test_a_call_that_fails_for_good_is_a_failed_reply_and_loses_nothing_else():
     assert (session.asked, session.failed) == (6, 1)
 
 
-def test_a_refused_key_ends_the_job_at_once():
+def test_refused_api_key_ends_the_job_at_once():
     def refuse(call: int, asks: object) -> None:
         raise CallFailed("auth", "answered 401", retriable=False)
 
@@ -178,7 +178,7 @@ def test_a_refused_key_ends_the_job_at_once():
     assert len(target.calls) == 1
 
 
-def test_twenty_lost_calls_in_a_row_open_the_breaker_and_what_was_answered_is_kept():
+def test_twenty_failed_calls_in_a_row_open_the_breaker_and_answers_are_stored():
     def after_ten(call: int, asks: Sequence[Translate]) -> None:
         if int(asks[0].text.split()[1]) >= 10:
             raise CallFailed("connect", "nobody listens", retriable=True)
@@ -191,14 +191,14 @@ def test_twenty_lost_calls_in_a_row_open_the_breaker_and_what_was_answered_is_ke
     assert sum(each.observation.reply.ok for each in ledger.answers) == 10
 
 
-def test_the_breaker_opens_when_more_than_half_of_the_last_fifty_were_lost():
+def test_breaker_opens_when_more_than_half_of_the_last_fifty_calls_failed():
     breaker = Breaker(consecutive=1000, window=50)
     for _ in range(24):
         breaker.answered()
     assert [breaker.lost() for _ in range(26)] == [False] * 25 + [True]
 
 
-def test_the_budget_counts_retries_and_is_never_overdrawn():
+def test_budget_counts_retries_and_is_never_exceeded():
     def flaky(call: int, asks: object) -> None:
         if call % 2:
             raise CallFailed("http-500", "answered 500", retriable=True)
@@ -212,7 +212,7 @@ def test_the_budget_counts_retries_and_is_never_overdrawn():
     assert len(ledger.answers) == 30
 
 
-def test_answers_are_written_in_groups_and_all_are_written_at_the_end():
+def test_answers_are_written_in_groups_and_completely():
     session, _ = ask(probes(95))
     ledger = Ledger()
     asyncio.run(driver(Target(pause_s=0.001), ledger, flush_replies=20, flush_s=10).run(session))
@@ -220,7 +220,7 @@ def test_answers_are_written_in_groups_and_all_are_written_at_the_end():
     assert all(size >= 20 for size in ledger.sizes[:-1])
 
 
-def test_a_ledger_that_fails_stops_the_asking():
+def test_failing_ledger_stops_the_calls():
     session, _ = ask(probes(10_000))
     target = Target(pause_s=0.0005)
     with pytest.raises(ConnectionError):
@@ -228,7 +228,7 @@ def test_a_ledger_that_fails_stops_the_asking():
     assert len(target.calls) < 5_000
 
 
-def test_cancelling_keeps_what_was_answered():
+def test_cancelled_run_stores_its_answers():
     async def cancelled() -> Ledger:
         session, _ = ask(probes(1000))
         target, ledger = Target(pause_s=0.001), Ledger()
@@ -245,14 +245,14 @@ def test_cancelling_keeps_what_was_answered():
     assert len(asyncio.run(cancelled()).answers) >= 40
 
 
-def test_every_call_carries_a_key_of_its_job_and_unit():
+def test_every_call_has_an_idempotency_key_of_its_job_and_unit():
     session, _ = ask(probes(2))
     target = Target()
     asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
     assert target.keys == ["job_1:u0", "job_1:u1"]
 
 
-def test_the_pace_spaces_calls_evenly():
+def test_rate_limit_spaces_calls_evenly():
     now = [0.0]
     pace = Pace(clock=lambda: now[0])
     assert [round(pace.wait_s(10), 3) for _ in range(4)] == [0.0, 0.1, 0.2, 0.3]
@@ -260,7 +260,7 @@ def test_the_pace_spaces_calls_evenly():
     assert pace.wait_s(10) == 0.0
 
 
-def test_asking_waits_for_a_ledger_that_stalls():
+def test_calls_wait_for_a_slow_ledger():
     import threading
 
     gate, ledger = threading.Event(), Ledger()
@@ -290,7 +290,7 @@ def test_asking_waits_for_a_ledger_that_stalls():
 
 # ---------------------------------------------------------------------------- with an author
 def made_and_asked(n: int) -> list[list[Probe]]:
-    """Batches that are for the author and for the rated service by turns, and one that is for both."""
+    """Return batches for the author and the rated service in turn, and one for both."""
     made = [Probe(f"w{i}", Write(f"prompt {i}", i)) for i in range(n)]
     asked = probes(n)
     both = [each for pair in zip(made[2:], asked[2:], strict=True) for each in pair]
@@ -299,7 +299,7 @@ def made_and_asked(n: int) -> list[list[Probe]]:
 
 @dataclass
 class Writer(Target):
-    """Writes, and calls each in its own call."""
+    """Author that writes one text per call."""
 
     async def answer(self, asks, *, idempotency_key=None):
         await super().answer([Translate(each.prompt, "en", "es") for each in asks], idempotency_key=idempotency_key)
@@ -311,9 +311,18 @@ def with_author(rated: Target, author: Target, lanes: tuple[str, str], traffic: 
     lane, way = (
         Lane(name, who, limits, generator(1), traffic) for name, who in zip(lanes, (job, f"{job}:author"), strict=True)
     )
-    called = Called(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
+    called = Called(lane, on_call=more.pop("on_call", lambda outcome, seconds: None))
+    author_called = Called(way, Breaker(3), more.pop("on_author", lambda outcome, seconds: None))
     return Driver(
-        Roles(rated, author), limits, Budget(1000), Ledger(), job, generator(0), lane=lane, author=called, **more
+        Roles(rated, author),
+        limits,
+        Budget(1000),
+        Ledger(),
+        job,
+        generator(0),
+        rated=called,
+        author=author_called,
+        **more,
     )
 
 
@@ -322,7 +331,7 @@ async def within(seconds: float, *runs):
         return await asyncio.gather(*runs)
 
 
-def test_a_job_whose_author_has_the_same_address_waits_for_no_place_that_it_holds_itself():
+def test_job_whose_author_has_the_same_address_does_not_deadlock():
     traffic, service = TrafficHere(), Target(pause_s=0.01)
     author = Writer(pause_s=0.01)
     session, seen = ask(*made_and_asked(6))
@@ -331,7 +340,7 @@ def test_a_job_whose_author_has_the_same_address_waits_for_no_place_that_it_hold
     assert all(reply.ok for batch in seen for reply in batch)
 
 
-def test_jobs_that_are_each_others_authors_do_not_wait_for_each_other_in_a_ring():
+def test_jobs_that_use_each_others_services_do_not_deadlock():
     traffic = TrafficHere()
 
     def job(name: str, lanes: tuple[str, str]):
@@ -345,7 +354,7 @@ def test_jobs_that_are_each_others_authors_do_not_wait_for_each_other_in_a_ring(
     assert asyncio.run(both()) == [FINDING, FINDING]
 
 
-def test_what_an_author_loses_is_counted_as_its_own_and_named_by_its_own_way():
+def test_failures_of_an_author_count_against_its_own_breaker_and_lane():
     def ill(call: int, asks: object) -> None:
         raise CallFailed("http-503", "ill", retriable=True)
 
@@ -366,7 +375,7 @@ def test_what_an_author_loses_is_counted_as_its_own_and_named_by_its_own_way():
     assert told == {"rated": ["answered"] * 2, "author": ["http-503"] * 3}
 
 
-def test_what_the_rated_service_loses_is_not_its_authors():
+def test_failures_of_the_rated_service_do_not_count_against_its_author():
     def ill(call: int, asks: object) -> None:
         raise CallFailed("http-503", "ill", retriable=True)
 

@@ -1,4 +1,4 @@
-"""What jobs do together to one target, counted in this process and in a real Redis."""
+"""Shared limits of all jobs on one target, counted in this process and in a real Redis."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -24,7 +24,7 @@ class Clock:
 
 @pytest.fixture(params=["here", "redis"])
 def opened(request):
-    """Opens traffic of each kind, within the event loop of a test."""
+    """Open both kinds of shared limits, within the event loop of a test."""
     failures: list[int] = []
     if request.param == "here":
         here = TrafficHere()
@@ -40,7 +40,7 @@ def opened(request):
     return on_redis
 
 
-def test_a_lane_has_as_many_places_as_its_limit(opened):
+def test_lane_has_as_many_slots_as_its_limit(opened):
     async def work():
         async with opened() as traffic:
             taken = [await traffic.enter("lane", f"job:{i}", 3, 5) for i in range(5)]
@@ -52,7 +52,7 @@ def test_a_lane_has_as_many_places_as_its_limit(opened):
     assert asyncio.run(work()) == ([True, True, True, False, False], True, True, True)
 
 
-def test_whoever_leaves_hears_that_others_wait(opened):
+def test_leaving_reports_whether_another_job_waits(opened):
     async def work():
         async with opened() as traffic:
             await traffic.enter("lane", "a", 1, 5)
@@ -63,7 +63,7 @@ def test_whoever_leaves_hears_that_others_wait(opened):
     assert asyncio.run(work()) == (True, False)
 
 
-def test_a_place_of_a_killed_worker_becomes_free_by_itself(opened):
+def test_slot_of_a_killed_worker_expires(opened):
     async def work():
         async with opened() as traffic:
             assert await traffic.enter("lane", "dead", 1, 0.2)
@@ -74,7 +74,7 @@ def test_a_place_of_a_killed_worker_becomes_free_by_itself(opened):
     assert asyncio.run(work())
 
 
-def test_calls_are_booked_a_gap_apart(opened):
+def test_calls_start_at_equal_intervals(opened):
     async def work():
         async with opened() as traffic:
             return [await traffic.book("lane", 2) for _ in range(4)], await traffic.book("other", 2)
@@ -85,7 +85,7 @@ def test_calls_are_booked_a_gap_apart(opened):
     assert other == pytest.approx(0.0, abs=0.01)
 
 
-def test_a_pace_slower_than_one_an_hour_is_kept(opened):
+def test_rate_below_one_call_per_hour_is_kept(opened):
     async def work():
         async with opened() as traffic:
             return [await traffic.book("lane", 1 / 7200) for _ in range(3)]
@@ -93,7 +93,7 @@ def test_a_pace_slower_than_one_an_hour_is_kept(opened):
     assert asyncio.run(work()) == pytest.approx([0, 7200, 14400], abs=1)
 
 
-def test_a_lane_that_rests_rests_for_all_and_not_for_ever(opened):
+def test_suspended_lane_is_suspended_for_all_jobs_until_it_expires(opened):
     async def work():
         async with opened() as traffic:
             before = await traffic.rests("lane")
@@ -107,7 +107,7 @@ def test_a_lane_that_rests_rests_for_all_and_not_for_ever(opened):
     assert 0 < during <= 0.3
 
 
-def test_without_redis_each_process_counts_for_itself_and_says_so(redis_server):
+def test_each_process_counts_its_own_calls_while_redis_is_unreachable(redis_server):
     failures: list[int] = []
     here = TrafficHere()
     redis_server.stop()
@@ -125,7 +125,7 @@ def test_without_redis_each_process_counts_for_itself_and_says_so(redis_server):
     assert len(failures) == 1, "a Redis that failed is left alone for a while"
 
 
-def test_jobs_of_one_lane_never_make_more_calls_at_a_time_than_its_limit(opened):
+def test_jobs_of_one_lane_never_exceed_its_concurrency(opened):
     running = most = calls = 0
 
     async def job(traffic, name: str) -> None:
@@ -154,7 +154,7 @@ def test_jobs_of_one_lane_never_make_more_calls_at_a_time_than_its_limit(opened)
     assert most == 3
 
 
-def test_a_job_that_has_had_its_share_lets_another_one_go_first():
+def test_job_yields_its_slot_to_a_waiting_job():
     clock = Clock()
     traffic = TrafficHere(clock)
     order: list[str] = []
@@ -180,6 +180,6 @@ def test_a_job_that_has_had_its_share_lets_another_one_go_first():
     assert {"a", "b"} <= set(order[:30]), "the second job waits for no more than a share"
 
 
-def test_lanes_belong_to_a_tenant_and_a_place():
+def test_lane_belongs_to_one_tenant_and_one_address():
     assert lane_of("a", "http://x") == lane_of("a", "http://x")
     assert len({lane_of("a", "http://x"), lane_of("b", "http://x"), lane_of("a", "http://y")}) == 3

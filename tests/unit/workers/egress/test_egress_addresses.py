@@ -1,4 +1,4 @@
-"""Where Assay does not call: decided before a socket is opened, through a dialler that connects to nothing."""
+"""Addresses that Assay does not call are refused before a socket is opened."""
 
 import asyncio
 from ipaddress import ip_address, ip_network
@@ -48,7 +48,7 @@ MALFORMED = (
 
 
 class RecordingDialler:
-    """Writes down where it would have connected to, and connects to nothing."""
+    """Dialler that records addresses and connects to nothing."""
 
     def __init__(self) -> None:
         self.dialled: list[tuple[str, int]] = []
@@ -81,14 +81,14 @@ def send(url: str, *, allow=(), resolve=PUBLIC) -> tuple[CallFailed, list[tuple[
 
 
 @pytest.mark.parametrize("url", INSIDE)
-def test_an_inside_address_is_refused_in_every_spelling_when_a_job_is_posted(url):
+def test_internal_address_is_refused_in_every_notation_when_a_job_is_posted(url):
     with pytest.raises(AddressRefused) as caught:
         refuse_url(url, ())
     assert caught.value.field == "base_url"
 
 
 @pytest.mark.parametrize("url", INSIDE + MALFORMED)
-def test_a_refused_url_never_reaches_the_dialler_nor_the_resolver(url):
+def test_refused_url_is_neither_resolved_nor_connected(url):
     asked = []
 
     async def resolve(host, port):
@@ -100,7 +100,7 @@ def test_a_refused_url_never_reaches_the_dialler_nor_the_resolver(url):
 
 
 @pytest.mark.parametrize("url", MALFORMED)
-def test_a_url_that_two_readers_could_read_differently_is_refused(url):
+def test_ambiguous_url_is_refused(url):
     with pytest.raises(AddressRefused):
         refuse_url(url, (ip_network("0.0.0.0/0"), ip_network("::/0")))
 
@@ -116,13 +116,13 @@ def test_a_url_that_two_readers_could_read_differently_is_refused(url):
         ("https://[2606:4700::1111]:8443/", "2606:4700::1111", 8443),
     ],
 )
-def test_an_ordinary_url_leads_where_it_says(url, host, port):
+def test_ordinary_url_is_parsed_into_its_place(url, host, port):
     place = read_place(url)
     refuse_url(url, ())
     assert (place.host, place.port) == (host, port)
 
 
-def test_the_literal_address_that_was_judged_is_the_one_dialled():
+def test_checked_literal_address_is_the_one_connected():
     failed, dialled = send("http://service.example.org:8080/x", resolve=resolver("93.184.216.34", "2606:4700::1111"))
     assert failed.code == "connect"
     assert failed.retriable
@@ -141,19 +141,19 @@ def test_the_literal_address_that_was_judged_is_the_one_dialled():
         ("2606:4700::1111%eth0",),
     ],
 )
-def test_one_denied_answer_of_the_resolver_refuses_the_whole_name(answers):
+def test_name_with_one_denied_address_is_refused(answers):
     failed, dialled = send("http://service.example.org/", resolve=resolver(*answers))
     assert (failed.code, dialled) == ("refused-address", [])
     assert not any(answer in str(failed) for answer in answers)  # the network inside is not told
 
 
 @pytest.mark.parametrize("answers", [(), ("not an address",)])
-def test_a_name_without_an_address_is_not_dialled(answers):
+def test_name_without_an_address_is_not_connected(answers):
     failed, dialled = send("http://service.example.org/", resolve=resolver(*answers))
     assert (failed.code, dialled) == ("connect", [])
 
 
-def test_a_name_that_cannot_be_resolved_is_not_dialled():
+def test_unresolvable_name_is_not_connected():
     async def resolve(host, port):
         raise OSError("no such name")
 
@@ -161,7 +161,7 @@ def test_a_name_that_cannot_be_resolved_is_not_dialled():
     assert (failed.code, dialled) == ("connect", [])
 
 
-def test_a_name_is_resolved_once_so_that_a_second_answer_cannot_lead_elsewhere():
+def test_name_is_resolved_once_against_dns_rebinding():
     answers = iter([["93.184.216.34"], ["127.0.0.1"]])
 
     async def rebinding(host, port):
@@ -172,7 +172,7 @@ def test_a_name_is_resolved_once_so_that_a_second_answer_cannot_lead_elsewhere()
     assert next(answers) == ["127.0.0.1"]  # the second answer was never asked for
 
 
-def test_the_operators_networks_override_the_table():
+def test_operator_networks_override_the_table():
     loopback = (ip_network("127.0.0.0/8"),)
     refuse_url("http://127.0.0.1:5000", loopback)
     _, dialled = send("http://127.0.0.1:5000/", allow=loopback)
@@ -181,7 +181,7 @@ def test_the_operators_networks_override_the_table():
         refuse_url("http://[::ffff:127.0.0.1]:5000", loopback)  # not even then in disguise
 
 
-def test_localhost_is_where_the_operator_allows_it_and_no_resolver_is_asked():
+def test_localhost_is_allowed_by_the_operator_and_never_resolved():
     async def resolve(host, port):
         raise AssertionError("localhost needs no resolver")
 
@@ -189,7 +189,7 @@ def test_localhost_is_where_the_operator_allows_it_and_no_resolver_is_asked():
     assert dialled == [("127.0.0.1", 5000)]
 
 
-def test_a_peer_that_is_not_public_is_refused_after_dialling():
+def test_non_public_peer_is_refused_after_connecting():
     guard = Guard(())
     place = read_place("http://service.example.org")
     guard.check_peer(place, "93.184.216.34")

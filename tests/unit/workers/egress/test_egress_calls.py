@@ -1,4 +1,4 @@
-"""Every way a call can fail, against real sockets; and the kept connections of those that do not."""
+"""All failures of calls, with real sockets, and the reuse of connections."""
 
 import asyncio
 import gzip
@@ -16,7 +16,7 @@ SECRET = "sk-do-not-show-1234"
 
 
 def call(wire, answer, *, path="/translate?key=" + SECRET, timeout_s=5.0, calls=1, after=lambda heard: True, **send):
-    """Make some calls to one service; give the last outcome and the service."""
+    """Make some calls to one service; return the last outcome and the service."""
 
     async def go():
         async with wire.listening(answer, after=after) as service, Egress(wire.loopback, response_cap=10_000) as egress:
@@ -42,7 +42,7 @@ async def slow(heard, writer):
 
 
 def said(data: bytes, then=None):
-    """Write some bytes and close, or go on with `then`."""
+    """Write some bytes and close the connection, or continue with `then`."""
 
     async def write(heard, writer):
         writer.write(data)
@@ -67,7 +67,7 @@ async def pour(writer):
         await writer.drain()
 
 
-def test_a_whole_answer_comes_back_with_its_status_and_headers(wire):
+def test_complete_response_has_its_status_and_headers(wire):
     response, service = call(wire, lambda heard: wire.raw("¡Hola!".encode(), x_kind="greeting"))
     assert (response.status, response.text, response.headers["X-Kind"]) == (200, "¡Hola!", "greeting")
     (heard,) = service.heard
@@ -91,12 +91,12 @@ def test_a_whole_answer_comes_back_with_its_status_and_headers(wire):
     ],
     ids=["chunked", "length", "until-close", "after-an-informational-one"],
 )
-def test_bodies_of_every_framing_are_read_whole(wire, wire_bytes):
+def test_bodies_of_every_framing_are_read_completely(wire, wire_bytes):
     response, _ = call(wire, lambda heard: said(wire_bytes))
     assert response.body == b"Hola, mundo!!"
 
 
-def test_a_body_without_a_length_is_not_whole_when_its_connection_breaks(wire):
+def test_body_without_a_length_is_incomplete_when_its_connection_breaks(wire):
     async def reset(heard, writer):
         writer.write(b"HTTP/1.1 200 OK\r\n\r\nhalf")
         await writer.drain()
@@ -111,7 +111,7 @@ def test_a_body_without_a_length_is_not_whole_when_its_connection_breaks(wire):
 @pytest.mark.parametrize(
     "framing", ["Content-Length: 4\r\n\r\nHola", "Transfer-Encoding: chunked\r\n\r\n4\r\nHola\r\n0\r\n\r\n"]
 )
-def test_an_answer_that_comes_byte_by_byte_is_read_and_its_connection_kept(wire, framing):
+def test_response_sent_byte_by_byte_is_read_and_its_connection_reused(wire, framing):
     async def dribble(heard, writer):
         for byte in f"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\n{framing}".encode():
             writer.write(bytes([byte]))
@@ -123,7 +123,7 @@ def test_an_answer_that_comes_byte_by_byte_is_read_and_its_connection_kept(wire,
     assert [heard.connection for heard in service.heard] == [1, 1, 1]
 
 
-def test_a_question_of_several_megabytes_is_sent_whole(wire):
+def test_request_of_several_megabytes_is_sent_completely(wire):
     async def go():
         async with (
             wire.listening(lambda heard: wire.raw(str(len(heard.body)))) as service,
@@ -198,7 +198,7 @@ def test_a_status_that_is_no_success_has_its_code(wire, status):
     assert (failed.code, failed.status, failed.retriable) == (code, status, status in RETRIABLE_STATUSES)
 
 
-def test_a_quota_429_is_final_and_an_ordinary_one_is_not(wire):
+def test_429_for_a_quota_is_permanent_and_other_429_are_retriable(wire):
     quota, _ = call(wire, lambda heard: wire.as_json({"error": {"code": "insufficient_quota"}}, "429 Too Many"))
     rate, _ = call(wire, lambda heard: wire.as_json({"error": {"code": "rate_limit"}}, "429 Too Many", retry_after="7"))
     assert (quota.code, quota.retriable) == ("quota", False)
@@ -206,12 +206,12 @@ def test_a_quota_429_is_final_and_an_ordinary_one_is_not(wire):
 
 
 @pytest.mark.parametrize(("status", "word", "retriable"), [("500", "false", False), ("400", "true", True)])
-def test_the_services_own_word_on_retrying_goes_before_the_table(wire, status, word, retriable):
+def test_x_should_retry_overrides_the_table(wire, status, word, retriable):
     failed, _ = call(wire, lambda heard: wire.raw(status=f"{status} X", x_should_retry=word))
     assert failed.retriable is retriable
 
 
-def test_a_caller_can_say_which_statuses_are_worth_another_try(wire):
+def test_caller_can_choose_the_retriable_statuses(wire):
     failed, _ = call(wire, lambda heard: wire.raw(status="418 Teapot"), retriable=frozenset({418}))
     assert failed.retriable
 
@@ -228,7 +228,7 @@ JSON = {
 
 
 @pytest.mark.parametrize(("body", "kind", "code"), JSON.values(), ids=JSON)
-def test_a_body_that_is_not_json_is_told_apart_from_a_web_page(wire, body, kind, code):
+def test_invalid_json_and_web_pages_have_different_codes(wire, body, kind, code):
     response, _ = call(wire, lambda heard: wire.raw(body, content_type=kind))
     with pytest.raises(CallFailed) as caught:
         response.json()
@@ -236,7 +236,7 @@ def test_a_body_that_is_not_json_is_told_apart_from_a_web_page(wire, body, kind,
 
 
 @pytest.mark.parametrize("header", ["two\r\nX-Injected: 1", "nul\x00", "snow ☃"])
-def test_a_header_that_would_break_out_is_not_sent(wire, header):
+def test_header_with_a_line_break_is_not_sent(wire, header):
     failed, service = call(wire, lambda heard: wire.raw(), headers={"X-Key": SECRET + header})
     assert (failed.code, service.heard) == ("unsupported", [])
 
@@ -252,7 +252,7 @@ def test_nothing_listening_is_a_failure_to_connect(wire):
     assert (failed.code, failed.retriable) == ("connect", True)
 
 
-def test_a_second_address_is_tried_when_nobody_answers_at_the_first(wire):
+def test_second_address_is_tried_when_the_first_does_not_answer(wire):
     async def go():
         async def resolve(host, port):
             return ["127.0.0.77", "127.0.0.1"]
@@ -265,17 +265,17 @@ def test_a_second_address_is_tried_when_nobody_answers_at_the_first(wire):
 
 
 # ---------------------------------------------------------------------------- kept connections
-def test_a_connection_is_kept_for_the_next_call(wire):
+def test_connection_is_reused_for_the_next_call(wire):
     _, service = call(wire, lambda heard: wire.raw("x"), calls=5)
     assert [heard.connection for heard in service.heard] == [1, 1, 1, 1, 1]
 
 
-def test_a_connection_is_not_kept_after_connection_close(wire):
+def test_connection_is_not_reused_after_connection_close(wire):
     _, service = call(wire, lambda heard: wire.raw("x", connection="close"), calls=3)
     assert [heard.connection for heard in service.heard] == [1, 2, 3]
 
 
-def test_a_kept_connection_that_went_stale_is_replaced_without_a_failure(wire):
+def test_stale_connection_is_replaced_without_a_failure(wire):
     def hang_up(heard):
         return heard.connection > 1
 
@@ -297,7 +297,7 @@ def test_a_new_connection_closed_without_an_answer_is_not_tried_twice(wire):
     assert (failed.code, len(service.heard)) == ("truncated", 1)
 
 
-def test_bytes_nobody_asked_for_never_become_the_next_answer(wire):
+def test_unsolicited_bytes_never_become_the_next_response(wire):
     def answer(heard):
         return wire.raw("mine") + (wire.raw("planted") if heard.connection == 1 else b"")
 
@@ -306,7 +306,7 @@ def test_bytes_nobody_asked_for_never_become_the_next_answer(wire):
     assert [heard.connection for heard in service.heard] == [1, 2]
 
 
-def test_a_call_that_was_cut_does_not_leave_its_answer_to_the_next(wire):
+def test_response_of_a_timed_out_call_never_reaches_the_next_call(wire):
     async def late(heard, writer):
         await asyncio.sleep(0.3)
         writer.write(wire.raw("late"))
@@ -325,7 +325,7 @@ def test_a_call_that_was_cut_does_not_leave_its_answer_to_the_next(wire):
     assert asyncio.run(go()) == ("timeout", "prompt", "prompt")
 
 
-def test_calls_side_by_side_get_their_own_answers(wire):
+def test_concurrent_calls_get_their_own_responses(wire):
     async def go():
         async def echo(heard, writer):
             await asyncio.sleep(0.001 * (len(heard.body) % 3))
@@ -343,14 +343,14 @@ def test_calls_side_by_side_get_their_own_answers(wire):
     assert all(sent == got for sent, got in asyncio.run(go()))
 
 
-def test_proxies_of_the_environment_play_no_part(wire, monkeypatch):
+def test_proxy_variables_of_the_environment_are_ignored(wire, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     response, service = call(wire, lambda heard: wire.raw("direct"))
     assert (response.text, service.heard[0].target[:1]) == ("direct", "/")
 
 
-def test_nothing_is_logged_with_a_secret_in_it(wire, caplog):
+def test_no_secret_is_logged(wire, caplog):
     with caplog.at_level(logging.DEBUG):
         call(wire, lambda heard: wire.raw(status="500 X"))
         call(wire, lambda heard: said(b"\x00"))

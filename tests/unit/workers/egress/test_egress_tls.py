@@ -1,4 +1,4 @@
-"""Certificates: only a trusted one, in time and for the very host, is good enough."""
+"""Certificates must be trusted, valid in time, and issued for the host."""
 
 import asyncio
 import ssl
@@ -50,7 +50,7 @@ class Authority:
         return builder.sign(key if self_signed else self.key, hashes.SHA256())
 
     def server(self, directory, *names, until=NOW + timedelta(days=1), self_signed=False):
-        """A server's context with a certificate for some names."""
+        """Return a server's TLS context with a certificate for some names."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "service")])
         certificate = self._sign(subject, key, until, names, self_signed=self_signed)
@@ -101,7 +101,7 @@ def test_a_trusted_certificate_for_the_address_is_accepted(wire, tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["unknown authority", "self-signed", "expired", "wrong host", "the address instead"])
-def test_a_certificate_with_a_fault_is_refused_for_good(wire, tmp_path, fault):
+def test_invalid_certificate_is_a_permanent_failure(wire, tmp_path, fault):
     authority = Authority()
     names = {
         "wrong host": [x509.DNSName("other.example.org")],
@@ -133,7 +133,7 @@ def test_a_service_without_tls_behind_an_https_address_is_refused(wire):
     assert caught.value.code == "tls"
 
 
-def test_the_default_trust_checks_names_and_holds_authorities():
+def test_default_trust_checks_host_names_and_has_authorities():
     trust = default_trust()
     assert trust.check_hostname
     assert trust.verify_mode is ssl.CERT_REQUIRED

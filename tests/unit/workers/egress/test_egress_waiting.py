@@ -1,4 +1,4 @@
-"""What services say about when to come back."""
+"""Parsing of ``Retry-After`` and related headers."""
 
 from datetime import UTC, datetime
 
@@ -27,27 +27,27 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ({"Retry-After": "999999999"}, 999999999.0),
     ],
 )
-def test_seconds_dates_and_milliseconds_are_understood(said, seconds):
+def test_retry_after_in_seconds_milliseconds_and_as_a_date_is_parsed(said, seconds):
     assert parse_retry_after(httpx.Headers(said), NOW) == seconds
 
 
 @pytest.mark.parametrize(
     "said", ["", "soon", "-5", "nan", "inf", "1e9", "٧", "9" * 400, "Sun, 99 Mar 2026 12:00:30 GMT", "0x10", "5, 6"]
 )
-def test_garbage_says_nothing(said):
+def test_invalid_retry_after_is_ignored(said):
     headers = {"retry-after": said}
     assert parse_retry_after(headers, NOW) is None
 
 
-def test_nothing_said_is_nothing():
+def test_missing_retry_after_is_none():
     assert parse_retry_after({}, NOW) is None
     assert should_retry({}) is None
 
 
-def test_the_cap_is_five_minutes():
+def test_retry_after_cap_is_five_minutes():
     assert RETRY_AFTER_CAP_S == 300
 
 
 @pytest.mark.parametrize(("said", "meant"), [("true", True), ("FALSE", False), ("maybe", None)])
-def test_the_word_on_retrying_is_read(said, meant):
+def test_x_should_retry_is_parsed(said, meant):
     assert should_retry({"x-should-retry": said}) is meant

@@ -1,4 +1,4 @@
-"""A probe of a language model tells which ways to ask it work; one that answers in no way is not rated."""
+"""Dry runs of language models list the kinds of question that work; a model without any is not rated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def echoing(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def chattering(_: dict[str, Any]) -> dict[str, Any]:
-    """Answer everything with small talk, and no probabilities."""
+    """Answer everything with small talk, without probabilities."""
     return {"choices": [{"index": 0, "text": " Hello there!", "logprobs": None, "finish_reason": "stop"}]}
 
 
@@ -55,14 +55,14 @@ def probe(database_url: str, folder: Path, url: str) -> Job:
         return run_to_end(Workplace(database, Vault.from_settings(settings), settings), new)
 
 
-def test_a_probe_says_which_ways_to_ask_a_language_model_work(database_url, tmp_path, serve):
+def test_dry_run_lists_the_kinds_of_question_that_a_language_model_answers(database_url, tmp_path, serve):
     ended = probe(database_url, tmp_path, serve(echoing))
     assert (ended.status, ended.error) == ("succeeded", None)
     assert ended.result is not None
     assert (ended.result["rungs"], ended.result["order_kept"]) == (["score", "choose"], True)
 
 
-def test_a_model_that_answers_in_no_way_is_refused_with_the_reasons(database_url, tmp_path, serve):
+def test_model_that_answers_no_kind_of_question_is_refused_with_the_reasons(database_url, tmp_path, serve):
     ended = probe(database_url, tmp_path, serve(chattering))
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_unfit", "no-echo")
     assert "neither to score, nor to fill, nor to choose" in ended.error["detail"]

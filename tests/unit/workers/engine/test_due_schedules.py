@@ -1,4 +1,4 @@
-"""The scheduler: every due schedule once, in one process at a time, and its jobs announced in the same round."""
+"""Due schedules run once, in one process at a time, and their jobs are announced in the same round."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_due_schedule_runs_once_and_the_others_wait(database):
     assert len(made(database)) == 3
 
 
-def test_one_that_makes_nothing_does_not_stop_the_rest(database):
+def test_schedule_that_creates_no_job_does_not_stop_the_others(database):
     for _ in range(3):
         schedule(database)
     assert run_due(database, Settings(max_active_jobs=1)) == 3
@@ -68,14 +68,14 @@ def test_one_that_makes_nothing_does_not_stop_the_rest(database):
         assert sum(one.last_failure is not None for one in schedules.page(c, "acme", limit=9)) == 2
 
 
-def test_a_round_ends_so_that_jobs_are_announced_too(database, monkeypatch):
+def test_round_runs_a_limited_number_of_schedules(database, monkeypatch):
     monkeypatch.setattr(scheduler, "MOST_RUNS", 2)
     for _ in range(3):
         schedule(database)
     assert [run_due(database, Settings()) for _ in range(3)] == [2, 1, 0]
 
 
-def test_while_another_process_reconciles_nothing_is_run(postgres_url):
+def test_no_schedule_runs_while_another_process_reconciles(postgres_url):
     database = Database(postgres_url)  # SQLite knows one writer at a time anyway
     schedule(database)
     with database.write() as other:
@@ -86,7 +86,7 @@ def test_while_another_process_reconciles_nothing_is_run(postgres_url):
     database.close()
 
 
-def test_the_reconciler_runs_what_is_due_and_rings_for_it(database):
+def test_reconciler_runs_due_schedules_and_announces_their_jobs(database):
     rung: list[str] = []
 
     class Ringing:
@@ -107,7 +107,7 @@ def test_the_reconciler_runs_what_is_due_and_rings_for_it(database):
     assert rung == made(database)
 
 
-def test_expiring_ratings_are_told_in_batches_until_none_is_left(database, monkeypatch):
+def test_all_expiring_ratings_are_announced_in_batches(database, monkeypatch):
     monkeypatch.setattr(expiry, "BATCH", 2)
     for number in range(5):
         rate(database, f"http://{number}")
@@ -118,7 +118,7 @@ def test_expiring_ratings_are_told_in_batches_until_none_is_left(database, monke
 
 
 def rate(database: Database, url: str) -> None:
-    """Rate a service until tomorrow."""
+    """Store a rating that is valid until tomorrow."""
     target = TARGET | {"url": url}
     with database.write() as c:
         claim = jobs.claim(c, jobs.add(c, acme_job()).id, "test")
@@ -137,4 +137,4 @@ def rate(database: Database, url: str) -> None:
             request_digest="",
             valid_for_s=86_400,
         )
-        jobs.finish(c, claim, rating, ())
+        jobs.finish(c, claim, rating)

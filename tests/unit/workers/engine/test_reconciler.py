@@ -1,4 +1,4 @@
-"""Due jobs are announced, all of them, whatever the broker does; what need not be kept is forgotten."""
+"""The reconciler announces all due jobs whatever the broker does, and deletes expired responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def time_passes(database: Database) -> None:
 
 
 class Rung(list[str]):
-    """A bell whose rings wait for workers that never come."""
+    """Dispatcher whose messages no worker receives."""
 
     def __init__(self, *, broken_after: float = float("inf")) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Rung(list[str]):
         return len(self)
 
 
-def test_more_jobs_than_fit_a_batch_are_announced_at_once_and_each_once(database):
+def test_more_jobs_than_a_batch_are_announced_once_each_in_one_round(database):
     ids, rung = post(database, 2 * BATCH + 7), Rung()
     assert reconcile(database, rung, Settings()) == len(ids)
     assert sorted(rung) == sorted(ids)
@@ -63,7 +63,7 @@ def test_more_jobs_than_fit_a_batch_are_announced_at_once_and_each_once(database
     assert reconcile(database, rung, Settings()) == len(ids)
 
 
-def test_a_broker_that_breaks_ends_the_round_and_loses_nothing(database):
+def test_broker_failure_ends_the_round_and_loses_no_job(database):
     ids, rung = post(database, BATCH + 5), Rung()
     broken = Rung(broken_after=BATCH + 2)
     assert reconcile(database, broken, Settings()) == BATCH
@@ -72,14 +72,14 @@ def test_a_broker_that_breaks_ends_the_round_and_loses_nothing(database):
     assert set(rung) == set(ids)
 
 
-def test_while_the_broker_is_out_of_reach_jobs_do_not_count_as_announced(database):
+def test_jobs_do_not_count_as_announced_while_the_broker_is_unreachable(database):
     ids, rung = post(database, 3), Rung()
     assert reconcile(database, Rung(broken_after=0), Settings()) == 0
     assert reconcile(database, rung, Settings()) == 3
     assert set(rung) == set(ids)
 
 
-def test_a_long_queue_does_not_fill_the_broker(database, monkeypatch):
+def test_number_of_messages_at_the_broker_is_limited(database, monkeypatch):
     monkeypatch.setattr("workers.engine.reconciler.MOST_MESSAGES", 8)
     rung = Rung()
     post(database, 10)
@@ -91,7 +91,7 @@ def test_a_long_queue_does_not_fill_the_broker(database, monkeypatch):
     assert reconcile(database, rung, Settings()) == 5
 
 
-def test_the_bell_counts_what_no_worker_has_heard():
+def test_dispatcher_counts_the_messages_without_a_worker():
     app = make_celery(Settings())
     bell = Doorbell(app)
     assert bell.unheard() == 0
@@ -103,7 +103,7 @@ def test_the_bell_counts_what_no_worker_has_heard():
     assert bell.unheard() == 0
 
 
-def test_answers_kept_for_repeated_requests_are_forgotten_after_their_hours(database):
+def test_stored_responses_of_idempotent_requests_expire(database):
     with database.write() as connection:
         idempotency.begin(connection, "scope", "key", "digest")
         idempotency.complete(connection, "scope", "key", 202, b"{}", {})

@@ -1,4 +1,4 @@
-"""A rating's evidence under other versions of the methodology, as a job: no call, and the rating stays as it is."""
+"""Jobs of kind ``rerate``: they rate stored evidence again, without calls, and do not change the rating."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def post(workplace: Workplace) -> Callable[..., Job]:
 
 @pytest.fixture
 def rating(workplace: Workplace, services: DemoServer, post: Callable[..., Job]) -> StoredRating:
-    """Rate a service that makes almost half of all women men."""
+    """Rate a translator that turns almost half of all women into men."""
     job = post("rating", dump_method(RoundTrip("gender")), services.url("she-to-he-45"))
     with workplace.database.read() as c:
         found = ratings.find(c, str(job.rating_id), "default")
@@ -78,7 +78,7 @@ def rating(workplace: Workplace, services: DemoServer, post: Callable[..., Job])
     return found
 
 
-def test_the_letter_under_another_version_is_the_jobs_result_and_is_kept_beside_the_rating(workplace, rating, post):
+def test_rerated_letter_is_the_jobs_result_and_is_stored_with_the_rating(workplace, rating, post):
     with workplace.database.read() as c:
         before = len(observations.page(c, rating.job_id, 0, 10_000))
     job = post("rerate", {"rating": rating.id, "version": "2.0.0"})
@@ -97,20 +97,20 @@ def test_the_letter_under_another_version_is_the_jobs_result_and_is_kept_beside_
     assert kept.document["methodology"] == {"version": "2.0.0", "digest": "sha256:2"}
 
 
-def test_the_old_version_gives_the_letter_it_would_have_given(rating, post):
+def test_older_version_of_the_methodology_gives_its_own_letter(rating, post):
     job = post("rerate", {"rating": rating.id, "version": "1.0.0"})
     assert job.result["letter"] == rating.letter
     assert job.result["probabilities"] == rating.document["probabilities"]
 
 
-def test_rating_again_replaces_what_was_kept(workplace, rating, post):
+def test_second_rerating_replaces_the_first(workplace, rating, post):
     for _ in range(2):
         post("rerate", {"rating": rating.id, "version": "1.0.0"})
     with workplace.database.read() as c:
         assert [one.methodology_version for one in rerated.of_rating(c, rating.id)] == ["1.0.0"]
 
 
-def test_a_ledger_that_was_altered_fails_the_job_and_keeps_nothing(workplace, rating, post):
+def test_altered_ledger_fails_the_job_and_stores_nothing(workplace, rating, post):
     with workplace.database.write() as c:
         c.execute(update(rows).values(document={**rating.document, "evidence_digest": "sha256:00"}))
     job = post("rerate", {"rating": rating.id, "version": "1.0.0"})
@@ -120,12 +120,12 @@ def test_a_ledger_that_was_altered_fails_the_job_and_keeps_nothing(workplace, ra
         assert rerated.of_rating(c, rating.id) == []
 
 
-def test_another_tenants_rating_is_not_there(rating, post):
+def test_rating_of_another_tenant_is_not_found(rating, post):
     job = post("rerate", {"rating": rating.id, "version": "1.0.0"}, tenant="other")
     assert (job.status, job.error["code"]) == ("failed", "bad_specification")
 
 
-def test_a_version_that_no_worker_knows_fails_the_job_with_the_known_ones(rating, post):
+def test_unknown_version_fails_the_job_and_lists_the_known_ones(rating, post):
     job = post("rerate", {"rating": rating.id, "version": "9.9.9"})
     assert job.status == "failed"
     assert "2.0.0" in job.error["detail"]

@@ -1,4 +1,4 @@
-"""A worker that has gone deaf ends itself; one that is busy, has heard something or lacks a broker does not."""
+"""The watchdog ends a worker that receives no messages, but not one that is busy or has no broker."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from workers.engine.watchdog import Watchdog, broker_answers
 
 
 @dataclass
-class Ear:
-    """What a worker hears, told by the test."""
+class MessageCounter:
+    """Message counter of a worker, set by the test."""
 
     count: int = 0
     resting: bool = True
 
-    def heard(self) -> int:
+    def received(self) -> int:
         return self.count
 
     def idle(self) -> bool:
@@ -41,55 +41,64 @@ def post(database: Database, *, told: bool = True) -> str:
     return job.id
 
 
-def watch(database: Database, ear: Ear, *, age_s: float = 0, broker: bool = True) -> tuple[Watchdog, list[int]]:
-    bites: list[int] = []
-    return Watchdog(database, ear, age_s, broker_answers=lambda: broker, bite=lambda: bites.append(1)), bites
+def watch(
+    database: Database, messages: MessageCounter, *, age_s: float = 0, broker: bool = True
+) -> tuple[Watchdog, list[int]]:
+    ended: list[int] = []
+    return Watchdog(
+        database, messages, age_s, broker_answers=lambda: broker, end_process=lambda: ended.append(1)
+    ), ended
 
 
 def test_two_signs_in_a_row_end_the_worker(database):
     post(database)
-    dog, bites = watch(database, Ear())
+    dog, ended = watch(database, MessageCounter())
     dog.look()
-    assert bites == []
+    assert ended == []
     dog.look()
-    assert bites == [1]
+    assert ended == [1]
 
 
-def test_a_message_between_the_signs_clears_the_suspicion(database):
+def test_received_message_resets_the_watchdog(database):
     post(database)
-    ear = Ear()
-    dog, bites = watch(database, ear)
+    messages = MessageCounter()
+    dog, ended = watch(database, messages)
     for _ in range(4):
         dog.look()
-        ear.count += 1
+        messages.count += 1
         dog.look()
-    assert bites == []
+    assert ended == []
 
 
 @pytest.mark.parametrize(
-    ("ear", "broker", "told", "age_s"),
-    [(Ear(resting=False), True, True, 0), (Ear(), False, True, 0), (Ear(), True, False, 0), (Ear(), True, True, 60)],
+    ("messages", "broker", "told", "age_s"),
+    [
+        (MessageCounter(resting=False), True, True, 0),
+        (MessageCounter(), False, True, 0),
+        (MessageCounter(), True, False, 0),
+        (MessageCounter(), True, True, 60),
+    ],
     ids=["busy", "no broker", "nobody was told", "too young"],
 )
-def test_silence_that_has_another_reason_is_no_sign(database, ear, broker, told, age_s):
+def test_silence_for_another_reason_is_no_sign(database, messages, broker, told, age_s):
     post(database, told=told)
-    dog, bites = watch(database, ear, broker=broker, age_s=age_s)
+    dog, ended = watch(database, messages, broker=broker, age_s=age_s)
     for _ in range(4):
         dog.look()
-    assert bites == []
+    assert ended == []
 
 
-def test_a_job_that_somebody_works_on_is_no_sign(database):
+def test_claimed_job_is_no_sign(database):
     job_id = post(database)
     with database.write() as connection:
         assert jobs.claim(connection, job_id, "another", 30)
-    dog, bites = watch(database, Ear())
+    dog, ended = watch(database, MessageCounter())
     for _ in range(4):
         dog.look()
-    assert bites == []
+    assert ended == []
 
 
-def test_a_broker_is_asked_before_silence_is_held_against_the_worker(redis_url, redis_server):
+def test_watchdog_checks_the_broker_before_it_ends_the_worker(redis_url, redis_server):
     from store.core.settings import Settings
 
     app = make_celery(Settings(broker_url=redis_url))

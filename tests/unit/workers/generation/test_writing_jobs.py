@@ -1,4 +1,4 @@
-"""A job that has sentences written for a corpus, and what a rating leaves of those that were written for it."""
+"""Jobs of kind ``writing``, and the sentences that ratings leave in corpora."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 @pytest.fixture
 def corpus(workplace: Workplace) -> Callable[..., StoredCorpus]:
-    """Begin a corpus that holds some sentences; say what is special about it."""
+    """Create a corpus with some sentences and the given properties."""
 
     def make(*texts: str, tenant: str = "default", **special: Any) -> StoredCorpus:
         plain = {"name": "Work", "kind": "sentences", "language": "en", "attribute": "gender", "rules": RULES}
@@ -99,7 +99,7 @@ def terms(items: list[corpus_items.StoredItem]) -> Counter[str]:
 
 
 # ---------------------------------------------------------------------------- for a corpus
-def test_every_term_gets_its_sentences_and_each_tells_who_wrote_it_on_what_prompt(workplace, corpus, author):
+def test_every_term_gets_its_sentences_with_author_and_prompt(workplace, corpus, author):
     into = corpus()
     job = run_to_end(workplace, order(author, into))
     items = items_of(workplace, into.id)
@@ -115,7 +115,7 @@ def test_every_term_gets_its_sentences_and_each_tells_who_wrote_it_on_what_promp
         assert item.counterpart
 
 
-def test_what_is_no_use_is_counted_by_its_reason_asked_for_again_and_never_kept(workplace, corpus, author):
+def test_invalid_sentences_are_counted_by_reason_and_requested_again(workplace, corpus, author):
     into = corpus()
     job = run_to_end(workplace, order(author, into, "sloppy-writer-60", per_term=4))
     told, items = job.result, items_of(workplace, into.id)
@@ -128,7 +128,7 @@ def test_what_is_no_use_is_counted_by_its_reason_asked_for_again_and_never_kept(
     assert not any("herself" in str(item.text) or "\n" in str(item.text) for item in items)
 
 
-def test_a_term_that_has_its_sentences_is_not_asked_for(workplace, corpus, author):
+def test_no_sentences_are_requested_for_a_complete_term(workplace, corpus, author):
     into = corpus(*(f"The {who} met the {term}." for term in TERMS[:4] for who in ("man", "woman", "brother")))
     job = run_to_end(workplace, order(author, into))
     with workplace.database.read() as c:
@@ -137,7 +137,7 @@ def test_a_term_that_has_its_sentences_is_not_asked_for(workplace, corpus, autho
     assert all('"artist"' in prompt or '"judge"' in prompt for prompt in asked)
 
 
-def test_sentences_of_other_corpora_are_taken_over_where_that_is_wanted(workplace, corpus, author):
+def test_sentences_of_other_corpora_are_copied_on_request(workplace, corpus, author):
     theirs = corpus(
         *(f"The {who} met the {term}." for term in TERMS for who in ("man", "woman")),
         tenant="other",
@@ -158,7 +158,7 @@ def test_sentences_of_other_corpora_are_taken_over_where_that_is_wanted(workplac
     )
 
 
-def test_a_job_that_was_interrupted_asks_nothing_again(workplace, corpus, author, monkeypatch):
+def test_interrupted_job_repeats_no_request(workplace, corpus, author, monkeypatch):
     into = corpus()
     new = order(author, into)
     with monkeypatch.context() as broken:
@@ -177,7 +177,7 @@ def _unavailable(*_: Any) -> None:
     raise StoreUnavailable("unreachable")
 
 
-def test_a_corpus_that_is_removed_meanwhile_ends_the_job_with_the_reason(workplace, corpus, author):
+def test_job_fails_with_a_reason_when_its_corpus_is_deleted(workplace, corpus, author):
     into = corpus()
     with workplace.database.write() as c:
         corpora.remove(c, into.id, "default")
@@ -186,13 +186,13 @@ def test_a_corpus_that_is_removed_meanwhile_ends_the_job_with_the_reason(workpla
     assert into.id in job.error["detail"]
 
 
-def test_a_corpus_of_somebody_else_is_never_written_to(workplace, corpus, author):
+def test_corpus_of_another_tenant_is_never_changed(workplace, corpus, author):
     theirs = corpus(tenant="other", visibility="shared")
     job = run_to_end(workplace, order(author, theirs))
     assert (job.status, items_of(workplace, theirs.id)) == ("failed", [])
 
 
-def test_an_author_that_is_not_there_ends_the_job_and_leaves_the_corpus_as_it_was(workplace, corpus, author):
+def test_unreachable_author_fails_the_job_and_leaves_the_corpus_unchanged(workplace, corpus, author):
     into = corpus("The man met the judge.")
     new = order(author, into)
     gone = replace(new, target={**new.target, "base_url": "http://127.0.0.1:9"})
@@ -201,7 +201,7 @@ def test_an_author_that_is_not_there_ends_the_job_and_leaves_the_corpus_as_it_wa
     assert len(items_of(workplace, into.id)) == 1
 
 
-def test_what_does_not_fit_in_any_more_is_left_out_and_counted(workplace, corpus, author, monkeypatch):
+def test_sentences_beyond_the_size_limit_are_left_out_and_counted(workplace, corpus, author, monkeypatch):
     monkeypatch.setattr("workers.generation.authored.MOST_ITEMS", 10)
     into = corpus("The man met the judge.")
     job = run_to_end(workplace, order(author, into))
@@ -236,7 +236,7 @@ def _nowhere() -> StoredCorpus:
     return StoredCorpus("none", "", "", "", "", "", None, "", "", "", "", 1, 0, 0, None)
 
 
-def test_what_is_written_for_a_rating_goes_into_the_corpus_that_it_names(workplace, corpus, author):
+def test_sentences_for_a_rating_are_stored_in_the_corpus_that_it_names(workplace, corpus, author):
     named = corpus("The man met the judge.")
     job = run_to_end(workplace, rating(author, named))
     assert job.status == "succeeded", job.error
@@ -249,7 +249,7 @@ def test_what_is_written_for_a_rating_goes_into_the_corpus_that_it_names(workpla
 
 
 @pytest.mark.parametrize("whose", ["nobody", "another", "gone", "other words"])
-def test_without_a_corpus_of_ones_own_what_is_written_goes_into_a_new_one(workplace, corpus, author, whose):
+def test_sentences_are_stored_in_a_new_corpus_if_the_tenant_has_none(workplace, corpus, author, whose):
     named = None
     if whose == "another":
         named = corpus(tenant="other", visibility="shared")
@@ -272,7 +272,7 @@ def test_without_a_corpus_of_ones_own_what_is_written_goes_into_a_new_one(workpl
     assert len(items_of(workplace, made.id)) == 11
 
 
-def test_a_new_corpus_keeps_to_the_specification_that_the_rating_named(workplace, author):
+def test_new_corpus_has_the_specification_of_the_rating(workplace, author):
     method = StereotypeScore(specification="p4-math-arts", writing=Writing(per_term=1), per_term=1, most_per_term=1)
     experiment = dump_method(method)
     new = replace(rating(author, None), experiment=experiment, request_digest="sha256:math")
@@ -283,7 +283,7 @@ def test_a_new_corpus_keeps_to_the_specification_that_the_rating_named(workplace
     assert (made.rules.name, made.rules.version, made.rules.digest) == ("p4-math-arts", 1, shipped.digest)
 
 
-def test_a_rating_without_an_author_begins_no_corpus(workplace, author):
+def test_rating_without_an_author_creates_no_corpus(workplace, author):
     method = StereotypeScore(words=(WORDS,), per_term=2, most_per_term=2)
     experiment = dump_method(method)
     new = replace(rating(author, None), author=None, experiment=experiment, request_digest="sha256:templates")

@@ -1,4 +1,4 @@
-"""Whose a host is, shown by a token in a file: looked for through the guard, on real connections."""
+"""Verification of a domain by a token in a file, called through the guard on real connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def domain(host: str) -> Domain:
 
 
 def look(wire, answer, allow=None) -> tuple[str | None, list]:
-    """Look for the token at a service on this machine; give what is wrong and what it was asked."""
+    """Check the token at a service on this machine; return the failure and the received requests."""
     networks = wire.loopback if allow is None else allow
 
     async def whole():
@@ -40,7 +40,7 @@ def look(wire, answer, allow=None) -> tuple[str | None, list]:
 
 
 @pytest.mark.parametrize("body", [TOKEN, f"{TOKEN}\n", f"assay-challenge=of-another\r\n  {TOKEN}\r\n"])
-def test_the_token_on_a_line_of_its_own_is_proof(wire, body):
+def test_token_on_its_own_line_verifies_the_domain(wire, body):
     failure, heard = look(wire, lambda _: wire.raw(body))
     assert failure is None
     assert [(one.method, one.target) for one in heard] == [("GET", CHALLENGE_PATH)]
@@ -48,19 +48,19 @@ def test_the_token_on_a_line_of_its_own_is_proof(wire, body):
 
 
 @pytest.mark.parametrize("body", ["", "nothing", TOKEN[:-1], TOKEN + "d", f"x {TOKEN}", f"<p>{TOKEN}</p>"])
-def test_anything_else_is_none_and_is_not_repeated(wire, body):
+def test_other_content_does_not_verify_the_domain_and_is_not_repeated(wire, body):
     failure, _ = look(wire, lambda heard: wire.raw(body))
     assert "does not hold the token" in failure
     assert not body or body not in failure
 
 
-def test_a_redirect_shows_nothing_and_is_not_followed(wire):
+def test_redirect_does_not_verify_the_domain_and_is_not_followed(wire):
     failure, heard = look(wire, lambda _: wire.raw("", "302 Found", location="http://127.0.0.1:1/"))
     assert "redirects" in failure
     assert len(heard) == 1
 
 
-def test_a_file_that_is_not_there_is_said_so(wire):
+def test_missing_file_is_reported(wire):
     failure, _ = look(wire, lambda _: wire.raw("", "404 Not Found"))
     assert "404" in failure
 
@@ -71,13 +71,13 @@ def test_an_endless_file_is_not_read(wire):
     assert "does not hold" not in failure
 
 
-def test_what_the_operator_does_not_allow_is_not_called(wire):
+def test_address_that_the_operator_does_not_allow_is_not_called(wire):
     failure, heard = look(wire, lambda _: wire.raw(TOKEN), allow=())
     assert "not public" in failure
     assert heard == []
 
 
-def test_a_name_inside_and_outside_at_once_is_asked_with_encryption_only(wire):
+def test_name_with_public_and_private_addresses_is_called_over_https_only(wire):
     async def whole():
         async def resolve(host: str, port: int) -> list[str]:
             return ["127.0.0.1", "93.184.215.14"]
@@ -104,7 +104,7 @@ def workplace(database_url: str, tmp_path: Path):
 
 @pytest.fixture
 def challenge(workplace: Workplace) -> Callable[[str], Job]:
-    """Have a worker look for a domain's token."""
+    """Run a job that checks a domain's token."""
 
     def challenge(domain_id: str) -> Job:
         target = {"name": "h", "kind": "host", "protocol": "https", "base_url": "https://h"}
@@ -122,7 +122,7 @@ def challenge(workplace: Workplace) -> Callable[[str], Job]:
     return challenge
 
 
-def test_a_proof_is_written_down_and_ends_when_the_token_is_gone(wire, workplace, challenge):
+def test_verification_is_stored_and_ends_when_the_token_is_removed(wire, workplace, challenge):
     said = {"text": ""}
 
     async def whole():
@@ -145,7 +145,7 @@ def test_a_proof_is_written_down_and_ends_when_the_token_is_gone(wire, workplace
     assert "does not hold the token" in lost.failure == second.result["failure"]
 
 
-def test_a_domain_that_is_gone_is_a_result_too(challenge):
+def test_check_of_a_deleted_domain_succeeds_unverified(challenge):
     job = challenge("dom_gone")
     assert (job.status, job.result["verified"], job.result["failure"]) == (
         "succeeded",

@@ -1,4 +1,4 @@
-"""The protocol ``chain``: targets called one after the other, as one, and Apertium's own chains."""
+"""The protocol ``chain``, which calls several targets as one, and Apertium's own chains."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def last(**more):
 
 
 # ---------------------------------------------------------------------------- the way
-def test_a_path_that_comes_home_is_gone_once_and_the_last_link_goes_both_ways():
+def test_circular_path_is_used_once_and_the_last_link_both_ways():
     paths = [("en", "es", "en")]
     assert hops(paths, "en", "fr") == (Hop(0, "en", "es"), Hop(0, "es", "en"), Hop(1, "en", "fr"))
     assert hops(paths, "fr", "en") == (Hop(1, "fr", "en"),)
 
 
-def test_a_path_that_ends_abroad_is_gone_back():
+def test_open_path_is_reversed_on_the_way_back():
     paths = [("en", "de", "en"), ("en", "es")]
     assert [hop.target for hop in hops(paths, "en", "ca")] == ["de", "en", "es", "ca"]
     assert hops(paths, "ca", "en") == (Hop(2, "ca", "es"), Hop(1, "es", "en"))
 
 
-def test_a_star_is_the_language_that_is_asked_for():
+def test_star_stands_for_the_requested_language():
     assert hops([("en", "*", "en")], "en", "fr")[:2] == (Hop(0, "en", "fr"), Hop(0, "fr", "en"))
     assert through([("en", "es", "en")]) == (Hop(0, "en", "es"), Hop(0, "es", "en"))
 
 
 @pytest.mark.parametrize("pair", [("fr", "de"), ("en", "en"), ("en", "es"), ("es", "en")])
-def test_a_chain_has_no_way_elsewhere_nor_one_without_its_last_link(pair):
+def test_chain_refuses_other_languages(pair):
     with pytest.raises(NoWay, match="from en by way of es"):
         hops([("en", "es")], *pair)
 
@@ -96,7 +96,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("field", "target"), BAD, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_breaks_a_chain_is_named(field, target):
+def test_fault_of_an_invalid_chain_is_named(field, target):
     with pytest.raises(SpecificationError) as caught:
         check_target(target, LOOPBACK)
     assert caught.value.field == field
@@ -117,7 +117,7 @@ def test_chains_of_different_services_are_at_different_addresses():
 
 # ---------------------------------------------------------------------------- calls
 def parrot(wire, name, lost=()):
-    """A translator that signs what it translates; texts that hold one of `lost` come back empty."""
+    """Translator that signs its translations and returns nothing for texts with one of `lost`."""
 
     def answer(heard):
         if heard.method == "GET":
@@ -134,7 +134,7 @@ def parrot(wire, name, lost=()):
 
 
 def exchange(wire, first, second, ask, described=None):
-    """Put something to a chain of two services; gives the outcome and what each heard."""
+    """Send questions to a chain of two services; return the outcome and the requests of each."""
 
     async def run():
         async with wire.listening(first) as one, wire.listening(second) as two, Egress(LOOPBACK) as egress:
@@ -160,7 +160,7 @@ def test_each_link_is_asked_about_what_the_one_before_it_answered(wire):
     assert len(set(keys)) == 3
 
 
-def test_several_texts_go_together_and_one_that_is_lost_goes_no_further(wire):
+def test_failed_text_is_not_sent_to_the_next_link(wire):
     asks = [OUT, Translate("Lost.", "en", "fr"), Translate("He left.", "en", "fr")]
     replies, _, two = exchange(wire, parrot(wire, "A", lost=("Lost",)), parrot(wire, "B"), asking(*asks))
     assert [reply.ok for reply in replies] == [True, False, True]
@@ -170,7 +170,7 @@ def test_several_texts_go_together_and_one_that_is_lost_goes_no_further(wire):
     assert len(two[0].json["q"]) == 2
 
 
-def test_a_link_that_fails_gives_the_call_its_code_its_patience_and_its_name(wire):
+def test_failure_of_a_link_keeps_its_code_and_names_the_link(wire):
     busy = wire.as_json({}, "503 Busy", retry_after="7")
     failed, _, two = exchange(wire, lambda heard: busy, parrot(wire, "B"), asking(OUT))
     assert (failed.code, failed.retriable, failed.retry_after_s, failed.status) == ("http-503", True, 7, 503)
@@ -196,18 +196,18 @@ def test_a_chain_answers_no_question_of_another_kind_and_of_no_other_languages(w
         assert (failed.code, one, two) == ("unsupported", [], [])
 
 
-def test_its_languages_are_the_last_links_there_and_back(wire):
+def test_languages_of_a_chain_are_those_of_its_last_link_in_both_directions(wire):
     pairs, *_ = exchange(wire, parrot(wire, "A"), parrot(wire, "B"), lambda adapter: adapter.languages())
     assert pairs == {("en", "es"), ("en", "fr"), ("es", "en"), ("fr", "en")}
 
 
-def test_a_link_that_does_not_go_its_path_is_named(wire):
+def test_link_that_does_not_translate_its_path_is_named(wire):
     only_french = wire.as_json([{"code": "en", "targets": ["fr"]}, {"code": "fr", "targets": ["en"]}])
     failed, *_ = exchange(wire, lambda heard: only_french, parrot(wire, "B"), lambda adapter: adapter.languages())
     assert (failed.code, "link 1 of 2 (one): it does not translate en to es" in failed.message) == ("unsupported", True)
 
 
-def test_the_deadline_is_the_whole_questions(wire):
+def test_deadline_covers_the_whole_chain(wire):
     async def never(heard, writer):
         await asyncio.sleep(60)
 

@@ -1,4 +1,4 @@
-"""What is sent to services that are shown images, or draw them, and what is made of what comes back."""
+"""Requests to image classifiers and image generators, and parsing of their answers."""
 
 import asyncio
 import base64
@@ -54,7 +54,7 @@ def library(database, tmp_path):
 
 @pytest.fixture
 def ask(wire, library):
-    """Put a question to a service that gives one answer; return the reply and what the service heard."""
+    """Send a question to a service with one answer; return the reply and the received requests."""
 
     def put(protocol, settings, question=ASK, answer=None, *, kind=Kind.IMAGE_CLASSIFIER, secret=SECRET, **how):
         async def go():
@@ -79,7 +79,7 @@ OURS = {"path": "/look", "body": {"image": "{image_b64}", "labels": "{labels}"},
 
 @dataclass(frozen=True)
 class Case:
-    """A call in one protocol: what it must send, what its service answers and what that is kept as."""
+    """Call in one protocol: the expected request, the answer of the service, and the expected reply."""
 
     protocol: str
     settings: dict[str, Any]
@@ -93,7 +93,7 @@ class Case:
 
 
 def chat(text, *, labels=LABELS, question="Who is this?", **more):
-    """What a chat model is sent."""
+    """Return the request to a chat model."""
     options = "\n".join(f"{letter}. {label}" for letter, label in zip("ABCDEFG", labels, strict=False))
     shown = f"{question}\n\n{options}" if len(labels) > 1 else question
     url = {"url": f"data:image/png;base64,{IN_BASE64}", **text}
@@ -106,7 +106,7 @@ CHOICE = {"max_tokens": 8, "logprobs": True, "top_logprobs": 5}
 
 
 def written(content, first=(), **more):
-    """What a chat model answers."""
+    """Return the answer of a chat model."""
     tops = [{"token": token, "logprob": math.log(share)} for token, share in first]
     told = {"logprobs": {"content": [{"token": content[:1], "logprob": -0.1, "top_logprobs": tops}]}} if first else {}
     return {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}, **told, **more}]}
@@ -276,7 +276,7 @@ MISREAD = {
 
 
 @pytest.mark.parametrize(("code", "settings", "answer"), MISREAD.values(), ids=MISREAD)
-def test_an_answer_that_is_none_is_a_typed_failure(ask, code, settings, answer):
+def test_invalid_answer_about_an_image_is_a_typed_failure(ask, code, settings, answer):
     reply, _ = ask("hf-inference", settings, answer=answer)
     assert (reply.failure.code, reply.value) == (code, None)
 
@@ -296,7 +296,7 @@ def test_an_error_inside_a_success_loses_the_call(ask):
         ("declined", written("", finish_reason="content_filter")),
     ],
 )
-def test_a_chat_model_that_chooses_nothing_has_no_label_put_into_its_mouth(ask, code, answer):
+def test_chat_model_that_chooses_nothing_has_no_label(ask, code, answer):
     reply, _ = ask("openai-chat", CHAT, answer=answer)
     assert reply.failure.code == code
 
@@ -313,7 +313,7 @@ def test_a_chat_model_that_chooses_nothing_has_no_label_put_into_its_mouth(ask, 
         ("unknown-label", []),
     ],
 )
-def test_what_a_service_of_ones_own_says_is_read_as_strictly(ask, code, answer):
+def test_answers_of_custom_services_are_parsed_as_strictly(ask, code, answer):
     reply, _ = ask("custom", OURS, answer={"answer": answer}, secret=None)
     assert reply.failure.code == code
 
@@ -341,13 +341,13 @@ def test_what_a_service_cannot_be_asked_is_not_sent(ask, protocol, settings, que
 @pytest.mark.parametrize(
     ("protocol", "settings"), [("hf-inference", ZERO_SHOT), ("openai-chat", CHAT), ("custom", OURS)]
 )
-def test_an_image_that_is_not_there_is_a_failure_of_its_question_and_nothing_is_sent(ask, protocol, settings):
+def test_missing_image_fails_its_question_and_nothing_is_sent(ask, protocol, settings):
     secret = None if protocol == "custom" else SECRET
     reply, heard = ask(protocol, settings, Look("sha256:" + "0" * 64, LABELS, "Who?"), {}, secret=secret)
     assert (reply.failure.code, heard) == ("image-gone", [])
 
 
-def test_another_tenants_image_is_not_there(ask, library):
+def test_image_of_another_tenant_is_not_found(ask, library):
     library = Library(library.database, library.folder, "rival")
     reply, heard = ask("hf-inference", ZERO_SHOT, answer={}, library=library)
     assert (reply.failure.code, heard) == ("image-gone", [])
@@ -406,14 +406,14 @@ def test_an_image_is_drawn_kept_and_known_by_its_digest(draw, database, settings
         assert images.find(c, digest, "rival") is None
 
 
-def test_what_was_drawn_can_be_shown_to_another_service(draw, ask):
+def test_generated_image_can_be_sent_to_another_service(draw, ask):
     drawing, _ = draw(painted(drawn("green")))
     reply, (heard,) = ask("hf-inference", CAPTIONER, Look(drawing.value["image"], ()), [{"generated_text": "green"}])
     assert reply.value["text"] == "green"
     assert base64.b64decode(heard.json["inputs"]) == drawn("green")
 
 
-def test_the_same_image_drawn_twice_is_no_mistake(draw):
+def test_same_image_may_be_generated_twice(draw):
     assert draw(painted(IMAGE))[0] == draw(painted(IMAGE))[0]
 
 
@@ -428,7 +428,7 @@ UNDRAWN = {
 
 
 @pytest.mark.parametrize(("code", "answer"), UNDRAWN.values(), ids=UNDRAWN)
-def test_what_cannot_be_kept_is_a_failure_with_its_reason_and_nothing_else_is_called(draw, code, answer):
+def test_image_that_cannot_be_stored_is_a_failure_and_no_other_address_is_called(draw, code, answer):
     reply, heard = draw(answer)
     assert (reply.failure.code, len(heard)) == (code, 1)
 

@@ -1,4 +1,4 @@
-"""What every protocol of language models sends, and what it makes of what comes back."""
+"""Requests of every protocol to language models, and parsing of their answers."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ FILL = Fill("She works as a ", "nurse", " here.")
 
 @dataclass(frozen=True)
 class Case:
-    """A call in one protocol: what it must send, and what its service answers."""
+    """Call in one protocol: the expected request, and the answer of the service."""
 
     protocol: str
     asks: list[Any]
@@ -380,7 +380,7 @@ def target(url: str, case: Case) -> Target:
 
 
 def exchange(wire, case: Case, answer: bytes | None = None):
-    """Make the case's call; give the replies or the failure, and what the service heard."""
+    """Make the case's call; return the replies or the failure, and the received requests."""
 
     async def go():
         said = answer
@@ -397,7 +397,7 @@ def exchange(wire, case: Case, answer: bytes | None = None):
 
 
 def failure(wire, case: Case, answer: Any):
-    """Give the failure of the case's only question, when the service answers so."""
+    """Return the failure of the case's only question for an answer of the service."""
     replies, _ = exchange(wire, replace(case, answer=answer))
     assert not isinstance(replies, CallFailed), replies
     assert replies[0].failure is not None, replies[0].value
@@ -443,7 +443,7 @@ WRONG = (None, True, 0, -1, 1.5, 10**30, "", "text", [], [None], ["a", "b"], {},
 
 
 def mutations(value):
-    """Every way to put something wrong into one place of a JSON value, or to leave the place out."""
+    """Return all variants of a JSON value with one part replaced or removed."""
     yield from WRONG
     for at in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         rest = (
@@ -475,7 +475,7 @@ IN_JSON = {name: case for name, case in CASES.items() if not isinstance(case.ans
 
 
 @pytest.mark.parametrize("case", IN_JSON.values(), ids=IN_JSON)
-def test_whatever_stands_in_whichever_place_of_an_answer_it_is_an_answer_or_a_typed_failure(wire, case):
+def test_any_json_at_any_place_of_an_answer_is_an_answer_or_a_typed_failure(wire, case):
     bodies = list(mutations(case.answer))
 
     async def go():
@@ -521,7 +521,7 @@ UNECHOED = {
 
 
 @pytest.mark.parametrize("choice", UNECHOED.values(), ids=UNECHOED)
-def test_an_engine_that_does_not_give_the_prompts_tokens_back_is_not_believed(wire, choice):
+def test_engine_that_does_not_echo_the_prompt_is_refused(wire, choice):
     assert failure(wire, ONE, {"choices": [choice]}).code == "no-echo"
 
 
@@ -529,7 +529,7 @@ def test_an_engine_that_does_not_give_the_prompts_tokens_back_is_not_believed(wi
     "tokens",
     [[], prefill(("And", -1.0)), prefill(("<s>", None), ("She", 0.0), ("is", 0), ("a", 0), ("nurse", 0), (".", 0))],
 )
-def test_a_server_without_the_details_of_the_prompt_is_not_believed(wire, tokens):
+def test_server_without_details_of_the_prompt_is_refused(wire, tokens):
     assert failure(wire, PREFILL, generated(" And", prefill=tokens)).code == "no-echo"
 
 
@@ -577,7 +577,7 @@ def test_characters_that_come_in_pieces_do_not_hide_the_prompt(wire):
 
 
 @pytest.mark.parametrize("status", ["400 Bad", "422 No", "501 Not here"])
-def test_an_engine_that_refuses_to_give_tokens_back_is_told_from_one_that_is_ill(wire, status):
+def test_refused_echo_and_server_errors_have_different_codes(wire, status):
     for case in (ONE, PREFILL):
         replies, _ = exchange(wire, case, wire.as_json({"error": "echo is not supported"}, status))
         assert replies[0].failure.code == "unsupported"
@@ -586,7 +586,7 @@ def test_an_engine_that_refuses_to_give_tokens_back_is_told_from_one_that_is_ill
 
 
 @pytest.mark.parametrize("value", [0, [], [0.0]])
-def test_a_declared_service_that_says_nothing_of_the_text_is_not_believed(wire, value):
+def test_custom_service_without_log_probabilities_is_refused(wire, value):
     case = replace(SCORES["custom, one number"], answer={"of": {"log": value}})
     replies, _ = exchange(wire, case)
     assert replies[0].failure.code == "no-echo"
@@ -605,7 +605,7 @@ def test_another_number_of_completions_than_prompts_is_refused(wire, choices):
     assert (failed.code, failed.retriable) == ("wrong-count", False)
 
 
-def test_one_bad_completion_loses_one_question(wire):
+def test_invalid_completion_fails_one_question(wire):
     answer = {"choices": [HE, {"index": 0, "text": TEXT, "logprobs": None}]}
     replies, _ = exchange(wire, replace(SCORES["openai-completions, out of order"], answer=answer))
     assert [reply.ok for reply in replies] == [False, True]
@@ -666,7 +666,7 @@ def test_a_text_that_was_cut_short_or_is_empty_is_of_no_use(wire, name):
     assert failure(wire, WRITINGS[name], empty).code == "declined"
 
 
-def test_a_text_without_end_is_not_kept(wire):
+def test_endless_text_is_refused(wire):
     assert failure(wire, WRITINGS["ollama"], {"message": {"content": "a" * 100_001}}).code == "too-large"
 
 

@@ -1,4 +1,4 @@
-"""What every protocol sends to a classifier, regressor or embedder, and what it makes of what comes back."""
+"""Requests of every protocol to classifiers, regressors and embedders, and parsing of their answers."""
 
 import asyncio
 import base64
@@ -40,7 +40,7 @@ def regress(given):
 
 @dataclass(frozen=True)
 class Case:
-    """A call in one protocol: what it must send, and what its service answers."""
+    """Call in one protocol: the expected request, and the answer of the service."""
 
     protocol: str
     kind: Kind
@@ -414,7 +414,7 @@ def target(url: str, case: Case) -> Target:
 
 
 def exchange(wire, case: Case, answer: bytes | None = None):
-    """Make the case's call; give the replies or the failure, and what the service heard."""
+    """Make the case's call; return the replies or the failure, and the received requests."""
 
     async def go():
         said = answer
@@ -453,7 +453,7 @@ def test_no_failure_shows_the_secret(wire, case, status):
 
 
 def grown(answer: Any, count: int, by: int) -> Any:
-    """Make every list of `count` answers longer by one, or shorter; of tensors, their first axis."""
+    """Lengthen or shorten every list of `count` answers (or the first axis of tensors) by one."""
     if isinstance(answer, dict) and "outputs" in answer:
         return {
             "outputs": [{**each, "shape": [each["shape"][0] + by, *each["shape"][1:]]} for each in answer["outputs"]]
@@ -482,7 +482,7 @@ def test_json_of_another_protocol_and_web_pages_are_no_answers(wire, case):
 
 
 def with_first_number(answer: Any, value: str) -> bytes:
-    """Write an answer as JSON with something else in the place of its first number with a point."""
+    """Return an answer as JSON with its first decimal number replaced."""
     return re.sub(r"-?\d+\.\d+", value, json.dumps(answer), count=1).encode()
 
 
@@ -513,7 +513,7 @@ def test_a_number_that_is_not_finite_loses_its_question_and_no_other(wire, case,
     assert "not finite" in lost[0].message
 
 
-def test_one_bad_vector_loses_one_question(wire):
+def test_invalid_vector_fails_one_question(wire):
     replies, _ = exchange(wire, EMBEDDERS["tei"], wire.as_json([[0.5, 1.5], [None, 1], [2, 3]]))
     assert [reply.ok for reply in replies] == [True, False, True]
     assert "null" in replies[1].failure.message

@@ -1,4 +1,4 @@
-"""What every protocol sends, and what it makes of what comes back, over real sockets."""
+"""Requests of every protocol to translators, and parsing of their answers, over real sockets."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ TWO = [*ONE, Translate("He left & “went”.", "en", "es")]
 
 @dataclass(frozen=True)
 class Case:
-    """A call in one protocol: what it must send, and what its service answers."""
+    """Call in one protocol: the expected request, and the answer of the service."""
 
     protocol: str
     path: str
@@ -225,7 +225,7 @@ def target(service, case: Case) -> Target:
 
 
 def exchange(wire, case: Case, answer: bytes | None = None):
-    """Make the case's call; give the replies or the failure, and what the service heard."""
+    """Make the case's call; return the replies or the failure, and the received requests."""
 
     async def go():
         said = answer
@@ -271,7 +271,7 @@ BATCHES = {name: case for name, case in CASES.items() if len(case.asks) > 1}
 
 
 def without_last(answer: Any) -> Any:
-    """Drop the last translation from an answer, wherever its list is."""
+    """Remove the last translation from an answer, wherever its list is."""
     if isinstance(answer, list):
         return answer[:-1]
     return {key: without_last(value) for key, value in answer.items()}

@@ -1,4 +1,4 @@
-"""What can be known of a target without calling it is said when it is posted, with the field to mend."""
+"""Invalid targets are refused when they are posted, with the invalid field."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""The protocol ``uploaded``: an embedding that is looked up, and not called."""
+"""The protocol ``uploaded``: vectors are looked up in an embedding, without calls."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_phrase_that_is_a_word_of_the_embedding_is_one(library, keep):
 
 
 @pytest.mark.parametrize(("text", "named"), [("them", "'them'"), ("ice tea", "'tea'"), ("", "''"), ("SHE", "'SHE'")])
-def test_what_is_not_known_is_a_failure_that_names_it(library, keep, text, named):
+def test_unknown_words_are_named_in_the_failure(library, keep, text, named):
     (reply,) = ask(library, keep(npz()), text)
     assert (reply.failure.code, named in reply.failure.message) == ("missing-word", True)
 
@@ -122,13 +122,13 @@ def test_workers_that_start_at_once_copy_it_whole(library, keep):
     assert len(list(library.folder.iterdir())) == 1
 
 
-def test_copies_that_are_not_used_make_room(library, keep):
+def test_least_recently_used_copies_are_deleted(library, keep):
     for number in range(KEPT + 2):
         library.embedding(keep(npz({f"w{number}": [1.0, float(number)]}), digest=chr(ord("A") + number)))
     assert len(list(library.folder.iterdir())) == KEPT
 
 
-def test_anothers_upload_is_as_if_it_were_not_there(library, keep):
+def test_upload_of_another_tenant_is_not_found(library, keep):
     theirs = keep(npz(), tenant="rival")
     with pytest.raises(UploadGone):
         library.embedding(theirs)
@@ -137,7 +137,7 @@ def test_anothers_upload_is_as_if_it_were_not_there(library, keep):
     assert (caught.value.code, caught.value.retriable) == ("unsupported", False)
 
 
-def test_it_is_asked_for_vectors_only(library, keep):
+def test_upload_answers_requests_for_vectors_only(library, keep):
     target = Target("E", Kind.EMBEDDER, "uploaded", "", {"upload": keep(npz())})
 
     async def go():

@@ -1,4 +1,4 @@
-"""One attempt at a time, against real receivers: what counts as a success, what is kept of it, and what follows."""
+"""Delivery attempts to real receivers: success, stored outcome, and next step."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def endless(heard, writer):
         await writer.drain()
 
 
-def test_a_receiver_hears_the_body_and_its_headers(wire):
+def test_receiver_gets_the_body_and_the_headers(wire):
     answered, service = attempt(wire, lambda heard: wire.raw("thanks"))
     (heard,) = service.heard
     assert (heard.method, heard.target, heard.body) == ("POST", "/hook?token=t", BODY)
@@ -67,46 +67,46 @@ def test_every_2xx_is_a_success(wire, status):
 
 
 @pytest.mark.parametrize("status", [300, 304, 400, 401, 404, 410, 429, 500, 502, 503, 504])
-def test_nothing_else_is(wire, status):
+def test_no_other_status_is_a_success(wire, status):
     outcome = attempt(wire, lambda heard: wire.raw("why", f"{status} X"))[0].outcome
     assert (outcome.status, str(status) in outcome.failure) == (status, True)
 
 
-def test_a_redirect_is_a_failure_and_nobody_goes_there(wire):
+def test_redirect_is_a_failure_and_is_not_followed(wire):
     answered, service = attempt(wire, lambda heard: wire.raw(status="307 Elsewhere", location="/other"))
     assert answered.outcome.failure.startswith("redirect: ")
     assert [one.path for one in service.heard] == ["/hook"]
 
 
-def test_a_receiver_that_does_not_answer_in_time_has_failed(wire):
+def test_timeout_is_a_failure(wire):
     outcome = attempt(wire, lambda heard: slow, timeout_s=0.2)[0].outcome
     assert (outcome.status, outcome.failure) == (None, "timeout: no whole answer within 0.2 s")
 
 
-def test_a_long_answer_is_cut_and_still_a_success(wire):
+def test_long_response_is_truncated_and_still_a_success(wire):
     outcome = attempt(wire, lambda heard: wire.raw("x" * 100_000))[0].outcome
     assert (outcome.failure, outcome.response) == (None, "x" * RESPONSE_CAP)
 
 
-def test_an_endless_answer_is_cut_too(wire):
+def test_endless_response_is_truncated(wire):
     outcome = attempt(wire, lambda heard: endless)[0].outcome
     assert (outcome.failure, len(outcome.response)) == (None, RESPONSE_CAP)
 
 
-def test_of_a_long_failure_the_beginning_is_kept(wire):
+def test_beginning_of_a_long_failed_response_is_stored(wire):
     outcome = attempt(wire, lambda heard: wire.raw("Traceback " + "x" * 9000, "500 Oh"))[0].outcome
     assert outcome.status == 500
     assert outcome.response.startswith("Traceback x")
 
 
-def test_a_compressed_answer_is_not_unpacked_and_counts_by_its_status(wire):
+def test_compressed_response_is_not_decompressed(wire):
     packed = gzip.compress(b"0" * 10_000_000)
     outcome = attempt(wire, lambda heard: wire.raw(packed, content_encoding="gzip"))[0].outcome
     assert (outcome.status, outcome.failure, outcome.response) == (200, None, None)
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx", b"hello\r\n\r\n"])
-def test_what_is_no_answer_is_a_failure(wire, answer):
+def test_invalid_response_is_a_failure(wire, answer):
     async def say(heard, writer):
         writer.write(answer)
         writer.close()
@@ -116,7 +116,7 @@ def test_what_is_no_answer_is_a_failure(wire, answer):
     assert outcome.failure
 
 
-def test_a_receiver_that_is_not_there_is_a_failure(wire):
+def test_unreachable_receiver_is_a_failure(wire):
     outcome = attempt(wire, lambda heard: b"", url="http://127.0.0.1:1/")[0].outcome
     assert outcome.failure.startswith("connect: ")
 
@@ -132,7 +132,7 @@ def test_a_receiver_that_is_not_there_is_a_failure(wire):
         ([], "connect"),
     ],
 )
-def test_a_name_that_leads_inside_is_refused_before_anything_is_dialled(answers, code):
+def test_name_with_an_internal_address_is_refused_before_connecting(answers, code):
     dialled = []
 
     async def resolve(host, port):
@@ -151,8 +151,8 @@ def test_a_name_that_leads_inside_is_refused_before_anything_is_dialled(answers,
     assert all(one not in outcome.failure for one in answers), "the network inside is not told"
 
 
-def test_a_name_that_turned_inside_since_it_was_given_is_refused(wire):
-    """What was allowed when the endpoint was made is judged again when it is called."""
+def test_name_whose_address_became_internal_is_refused(wire):
+    """The address of an endpoint is checked again at every call."""
     faces = [["93.184.216.34"], ["10.0.0.7"]]
     dialled = []
 
@@ -174,7 +174,7 @@ def test_a_name_that_turned_inside_since_it_was_given_is_refused(wire):
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "http://[::1]:9/", "http://localhost:9/", "gopher://x/"])
-def test_inside_addresses_are_refused_unless_the_operator_allows_them(url):
+def test_internal_addresses_are_refused_unless_the_operator_allows_them(url):
     async def go():
         transport = open_transport(Settings(egress_allow=""))
         try:
@@ -191,7 +191,7 @@ def failed(status=500, retry_after_s=None):
 
 
 class Highest(np.random.Generator):
-    """Always draws the highest."""
+    """Generator that always returns the maximum."""
 
     def __init__(self):
         super().__init__(np.random.PCG64(0))
@@ -212,35 +212,35 @@ def test_each_failure_waits_longer_and_the_last_gives_up():
         assert planned <= delay <= planned * (1 + JITTER)
 
 
-def test_receivers_that_failed_together_do_not_return_together():
+def test_retries_of_several_receivers_are_spread():
     rng = generator(1)
     delays = {what_follows(2, failed(), rng).delay_s for _ in range(50)}
     assert len(delays) == 50
     assert what_follows(2, failed(), Highest()).delay_s == pytest.approx(300 * (1 + JITTER))
 
 
-def test_after_a_success_nothing_follows():
+def test_no_attempt_follows_a_success():
     assert what_follows(1, Answered(Outcome(1, 204, None, "")), generator(1)) is None
 
 
-def test_410_is_the_last_word():
+def test_no_attempt_follows_http_410():
     assert what_follows(1, failed(410), generator(1)).gone
 
 
 @pytest.mark.parametrize("status", [429, 502, 504])
-def test_a_receiver_under_load_rests(status):
+def test_overloaded_receiver_gets_a_pause(status):
     then = what_follows(1, failed(status), generator(1))
     assert (then.delay_s, then.rest_s) == (60, 60)
 
 
-def test_a_receiver_that_only_failed_does_not_rest():
+def test_failed_receiver_gets_no_pause():
     then = what_follows(1, failed(500), generator(1))
     assert then.rest_s == 0
     assert then.delay_s <= 5 * (1 + JITTER)
 
 
 @pytest.mark.parametrize(("asked_s", "granted_s"), [(0, 0), (7, 7), (4000, 4000), (10**9, 86_400)])
-def test_a_receiver_that_says_when_is_taken_at_its_word_within_a_day(asked_s, granted_s):
+def test_retry_after_of_a_receiver_is_obeyed_up_to_a_day(asked_s, granted_s):
     then = what_follows(1, failed(503, float(asked_s)), generator(1))
     assert then.rest_s == granted_s
     assert then.delay_s >= max(5, granted_s)

@@ -1,4 +1,4 @@
-"""Notices reach real receivers, signed, at least once, whatever dies or is slow on the way."""
+"""Notices reach real receivers, signed and at least once, despite crashes and slow receivers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VAULT = Vault(b"v" * 32, "v")
 
 @dataclass
 class Receiver:
-    """A receiver that remembers what it heard; `answers` are its statuses, the last for ever."""
+    """Receiver that records its requests; `answers` are its statuses, of which the last is repeated."""
 
     answers: list[int] = field(default_factory=lambda: [204])
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
@@ -82,7 +82,7 @@ def receiver():
                 self.end_headers()
 
             def log_message(self, *args: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
@@ -115,7 +115,7 @@ def settings(database_url, tmp_path):
 
 @pytest.fixture
 def deliverer(database, settings):
-    """Make deliverers; close them afterwards."""
+    """Build deliverers; close them afterwards."""
     made: list[Deliverer] = []
 
     def start(vault: Vault = VAULT, **changes: Any) -> Deliverer:
@@ -144,7 +144,7 @@ def endpoint(database):
 
 @pytest.fixture
 def cancelled(database):
-    """A job that was cancelled, which is worth a notice."""
+    """Create a cancelled job, which causes a notice."""
 
     def cancelled(number: int = 0, callback_url: str | None = None) -> str:
         new = new_job(tenant="acme", request_digest=f"sha256:{number}", callback_url=callback_url)
@@ -157,7 +157,7 @@ def cancelled(database):
 
 
 def until(true: Callable[[], bool], within_s: float = 20) -> None:
-    """Wait for what must come."""
+    """Wait until a condition is true."""
     deadline = time.monotonic() + within_s
     while not true():
         assert time.monotonic() < deadline, "it did not come"
@@ -172,12 +172,12 @@ def states(database: Database) -> list[str]:
 
 
 def hurry(database: Database) -> None:
-    """Make whatever waits due now."""
+    """Make all waiting deliveries due now."""
     with database.write() as c:
         c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
 
 
-def test_a_notice_reaches_its_endpoint_signed_so_that_the_library_takes_it(
+def test_notice_is_delivered_with_a_signature_that_the_library_accepts(
     database, receiver, endpoint, cancelled, deliverer
 ):
     there = receiver()
@@ -201,7 +201,7 @@ def check_key_signature(headers: dict[str, str], body: bytes, public_key: bytes)
     assert signing.is_signature(public_key, base64.b64decode(written), message)
 
 
-def test_a_job_s_own_callback_is_told_and_signed_with_the_agency_s_key_alone(database, receiver, cancelled, deliverer):
+def test_callback_of_a_job_is_signed_with_the_agency_key_alone(database, receiver, cancelled, deliverer):
     there = receiver()
     cancelled(callback_url=there.url)
     deliverer()
@@ -212,7 +212,7 @@ def test_a_job_s_own_callback_is_told_and_signed_with_the_agency_s_key_alone(dat
         check_key_signature(headers, body, signing.current(c, VAULT).public_key)
 
 
-def test_a_cloudevent_says_so(database, receiver, endpoint, cancelled, deliverer):
+def test_cloudevent_has_its_content_type(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     secret = endpoint(there.url, envelope="cloudevents")
     job_id = cancelled()
@@ -224,7 +224,7 @@ def test_a_cloudevent_says_so(database, receiver, endpoint, cancelled, deliverer
     assert (event["id"], event["source"]) == (headers["webhook-id"], f"https://assay.example/v1/jobs/{job_id}")
 
 
-def test_what_was_lost_is_sent_again_under_its_id(database, receiver, endpoint, cancelled, deliverer):
+def test_failed_delivery_is_repeated_with_the_same_id(database, receiver, endpoint, cancelled, deliverer):
     there = receiver(answers=[500, 302, 200])
     secret = endpoint(there.url)
     cancelled()
@@ -245,7 +245,9 @@ def attempts(database: Database) -> int:
         return len(c.execute(select(agency_schema.delivery_attempts.c.number)).all())
 
 
-def test_a_slow_receiver_delays_nobody_and_has_two_at_most(database, receiver, endpoint, cancelled, deliverer):
+def test_slow_receiver_gets_two_concurrent_attempts_and_delays_no_other(
+    database, receiver, endpoint, cancelled, deliverer
+):
     slow, quick = receiver(hold=threading.Event()), receiver()
     endpoint(slow.url, "whk_slow")
     endpoint(quick.url, "whk_quick")
@@ -259,7 +261,7 @@ def test_a_slow_receiver_delays_nobody_and_has_two_at_most(database, receiver, e
     assert (len(slow.heard), slow.most_at_once) == (6, deliveries.AT_ONCE)
 
 
-def test_two_deliverers_send_everything_once(database, receiver, endpoint, cancelled, deliverer):
+def test_two_deliverers_send_each_notice_once(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     endpoint(there.url)
     for number in range(20):
@@ -270,7 +272,7 @@ def test_two_deliverers_send_everything_once(database, receiver, endpoint, cance
     assert len(there.ids) == len(set(there.ids)) == 20
 
 
-def test_a_death_between_sending_and_writing_down_sends_again_under_the_same_id(
+def test_crash_after_sending_repeats_the_delivery_with_the_same_id(
     database, receiver, endpoint, cancelled, deliverer, settings
 ):
     there = receiver()
@@ -295,7 +297,7 @@ async def send_only(settings: Settings, claimed: deliveries.Claimed) -> None:
     await transport.aclose()
 
 
-def test_while_a_secret_is_rotated_both_sign_and_afterwards_one(database, receiver, endpoint, cancelled, deliverer):
+def test_both_secrets_sign_during_a_rotation_and_one_afterwards(database, receiver, endpoint, cancelled, deliverer):
     there = receiver()
     old, new = endpoint(there.url), webhooks.new_secret()
     with database.write() as c:
@@ -314,7 +316,7 @@ def test_while_a_secret_is_rotated_both_sign_and_afterwards_one(database, receiv
     assert Webhook(new).verify(body, headers)
 
 
-def test_a_receiver_that_is_gone_is_never_called_again(database, receiver, endpoint, cancelled, deliverer):
+def test_endpoint_that_answers_410_is_never_called_again(database, receiver, endpoint, cancelled, deliverer):
     there = receiver(answers=[410])
     endpoint(there.url)
     cancelled(1)
@@ -330,7 +332,7 @@ def test_a_receiver_that_is_gone_is_never_called_again(database, receiver, endpo
     assert len(there.heard) == 1
 
 
-def test_a_private_address_is_refused_when_it_is_called_too(database, receiver, endpoint, cancelled, deliverer):
+def test_private_address_is_refused_at_delivery(database, receiver, endpoint, cancelled, deliverer):
     there, other = receiver(), receiver()
     endpoint(there.url, "whk_inside")
     cancelled()
@@ -343,7 +345,7 @@ def test_a_private_address_is_refused_when_it_is_called_too(database, receiver, 
     assert attempt.failure.startswith("refused-address: ")
 
 
-def test_a_secret_that_no_key_opens_fails_and_says_what_would_do(database, receiver, cancelled, deliverer):
+def test_undecryptable_secret_fails_the_delivery_with_advice(database, receiver, cancelled, deliverer):
     there = receiver()
     lost = Vault(b"x" * 32, "lost")
     sealed = webhooks.seal(lost, webhooks.new_secret(), "acme", "whk_1")
@@ -358,7 +360,7 @@ def test_a_secret_that_no_key_opens_fails_and_says_what_would_do(database, recei
     assert (there.heard, "rotate it" in attempt.failure) == ([], True)
 
 
-def test_neither_a_secret_nor_a_query_string_is_logged_and_attempts_are_counted(
+def test_attempts_are_counted_and_no_secret_or_query_string_is_logged(
     database, receiver, endpoint, cancelled, settings
 ):
     there = receiver(answers=[500, 200])
@@ -383,9 +385,7 @@ def test_neither_a_secret_nor_a_query_string_is_logged_and_attempts_are_counted(
     assert counted == {"waiting": 1, "delivered": 1}
 
 
-def test_a_row_that_holds_no_notice_is_given_up_told_once_and_keeps_back_no_other(
-    database, receiver, endpoint, cancelled, settings
-):
+def test_malformed_notice_is_logged_once_and_blocks_no_other(database, receiver, endpoint, cancelled, settings):
     there = receiver()
     endpoint(there.url)
     cancelled(0)
@@ -400,7 +400,7 @@ def test_a_row_that_holds_no_notice_is_given_up_told_once_and_keeps_back_no_othe
     assert [line["log_level"] for line in logs if line["event"] == "notice given up"] == ["error"]
 
 
-def test_a_deliverer_that_is_closed_gives_what_is_under_way_back(database, receiver, endpoint, cancelled, deliverer):
+def test_closed_deliverer_releases_its_running_attempts(database, receiver, endpoint, cancelled, deliverer):
     slow = receiver(hold=threading.Event())
     endpoint(slow.url)
     cancelled()
@@ -408,7 +408,7 @@ def test_a_deliverer_that_is_closed_gives_what_is_under_way_back(database, recei
     assert states(database) in (["waiting"], [])
 
 
-def test_while_the_agency_s_own_key_cannot_be_opened_everything_waits_and_that_is_said(
+def test_deliveries_wait_and_a_warning_is_logged_while_the_agency_key_is_unavailable(
     database, receiver, endpoint, cancelled, settings
 ):
     there = receiver()

@@ -1,1 +1,1 @@
-"""Any HTTP interface, described by the job."""
+"""Adapter for any HTTP interface that a job describes."""

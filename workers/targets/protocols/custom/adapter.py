@@ -1,4 +1,4 @@
-"""Any service with an HTTP interface, declared in the job."""
+"""Adapter for any HTTP interface that a job describes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from urllib.parse import quote, urlencode
 
 from jmespath.exceptions import JMESPathError
 
-from assay.model import Ask, Failure, Kind, Reply, Translate
+from assay.model import Ask, Choose, Failure, Kind, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
 from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
-from workers.targets.protocols.custom.language import accept_declared, asked_of, prompts_in
+from workers.targets.protocols.custom.language import accept_declared
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
-from workers.targets.protocols.http.language_model import why_unasked
+from workers.targets.protocols.http.language_model import prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
 from workers.targets.protocols.http.translator import accept_text, texts_of, three_letters
 
 MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What jmespath raises at values it did not expect: its own errors, and those of Python's operators."""
+"""Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
 
 
 class Custom(HttpAdapter[CustomSettings, Ask]):
-    """Speaks whatever the job declares."""
+    """Adapter for the HTTP interface that the settings describe."""
 
     protocol: ClassVar[str] = "custom"
     summary: ClassVar[str] = "Any HTTP interface, declared in the settings"
@@ -47,7 +47,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         )
 
     def code(self, language: str) -> str:
-        """Spell a language in the declared style."""
+        """Return the code of a language in the declared style."""
         settings = self.settings
         styled = three_letters(language) if settings.language_style == "639-3" else language
         return settings.language_codes.get(language) or styled
@@ -59,7 +59,8 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if isinstance(ask, Prediction):
             records = self.settings.about_records
             return why_not(ask, texts=not records, records=records)
-        return None if isinstance(ask, Translate) else why_unasked(ask, asked_of(self.settings))
+        answers = (Score,) if self.settings.answer == "log-probability" else (Choose, Write)
+        return None if isinstance(ask, Translate) else why_unasked(ask, answers)
 
     def _ask_for(self, asks: Sequence[Ask]) -> Request:
         settings, values = self.settings, self._values(asks)
@@ -78,13 +79,14 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return Request(settings.method, path, request.headers, request.content)
 
     def _values(self, asks: Sequence[Ask]) -> dict[str, Any]:
-        """Say what the placeholders stand for in a call."""
+        """Return the values of the placeholders in a call."""
         translations = [ask for ask in asks if isinstance(ask, Translate)]
         if translations:
             first = translations[0]
             words = {"source": self.code(first.source), "target": self.code(first.target)}
             return {**words, "text": first.text, "texts": [ask.text for ask in translations]}
-        if prompts := prompts_in([ask for ask in asks if isinstance(ask, Worded)], self.settings):
+        instruction = self.settings.choice_instruction
+        if prompts := [prompt_of(ask, instruction) for ask in asks if isinstance(ask, Worded)]:
             return {"text": prompts[0], "texts": prompts}
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
@@ -93,7 +95,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
     def _with_auth(
         self, headers: dict[str, str], query: dict[str, str], body: Any
     ) -> tuple[dict[str, str], dict[str, str], Any]:
-        """Put the secret where it is wanted."""
+        """Add the secret to the headers, the query or the body."""
         if self.settings.auth == "none" or not self.target.secret:
             return headers, query, body
         entry = {self.settings.auth_name: fill_text(self.settings.auth_value, {"secret": self.target.secret})}
@@ -136,7 +138,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
 
 def bare(text: str, numeric: bool) -> Any:
-    """Read a body that is no JSON: a number where one is due; any other text is left as it is."""
+    """Return a plain-text answer, as a number if one is expected and can be parsed."""
     if numeric:
         with contextlib.suppress(ValueError):
             return float(text)

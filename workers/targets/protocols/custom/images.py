@@ -1,4 +1,4 @@
-"""Any service with an HTTP interface that is shown images, declared in the job."""
+"""Adapter for image classifiers behind an HTTP interface that a job describes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.targets.protocols.http.images import accept_look, in_base64, labels
 
 
 class CustomLooker(Custom):
-    """Speaks whatever the job declares, with one image a call."""
+    """Adapter for the HTTP interface that the settings describe, with one image per call."""
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
 

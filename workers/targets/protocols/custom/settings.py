@@ -1,4 +1,4 @@
-"""The settings of `custom`: an interface declared in the job, checked when the job is posted."""
+"""Settings of the protocol `custom`: description of an HTTP interface, validated when a job is posted."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _OURS = frozenset(
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
 
 WORDS = ("source", "target")
-"""Placeholders that only translators have."""
+"""Placeholders for translators only."""
 
 PICTURED = ("image_b64", "media_type", "labels", "question")
-"""Placeholders that only image classifiers have."""
+"""Placeholders for image classifiers only."""
 
 Text = Annotated[str, MaxLen(4000)]
 
@@ -91,13 +91,13 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_auth()
 
     def check_secret(self, secret: str | None) -> None:
-        """Refuse a secret that would not be sent, and the lack of one that is to be sent."""
+        """Raise a `SpecificationError` for a secret that would not be sent, or a missing one."""
         if (self.auth == "none") != (secret is None):
             wrong = "auth is none, so the secret would not be sent" if secret else f"auth is {self.auth}"
             raise SpecificationError(f"{wrong}: give both auth and a secret, or neither", "auth")
 
     def check_kind(self, kind: Kind) -> None:
-        """Refuse what nothing fills for this kind of service."""
+        """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
         super().check_kind(kind)
         used = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
         strange = used & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
@@ -120,7 +120,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         return bool(placeholders(self.body) & {"row", "rows"})
 
     def _check_places(self) -> None:
-        """Make sure that the text goes somewhere, once, and that nothing is left unfilled."""
+        """Validate that the question is sent, and that every placeholder has a value."""
         text, row = ("texts", "rows") if self.batch == "array" else ("text", "row")
         if self.path and (not self.path.startswith("/") or not _VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
@@ -147,7 +147,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError("a form carries one text a call: set batch to none, or encoding to json", "batch")
 
     def _check_labels(self) -> None:
-        """Make sure that an image's labels can be sent as the list they are."""
+        """Validate that the labels of an image are sent as a list."""
         if "labels" in placeholders(self.body) and (self.encoding == "form" or not standing_alone(self.body, "labels")):
             raise SpecificationError("{labels} is a list: it must be the whole of its text, in a body of JSON", "body")
 

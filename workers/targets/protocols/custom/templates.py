@@ -1,9 +1,9 @@
-"""Placeholders in what a job declares: ``{text}`` becomes the text; ``{{`` and ``}}`` are braces."""
+"""Templates with placeholders: ``{text}`` becomes the text; ``{{`` and ``}}`` are braces."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.errors import SpecificationError
@@ -13,18 +13,12 @@ MAX_DEPTH = 20
 
 
 def placeholders(template: Any) -> set[str]:
-    """Name every placeholder in a string, or in the strings of a JSON value (not in its keys)."""
+    """Return the placeholders in a string, or in the strings of a JSON value (not in its keys)."""
     return {match[1] for text in _strings(template) for match in _PART.finditer(text) if match[1]}
 
 
 def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set[str]:
-    """Refuse placeholders nobody fills, and JSON that is nested too deeply.
-
-    Returns
-    -------
-    set of str
-        The placeholders used.
-    """
+    """Return the placeholders of a template; raise a `SpecificationError` for unknown ones and too deep nesting."""
     if _depth(template) > MAX_DEPTH:
         raise SpecificationError(f"{field} is nested more than {MAX_DEPTH} deep", field)
     used = placeholders(template)
@@ -37,21 +31,12 @@ def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set
 
 
 def standing_alone(template: Any, name: str) -> bool:
-    """Whether a placeholder is the whole string wherever it stands."""
+    """Whether every string with the placeholder consists of it alone."""
     return all(name not in placeholders(text) or text == f"{{{name}}}" for text in _strings(template))
 
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
-    """Fill a template.
-
-    Parameters
-    ----------
-    template : JSON value
-        Strings in it may hold placeholders. A string that is one placeholder and nothing else
-        becomes the value itself, so that ``"{texts}"`` becomes a list.
-    values : mapping
-        What to put in.
-    """
+    """Replace the placeholders in a JSON value; a string that is one placeholder becomes the value itself."""
     if isinstance(template, Mapping):
         return {key: fill(value, values) for key, value in template.items()}
     if isinstance(template, list | tuple):
@@ -63,29 +48,24 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
 
 
 def fill_text(template: str, values: Mapping[str, Any]) -> str:
-    """Fill a template that stays a string. What is put in is not searched for placeholders again."""
+    """Replace the placeholders in a string once; inserted values are not searched for placeholders."""
     return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)
 
 
 def _strings(template: Any) -> list[str]:
-    if isinstance(template, str):
-        return [template]
-    inner = (
-        template.values() if isinstance(template, Mapping) else template if isinstance(template, list | tuple) else ()
-    )
-    return [text for value in inner for text in _strings(value)]
+    return [template] if isinstance(template, str) else [text for value in _inner(template) for text in _strings(value)]
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _depth(template: Any) -> int:
-    """Measure the nesting without recursion: a hostile value could be deeper than the stack."""
+    """Return the nesting depth, computed without recursion: a hostile value could exceed the stack."""
     depth, level = 0, [template]
     while level and depth <= MAX_DEPTH:
-        level = [
-            child
-            for value in level
-            for child in (
-                value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-            )
-        ]
+        level = [child for value in level for child in _inner(value)]
         depth += 1
     return depth

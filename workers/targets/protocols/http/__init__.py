@@ -1,1 +1,1 @@
-"""What protocols over HTTP share."""
+"""Base classes of the adapters for protocols over HTTP."""

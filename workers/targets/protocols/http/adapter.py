@@ -1,8 +1,8 @@
-"""What protocols over HTTP share: one call out, one reading of what came back.
+"""Base class of the adapters for protocols over HTTP.
 
-A protocol is two pure steps: write the request for some questions (`_ask_for`), and read one answer
-for each out of the response (`_read`). Everything between them is here; what makes an answer
-acceptable (`_accept`) belongs to the kind: `http_translator`, `http_predictor`.
+A protocol implements two pure functions: build the request for some questions (`_ask_for`), and parse one
+answer for each of them from the response (`_read`). The base class of a kind of service validates the
+answers (`_accept`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import quote, quote_plus, urlencode
 
-from assay.model import Ask, Draw, Failure, Kind, Look, Reply
+from assay.model import Ask, Draw, Failure, Look, Reply
 from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Response
-from workers.targets.adapter import QUESTIONS, Target, group_of, questions_for
+from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.settings import TargetSettings
 from workers.tenant_uploads import ImageGone
 
@@ -25,15 +25,12 @@ S = TypeVar("S", bound=TargetSettings)
 A = TypeVar("A", bound=Ask)
 
 SHORTEST_KEY = 8
-"""Characters a secret needs to be looked for in answers; a shorter one stands in innocent words."""
+"""Minimum length of a secret that is searched for in answers; a shorter one may be part of a common word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to a target; `path` (with its query) follows the base URL.
-
-    Its parts may hold the target's key, so none of them is shown.
-    """
+    """HTTP request; `path` (with its query) follows the base URL. Parts that may hold the key are not shown."""
 
     method: str
     path: str = field(repr=False)
@@ -42,25 +39,24 @@ class Request:
 
 
 def post_json(path: str, value: Any, headers: Mapping[str, str] | None = None) -> Request:
-    """Write a JSON request. It is pure ASCII, so that no server can mistake its encoding."""
+    """Build a request with a JSON body in pure ASCII, so that no server can mistake its encoding."""
     content = json.dumps(value, allow_nan=False).encode("ascii")
     return Request("POST", path, {"Content-Type": "application/json; charset=utf-8", **(headers or {})}, content)
 
 
+def without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that are not ``None``, in their order."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def post_form(path: str, fields: Mapping[str, str], headers: Mapping[str, str] | None = None) -> Request:
-    """Write a form request in UTF-8."""
+    """Build a request with a form body in UTF-8."""
     content = urlencode(fields, encoding="utf-8", errors="replace").encode("ascii")
     return Request("POST", path, {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}, content)
 
 
 def dig(value: Any, *path: str | int, place: str) -> Any:
-    """Follow a path of names and places into JSON.
-
-    Raises
-    ------
-    CallFailed
-        ``wrong-shape``, naming the path and not the value.
-    """
+    """Return the value at a path in JSON, or raise `CallFailed` ``wrong-shape`` with the path but not the value."""
     for depth, step in enumerate(path):
         try:
             value = value[step]
@@ -71,35 +67,47 @@ def dig(value: Any, *path: str | int, place: str) -> Any:
 
 
 def listed(value: Any, *, place: str) -> list[Any]:
-    """Make sure that a part of an answer is a list."""
+    """Return a value that must be a list, or raise `CallFailed` ``wrong-shape``."""
     if not isinstance(value, list):
         raise CallFailed("wrong-shape", f"{place} answered {type(value).__name__} where a list is due")
     return value
 
 
-class HttpAdapter(ABC, Generic[S, A]):
-    """A service spoken to over HTTP (an `Adapter`).
+def indexed(items: list[Any], asked: int, answers: str, questions: str, *, place: str) -> list[Any]:
+    """Sort objects by their member ``index``, which must number them from 0 to the number of questions.
 
     Parameters
     ----------
-    target : Target
-        Where it is, and of which kind.
-    settings : TargetSettings
-        The protocol's settings, already checked.
-    egress : Egress
-        The way out.
-    """
+    answers, questions : str
+        Nouns in the plural, for messages.
 
-    protocol: ClassVar[str]
-    summary: ClassVar[str]
-    kinds: ClassVar[frozenset[Kind]]
-    settings_type: ClassVar[type]
-    notes: ClassVar[tuple[str, ...]] = ()
-    needs_url: ClassVar[bool] = True
-    needs_secret: ClassVar[bool] = False
-    reproducible: ClassVar[bool] = True
+    Raises
+    ------
+    CallFailed
+        ``wrong-count`` or ``wrong-shape``.
+    """
+    if len(items) != asked:
+        raise CallFailed("wrong-count", f"{place} gave {len(items)} {answers} for {asked} {questions}")
+    by_index = {}
+    for item in items:
+        index = dig(item, "index", place=place)
+        if type(index) is not int or index in by_index or not 0 <= index < asked:
+            raise CallFailed("wrong-shape", f"{place} numbered its {asked} {answers} otherwise than 0, 1, 2 …")
+        by_index[index] = item
+    return [by_index[index] for index in range(asked)]
+
+
+def refuse_error(body: Any, place: str) -> None:
+    """Raise `CallFailed` ``wrong-shape`` for a JSON object with a member ``error``, which came with status 200."""
+    if isinstance(body, dict) and "error" in body:
+        raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
+
+
+class HttpAdapter(Adapter, ABC, Generic[S, A]):
+    """Base class of the adapters for protocols over HTTP; `settings` are validated already."""
+
     room: ClassVar[int] = 0
-    """Bytes that an answer may need, where that is more than the operator's cap on answers."""
+    """Maximum size of an answer in bytes, if it is larger than the operator's cap."""
     retriable: Container[int] = RETRIABLE_STATUSES
 
     def __init__(self, target: Target, settings: S, egress: Egress) -> None:
@@ -109,12 +117,8 @@ class HttpAdapter(ABC, Generic[S, A]):
         self._questions = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._keys = _spellings(target.secret)
 
-    def group_key(self, ask: Ask) -> Hashable:
-        """Say which questions may share a call."""
-        return group_of(ask)
-
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Put questions of one form in one call; see `Adapter.answer`."""
+        """Send questions of one form in one call; see `Adapter.answer`."""
         if not asks:
             return []
         mine = questions_for(self._questions, asks)
@@ -140,45 +144,41 @@ class HttpAdapter(ABC, Generic[S, A]):
         _check_lengths(replies, response.place)
         return replies
 
-    async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Say nothing: most protocols have no way to ask."""
-        return None
-
     async def _written(self, asks: Sequence[A]) -> Request:
-        """Write the request; beside the event loop where an image has to be fetched from the database."""
+        """Build the request; in a thread if an image must be read from the database."""
         return await asyncio.to_thread(self._ask_for, asks) if isinstance(asks[0], Look) else self._ask_for(asks)
 
     async def _understood(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
-        """Read the answers; beside the event loop where an image has to be decoded and kept."""
+        """Parse the answers; in a thread if an image must be decoded and stored."""
         if isinstance(asks[0], Draw):
             return await asyncio.to_thread(self._read, response, asks)
         return self._read(response, asks)
 
     @abstractmethod
     def _ask_for(self, asks: Sequence[A]) -> Request:
-        """Write the request for some questions."""
+        """Build the request for some questions."""
 
     @abstractmethod
     def _read(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
-        """Read one answer (or one `Reply`) for each question, in their order."""
+        """Parse one answer (or one `Reply`) for each question, in their order."""
 
     @abstractmethod
     def _accept(self, said: Any, ask: A, place: str) -> Reply:
-        """Make a reply of an answer, unless it is nothing that could be kept and shown."""
+        """Validate an answer and return it as a reply."""
 
-    def _refuse(self, ask: A) -> Failure | None:  # noqa: ARG002 - what a protocol may look at
-        """Say why a question must not even be asked, if so."""
+    def _refuse(self, ask: A) -> Failure | None:  # noqa: ARG002 - for subclasses
+        """Return a failure for a question that must not be sent, else ``None``."""
         return None
 
     def _reply(self, said: Any, ask: A, place: str) -> Reply:
         reply = said if isinstance(said, Reply) else self._accept(said, ask, place)
         words = _words_in(reply.value)
-        if any(spelled in words for spelled in self._keys):  # answers are evidence, and evidence is shown
+        if any(spelled in words for spelled in self._keys):  # answers are published as evidence
             return Reply(failure=Failure("wrong-shape", f"{place} answered with the key it was sent; is it an echo?"))
         return reply
 
     def _bearer(self) -> dict[str, str]:
-        """Write the header of a bearer token, if there is one."""
+        """Return the authorization header for the secret, if there is one."""
         return {"Authorization": f"Bearer {self.target.secret}"} if self.target.secret else {}
 
     def _url(self, path: str) -> str:
@@ -197,14 +197,14 @@ class HttpAdapter(ABC, Generic[S, A]):
 
 
 def _words_in(value: Any) -> str:
-    """Gather what a service could have put words into: a text, the labels of a class, an answer about an image."""
+    """Return all words of an answer: a text, the labels of a class, the words about an image."""
     if isinstance(value, dict):
         return " ".join([str(value.get("label")), str(value.get("text")), *(value.get("scores") or ())])
     return value if isinstance(value, str) else ""
 
 
 def _check_lengths(replies: Sequence[Reply], place: str) -> None:
-    """Make sure that the vectors of one call are equally long: which of them is right cannot be told."""
+    """Raise `CallFailed` if the vectors of one call have different lengths."""
     lengths = {len(reply.value) for reply in replies if isinstance(reply.value, list)}
     if len(lengths) > 1:
         some = " and ".join(f"{length:,}" for length in sorted(lengths)[:2])
@@ -212,17 +212,14 @@ def _check_lengths(replies: Sequence[Reply], place: str) -> None:
 
 
 def _spellings(secret: str | None) -> frozenset[str]:
-    """Spell a key in every way in which a request carries it, and an echo returns it."""
+    """Return a key in every encoding in which a request may carry it and an echo may return it."""
     if secret is None or len(secret) < SHORTEST_KEY:
         return frozenset()
     return frozenset({secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]})
 
 
 def endpoint(base_url: str, path: str) -> str:
-    """Join a base URL and a path, also if the base already ends with the path or its beginning.
-
-    People paste ``…/translate`` or ``…/v1`` where ``…`` was meant; both lead to the same place.
-    """
+    """Join a base URL and a path; a base URL that already ends with (the beginning of) the path is accepted."""
     base, (bare, mark, query) = base_url.rstrip("/"), path.partition("?")
     steps = bare.strip("/").split("/")
     for shared in range(len(steps), 0, -1):

@@ -1,7 +1,6 @@
-"""Options with letters: how a choice is put to a language model, and how its letter is read.
+"""Multiple-choice prompts with lettered options, and parsing of the chosen letter.
 
-Reading is strict: an answer that names several letters, or none, is no choice. An article is no
-letter: "A nurse came." chooses nothing.
+Parsing is strict: an answer with several letters, or none, is no choice; nor is the article in "A nurse came."
 """
 
 from __future__ import annotations
@@ -26,44 +25,34 @@ _FORMS = (
         re.DOTALL,
     ),
 )
-"""A letter alone; one that something is set off from; one that is announced."""
+"""Answers that choose a letter: the letter alone, the letter and punctuation, or "the answer is" and the letter."""
 
 _ALONE = re.compile(r"(?<![\w'’])[A-Z](?![\w'’])")
 
 Likelihoods = Sequence[tuple[str, float]]
-"""Tokens that could have come first, with their log-probabilities."""
+"""Likely first tokens with their log-probabilities."""
 
 
 def lettered(ask: Choose) -> str:
-    """Write a question with its options, one a line, each after its letter."""
+    """Return a question followed by its options with their letters, one per line."""
     options = [f"{letter}. {option}" for letter, option in zip(LETTERS, ask.options, strict=False)]
     return "\n".join([ask.text, "", *options])
 
 
 def completed_by_letter(ask: Choose, instruction: str) -> str:
-    """Write a question as a text that is completed by the letter of an option."""
+    """Return a question as a text that ends just before the letter of an option."""
     return f"{lettered(ask)}\n\n{instruction}\nAnswer:"
 
 
 def first_line(text: str) -> str:
-    """Give the first line that is not blank: a model that completes texts goes on with questions of its own."""
+    """Return the first line that is not blank; a model that completes texts may add questions of its own."""
     return next((line for line in text.splitlines() if line.strip()), "")
 
 
 def letter_in(said: str, options: Sequence[str]) -> int | None:
-    """Find the option that an answer chooses.
+    """Return the index of the chosen option; ``None`` if none or several are chosen.
 
-    Parameters
-    ----------
-    said : str
-        "B", "(b)", "**B.**", "The answer is B", "B. She is a nurse", or the words of an option.
-    options : sequence of str
-        What there was to choose from.
-
-    Returns
-    -------
-    int or None
-        Its place among the options; ``None`` where none is chosen, or several are.
+    These answers are choices: "B", "(b)", "**B.**", "The answer is B", "B. She is a nurse", the words of an option.
     """
     words = said.strip()
     same = [place for place, option in enumerate(options) if _plain(option) == _plain(words)]
@@ -82,27 +71,14 @@ def letter_in(said: str, options: Sequence[str]) -> int | None:
 
 
 def likeliest_letter(tokens: Likelihoods, count: int) -> int | None:
-    """Find the letter that a model was likeliest to say first.
-
-    Parameters
-    ----------
-    tokens : sequence of (str, float)
-        " A", "A" and "a)" are all the letter A; their probabilities are added up.
-    count : int
-        Options there were.
-
-    Returns
-    -------
-    int or None
-        The letter's place; ``None`` where no letter is among the tokens, or two are equally likely.
-    """
+    """Return the index of the likeliest of `count` letters; ``None`` if no token is a letter, or for a tie."""
     shares = letter_shares(tokens, count)
     largest = max(shares, default=0.0)
     return shares.index(largest) if largest > 0 and shares.count(largest) == 1 else None
 
 
 def letter_shares(tokens: Likelihoods, count: int) -> list[float]:
-    """Add up the probabilities of the tokens that are each letter; 0 for a letter that is not among them."""
+    """Return the probability of each letter, summed over its spellings (" A", "A", "a)"); 0 for a missing letter."""
     shares = [0.0] * count
     for token, log_probability in tokens:
         bare = re.sub(r"[\W_]+", "", token.replace("▁", " ").replace("Ġ", " ")).upper()

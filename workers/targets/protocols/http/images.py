@@ -1,4 +1,4 @@
-"""Questions about images: what goes out with one, and what an answer about one is kept as."""
+"""Base class of the HTTP adapters for image classifiers, and parsing of their answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import Any, ClassVar, TypeVar
 from assay.model import Failure, Kind, Look, Reply
 from workers.egress import CallFailed, Egress
 from workers.targets.checks.sample_images import sample_images
-from workers.targets.parsing.answer_parsing import LONGEST_LABEL, MOST_LABELS, Misread, classified, seen, unwrapped
+from workers.targets.parsing.answer_parsing import (
+    LONGEST_LABEL,
+    MOST_LABELS,
+    Misread,
+    classified,
+    reply_of,
+    seen,
+    unwrapped,
+)
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.settings import TargetSettings
 from workers.tenant_uploads import Image
@@ -17,18 +25,20 @@ from workers.tenant_uploads import Image
 S = TypeVar("S", bound=TargetSettings)
 
 LONGEST_TEXT = 10_000
-"""Characters of an answer or a caption; answers are kept, so their size is bounded."""
+"""Maximum length of an answer or caption in characters; answers are stored, so their size is limited."""
 
 Looked = dict[str, Any]
-"""What a look is kept as: ``{"scores": {label: probability} or None, "text": str or None}``."""
+"""Stored form of an answer about an image: ``{"scores": {label: probability} or None, "text": str or None}``."""
 
 
 class LabelsMissed(Misread):
-    """A service scored other labels than it was asked about, or not all of them."""
+    """The service scored other labels than those of the question, or not all of them."""
+
+    code = "unknown-label"
 
 
 class HttpLooker(HttpAdapter[S, Look]):
-    """An image classifier spoken to over HTTP, one image a call (an `Adapter`)."""
+    """Base class of the HTTP adapters for image classifiers, with one image per call."""
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
 
@@ -37,14 +47,14 @@ class HttpLooker(HttpAdapter[S, Look]):
 
 
 def picture_of(ask: Look, egress: Egress) -> Image:
-    """Read the image that a question is about.
+    """Return the image of a question.
 
     Raises
     ------
     ImageGone
         If the job's tenant may not see it.
     CallFailed
-        ``unsupported``, where there is no place to read it from.
+        ``unsupported``, if images cannot be read here.
     """
     ours = sample_images().get(ask.image)
     if ours is not None:
@@ -55,44 +65,32 @@ def picture_of(ask: Look, egress: Egress) -> Image:
 
 
 def in_base64(image: Image) -> str:
-    """Write an image's file in base64, on one line."""
+    """Return an image's file in base64, on one line."""
     return base64.b64encode(image.content).decode("ascii")
 
 
 def data_url(image: Image) -> str:
-    """Write an image as a ``data:`` URL, which leads nowhere: the image itself is in it."""
+    """Return an image as a ``data:`` URL."""
     return f"data:{image.media_type};base64,{in_base64(image)}"
 
 
 def accept_look(said: Any, ask: Look, place: str) -> Reply:
-    """Make a reply of an answer about an image; an answer that is none is a failure of its own."""
-    try:
-        return Reply(looked(said, ask.labels))
-    except LabelsMissed as wrong:
-        return Reply(failure=Failure("unknown-label", f"{place} {wrong}"))
-    except Misread as wrong:
-        return Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))
+    """Parse an answer about an image into a reply; an invalid answer becomes a failure."""
+    return reply_of(lambda: looked(said, ask.labels), place)
 
 
 def looked(said: Any, labels: Sequence[str]) -> Looked:
-    """Read an answer: a text, or the probabilities of labels in any form that classifiers write.
+    """Parse an answer: a text, or the probabilities of the labels of the question.
 
-    A text is an answer or a caption. Probabilities may come as ``[{"label": …, "score": …}, …]``, by
-    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`; a label alone is a text.
-
-    Parameters
-    ----------
-    said : JSON value
-        The answer.
-    labels : sequence of str
-        What was asked about.
+    A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
+    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A label alone is a text.
 
     Raises
     ------
     LabelsMissed
-        If other labels, or not all of them, have a probability.
+        If the probabilities are not those of exactly these labels.
     Misread
-        If it is none of these, or a probability is not in [0, 1].
+        If the form is unknown, or a probability is outside [0, 1].
     """
     said = unwrapped(said)
     if not isinstance(said, list | dict):
@@ -108,13 +106,7 @@ def looked(said: Any, labels: Sequence[str]) -> Looked:
 
 
 def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
-    """Put the probabilities of labels in the order they were asked in.
-
-    Raises
-    ------
-    LabelsMissed
-        If they are not those labels.
-    """
+    """Return the probabilities in the order of `labels`, or raise `LabelsMissed`."""
     strange, missing = sorted(scores.keys() - set(labels)), sorted(set(labels) - scores.keys())
     if strange:
         raise LabelsMissed(f"scored the label {strange[0][:60]!r}, which it was not asked about")
@@ -124,13 +116,7 @@ def scores_of(scores: Mapping[str, float], labels: Sequence[str]) -> dict[str, f
 
 
 def worded(said: Any) -> str:
-    """Read an answer in words.
-
-    Raises
-    ------
-    Misread
-        If it is no text, an empty one, or one of more than `LONGEST_TEXT` characters.
-    """
+    """Return a text without outer whitespace; raise `Misread` for anything but 1 to `LONGEST_TEXT` characters."""
     if not isinstance(said, str):
         raise Misread(f"gave {seen(said)} where a text is due")
     text = said.strip()
@@ -140,7 +126,7 @@ def worded(said: Any) -> str:
 
 
 def labels_wanted(ask: Look) -> Failure | None:
-    """Say why a question cannot be put to a service that must be told its labels, if so."""
+    """Return a failure for a question whose labels the service cannot take, else ``None``."""
     if len(ask.labels) < 2:
         return Failure("unsupported", "the question names fewer than two labels, and this service needs them")
     if len(ask.labels) > MOST_LABELS or max(map(len, ask.labels)) > LONGEST_LABEL:

@@ -1,8 +1,7 @@
-"""What language models over HTTP share: how each kind of question is put to them, and what an answer is.
+"""Base class of the HTTP adapters for language models, and parsing of their answers.
 
-A protocol writes the request for some questions of one kind (`_ask_for`), and cuts the answer into
-one piece for each of them (`_read`): echoed tokens, what was said, or a reply. What a piece means is
-read here, so that one bad piece loses one question.
+A protocol splits its answer into one piece for each question (`_read`): echoed tokens, a model's output, or a
+reply. Each piece is parsed here, so that an invalid piece loses only its own question.
 """
 
 from __future__ import annotations
@@ -20,14 +19,21 @@ from workers.targets.adapter import Worded
 from workers.targets.parsing.answer_parsing import Misread
 from workers.targets.parsing.echoed_tokens import NotEchoed, score_of
 from workers.targets.protocols.http.adapter import HttpAdapter
-from workers.targets.protocols.http.choice_letters import INSTRUCTION, LETTERS, Likelihoods, letter_in, likeliest_letter
+from workers.targets.protocols.http.choice_letters import (
+    INSTRUCTION,
+    LETTERS,
+    Likelihoods,
+    completed_by_letter,
+    letter_in,
+    likeliest_letter,
+)
 from workers.targets.settings import TargetSettings
 
 LONGEST_TEXT = 100_000
-"""Characters of a written text that are taken."""
+"""Maximum length of a written text in characters."""
 
 REFUSALS = frozenset({400, 405, 422, 501})
-"""Statuses by which an engine refuses to give the prompt's tokens back."""
+"""HTTP statuses with which engines refuse to echo the prompt's tokens."""
 
 Tokens = Annotated[int, Ge(1), Le(100_000)]
 Warmth = Annotated[float, Ge(0), Le(2)]
@@ -35,7 +41,7 @@ Warmth = Annotated[float, Ge(0), Le(2)]
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelSettings(TargetSettings):
-    """What the settings of every language model have."""
+    """Base class of the settings of language models."""
 
     choice_instruction: Annotated[
         str,
@@ -73,16 +79,16 @@ M = TypeVar("M", bound=TargetSettings)
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a model wrote.
+    """Output of a model.
 
     Attributes
     ----------
     text : JSON value
-        A text is due.
+        Should be a text.
     first : sequence of (str, float)
-        Tokens that could have come first, with their log-probabilities, as far as they are known.
+        Likely first tokens with their log-probabilities; empty if the service does not return them.
     ended : str
-        ``"length"`` at its limit of tokens, ``"declined"`` where it chose not to answer.
+        ``"length"`` at the limit of tokens, ``"declined"`` if the model refused to answer.
     """
 
     text: Any
@@ -91,19 +97,13 @@ class Said:
 
 
 class HttpLanguageModel(HttpAdapter[M, Worded]):
-    """A language model spoken to over HTTP (an `Adapter`).
-
-    Attributes
-    ----------
-    answers : tuple of type
-        The kinds of question that the protocol carries.
-    """
+    """Base class of the HTTP adapters for language models; `answers` are the kinds of question it supports."""
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     answers: ClassVar[tuple[type[Ask], ...]] = (Choose, Write)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Put questions of one form in one call; a request for an echo that is refused is told from other failures."""
+        """Send questions of one form in one call; a refused request for an echo becomes ``unsupported``."""
         try:
             return await super().answer(asks, idempotency_key=idempotency_key)
         except CallFailed as failed:
@@ -116,15 +116,25 @@ class HttpLanguageModel(HttpAdapter[M, Worded]):
         return why_unasked(ask, self._offered())
 
     def _offered(self) -> Sequence[type[Ask]]:
-        """Say which kinds of question this target can be asked."""
+        """Return the kinds of question that this target answers."""
         return self.answers
 
     def _accept(self, said: Any, ask: Worded, place: str) -> Reply:
         return accept_worded(said, ask, place)
 
 
+def prompt_of(ask: Worded, instruction: str) -> str:
+    """Return the prompt of a question for a model that continues texts."""
+    match ask:
+        case Choose():
+            return completed_by_letter(ask, instruction)
+        case Write(prompt=text) | Score(text=text):
+            return text
+    raise AssertionError(ask.asks)  # pragma: no cover - refused before
+
+
 def why_unasked(ask: Ask, answers: Sequence[type[Ask]]) -> Failure | None:
-    """Say why a question is not put to a language model: its protocol has no way to, or the letters do not suffice."""
+    """Return a failure for an unsupported kind of question or too many options, else ``None``."""
     if not isinstance(ask, tuple(answers)):
         return Failure("unsupported", UNASKED.get(type(ask), f"this service cannot be asked to {ask.asks}"))
     if isinstance(ask, Choose) and not 2 <= len(ask.options) <= len(LETTERS):
@@ -137,11 +147,11 @@ UNASKED: dict[type[Ask], str] = {
     Fill: "this service is no masked language model",
     Draw: "this service draws no images",
 }
-"""Why a kind of question is not sent."""
+"""Messages for kinds of question that are not sent."""
 
 
 def accept_worded(said: Any, ask: Ask, place: str) -> Reply:
-    """Read an answer as what the question asked for; one that is not that is a failure of its own."""
+    """Parse an answer of a language model into a reply; an invalid answer becomes a failure."""
     try:
         match ask:
             case Score(text=text):
@@ -151,9 +161,9 @@ def accept_worded(said: Any, ask: Ask, place: str) -> Reply:
             case _:
                 return _written(said, place)
     except NotEchoed as wrong:
-        return Reply(failure=Failure("no-echo", f"{place} {wrong}; its log-probabilities say nothing about the text"))
+        return Reply(failure=Failure(wrong.code, f"{place} {wrong}; its log-probabilities say nothing about the text"))
     except Misread as wrong:
-        return Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))
+        return Reply(failure=Failure(wrong.code, f"{place} {wrong}"))
 
 
 def _chosen(said: Said, ask: Choose, place: str) -> Reply:
@@ -184,7 +194,7 @@ def _written(said: Said, place: str) -> Reply:
 
 
 def _unsaid(said: Said, place: str) -> Failure | None:
-    """Say why there is no text, if there is none."""
+    """Return a failure if there is no text, else ``None``."""
     if said.ended == "declined":
         return Failure("declined", f"the model at {place} chose not to answer")
     if not isinstance(said.text, str):

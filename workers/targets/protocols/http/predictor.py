@@ -1,8 +1,7 @@
-"""What services over HTTP share that answer with a class, a number or a vector.
+"""Base class of the HTTP adapters for classifiers, regressors and embedders.
 
-A protocol is two pure steps: write the request for some questions (`_ask_for`), and cut the answer
-into one piece of JSON for each question (`_read`). What a piece means is read here, so that one bad
-piece loses one question.
+A protocol splits its answer into one piece of JSON for each question (`_read`). Each piece is parsed here, so
+that an invalid piece loses only its own question.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from typing import Any, ClassVar, TypeVar
 from assay.model import Classify, Embed, Failure, Field, Kind, Record, Regress, Reply
 from workers.egress import Response
 from workers.targets.adapter import Prediction
-from workers.targets.parsing.answer_parsing import Misread, classified, number_of, vector_of
+from workers.targets.parsing.answer_parsing import classified, number_of, reply_of, vector_of
 from workers.targets.protocols.http.adapter import HttpAdapter
 from workers.targets.settings import PredictorSettings
 
 P = TypeVar("P", bound=PredictorSettings)
 
 PREDICTED = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR, Kind.EMBEDDER})
-"""Kinds whose answers are read here."""
+"""Kinds of service that this module supports."""
 
 
 class HttpPredictor(HttpAdapter[P, Prediction]):
-    """A classifier, regressor or embedder spoken to over HTTP (an `Adapter`)."""
+    """Base class of the HTTP adapters for classifiers, regressors and embedders."""
 
     kinds: ClassVar[frozenset[Kind]] = PREDICTED
     takes_records: ClassVar[bool] = False
@@ -40,28 +39,20 @@ class HttpPredictor(HttpAdapter[P, Prediction]):
 
 
 def accept_prediction(said: Any, ask: Prediction, labels: Sequence[str], place: str) -> Reply:
-    """Read a piece of an answer as what the question asked for; a piece that is not that is a failure of its own."""
-    try:
-        match ask:
-            case Embed():
-                return Reply(vector_of(said))
-            case Regress():
-                return Reply(number_of(said))
-            case Classify():
-                return Reply(classified(said, labels))
-    except Misread as wrong:
-        return Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))
+    """Parse a piece of an answer into a reply; an invalid piece becomes a failure."""
+    match ask:
+        case Embed():
+            return reply_of(lambda: vector_of(said), place)
+        case Regress():
+            return reply_of(lambda: number_of(said), place)
+        case Classify():
+            return reply_of(lambda: classified(said, labels), place)
 
 
 def json_of(response: Response) -> Any:
-    """Read a body as JSON that may hold NaN and infinity, which many services write.
+    """Parse a body as JSON that may hold NaN and infinity; each of these loses only the question it answers.
 
-    JSON has no such numbers; where they are read, they lose the question they answer and no other.
-
-    Raises
-    ------
-    CallFailed
-        As `Response.json`, for everything else that is not JSON.
+    Raises `CallFailed` as `Response.json` does.
     """
     try:
         return json.loads(response.body)
@@ -70,28 +61,28 @@ def json_of(response: Response) -> Any:
 
 
 def given_in(ask: Prediction) -> str | Record:
-    """Give what a question is about: a text, or a record."""
+    """Return the text or record that a question is about."""
     return ask.text if isinstance(ask, Embed) else ask.given
 
 
 def texts_in(asks: Sequence[Prediction]) -> list[str]:
-    """Give the texts of questions that are about texts."""
+    """Return the texts of the questions that are about texts."""
     return [given for ask in asks if isinstance(given := given_in(ask), str)]
 
 
 def rows_in(asks: Sequence[Prediction]) -> list[dict[str, Field]]:
-    """Give the records of questions that are about records, each by the names of its cells."""
+    """Return the records of the questions that are about records, as mappings from column names to cells."""
     return [dict(given) for ask in asks if not isinstance(given := given_in(ask), str)]
 
 
 def model_of(asks: Sequence[Prediction], usual: str) -> str:
-    """Name the model that the questions of one call are put to: their own, or the settings'."""
+    """Return the model named by the questions of one call, or the usual one of the settings."""
     first = asks[0]
     return (first.model if isinstance(first, Embed) else "") or usual
 
 
 def why_not(ask: Prediction, *, texts: bool, records: bool, models: bool = False) -> Failure | None:
-    """Say why a question cannot be sent: it is about what the protocol does not carry, or not JSON."""
+    """Return a failure for a question that the protocol or JSON cannot carry, else ``None``."""
     given = given_in(ask)
     if isinstance(ask, Embed) and ask.model and not models:
         return Failure("unsupported", "the question names a model, and this target's settings name the only one")

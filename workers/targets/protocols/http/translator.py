@@ -1,8 +1,6 @@
-"""Translators over HTTP: texts of one pair of languages go out, as many texts come back.
+"""Base class of the HTTP adapters for translators.
 
-A protocol is two pure steps: write the request for some texts (`_ask_texts`), and read the texts
-out of the answer (`_read`). Services spell languages in several ways: ISO 639-1 with or without region,
-ISO 639-3, or codes of their own.
+Services write languages as ISO 639-1 codes with or without a region, as ISO 639-3 codes, or as codes of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from workers.targets.settings import TranslatorSettings
 
 @lru_cache(maxsize=1024)
 def three_letters(code: str) -> str:
-    """Give the ISO 639-3 code of a tag's language (``"es"`` -> ``"spa"``); an unknown one is kept."""
+    """Return the ISO 639-3 code of a language (``"es"`` -> ``"spa"``); an unknown code is returned unchanged."""
     try:
         return Language.get(code).to_alpha3()
     except (LanguageTagError, LookupError):
@@ -32,7 +30,7 @@ def three_letters(code: str) -> str:
 
 @lru_cache(maxsize=4096)
 def standard_tag(code: str) -> str:
-    """Give the tag a request would use (``"eng"`` -> ``"en"``, ``"ZH_HANS"`` -> ``"zh-Hans"``)."""
+    """Return the standard tag of a language (``"eng"`` -> ``"en"``, ``"ZH_HANS"`` -> ``"zh-Hans"``)."""
     try:
         return Language.get(code.replace("_", "-")).to_tag()
     except LanguageTagError:
@@ -40,21 +38,16 @@ def standard_tag(code: str) -> str:
 
 
 def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
-    """Give every code by which a request may mean the language a service spells this way.
+    """Return all codes that a request may use for the language that a service writes as `spelling`.
 
-    Parameters
-    ----------
-    spelling : str
-        The service's own code.
-    *maps : mapping
-        From a request's code to the service's, as settings and defaults have it.
+    Each of `maps` maps codes of requests to codes of the service.
     """
     mapped = {code for each in maps for code, theirs in each.items() if theirs.casefold() == spelling.casefold()}
     return mapped | {standard_tag(spelling)}
 
 
 def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple[str, str]]:
-    """Combine every source with every other target."""
+    """Return all pairs of different languages from a source and a target."""
     into = tuple(targets)
     return frozenset((source, target) for source in sources for target in into if source != target)
 
@@ -62,21 +55,14 @@ def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple
 T = TypeVar("T", bound=TranslatorSettings)
 
 LONGEST_FOR_NOTHING, LONGEST_PER_CHARACTER = 10_000, 10
-"""Characters a translation may have, whatever the question and for each of its characters: no real one has so many.
+"""Maximum length of a translation in characters: a constant, and so much for each character of the question.
 
-Answers are kept until the experiment ends and may be asked back; a service that fills every one of
-them up to the cap on responses would fill the memory.
+Answers are held in memory until the experiment ends, so their size is limited.
 """
 
 
 def texts_of(values: Any, expected: int, *, place: str) -> list[str]:
-    """Make sure that an answer holds as many texts as were asked for.
-
-    Raises
-    ------
-    CallFailed
-        ``wrong-count`` or ``wrong-shape``.
-    """
+    """Return the expected number of texts, or raise `CallFailed` ``wrong-count`` or ``wrong-shape``."""
     texts = listed(values, place=place)
     if len(texts) != expected:
         raise CallFailed("wrong-count", f"{place} gave {len(texts)} translations for {expected} texts")
@@ -87,7 +73,7 @@ def texts_of(values: Any, expected: int, *, place: str) -> list[str]:
 
 
 def accept_text(said: str, ask: Translate, place: str) -> Reply:
-    """Make a reply of a translation, unless it is far longer than what was to be translated."""
+    """Return a translation as a reply, or a failure if it is far longer than the text."""
     longest = LONGEST_FOR_NOTHING + LONGEST_PER_CHARACTER * len(ask.text)
     if len(said) <= longest:
         return Reply(said)
@@ -96,21 +82,21 @@ def accept_text(said: str, ask: Translate, place: str) -> Reply:
 
 
 class HttpTranslator(HttpAdapter[T, Translate]):
-    """A translator spoken to over HTTP (an `Adapter`)."""
+    """Base class of the HTTP adapters for translators."""
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
 
     def code(self, language: str) -> str:
-        """Spell a language as the service does."""
+        """Return the service's code for a language."""
         return self.settings.language_codes.get(language, language)
 
     @abstractmethod
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        """Write the request for some texts."""
+        """Build the request for some texts."""
 
     @abstractmethod
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
-        """Read one text (or one reply) for each question, in their order."""
+        """Parse one text (or one reply) for each question, in their order."""
 
     def _ask_for(self, asks: Sequence[Translate]) -> Request:
         return self._ask_texts([ask.text for ask in asks], asks[0].source, asks[0].target)

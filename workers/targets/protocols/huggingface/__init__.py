@@ -1,1 +1,1 @@
-"""Hugging Face's inference interface."""
+"""Adapters for Hugging Face's inference API."""

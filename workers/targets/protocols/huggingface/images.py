@@ -1,21 +1,29 @@
-"""Hugging Face's inference interface, shown images: zero-shot classifiers, answerers of questions, captioners."""
+"""Hugging Face's inference API for images: zero-shot classifiers, visual question answering, captioning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from assay.model import Failure, Look, Reply
-from workers.egress import CallFailed, Response
-from workers.targets.parsing.answer_parsing import Misread, classified, seen, unwrapped
-from workers.targets.protocols.http.adapter import Request, post_json
-from workers.targets.protocols.http.images import HttpLooker, Looked, in_base64, labels_wanted, picture_of, worded
+from assay.model import Failure, Look
+from workers.egress import Response
+from workers.targets.parsing.answer_parsing import Misread, classified, reply_of, seen, unwrapped
+from workers.targets.protocols.http.adapter import Request, post_json, refuse_error
+from workers.targets.protocols.http.images import (
+    HttpLooker,
+    Looked,
+    in_base64,
+    labels_wanted,
+    looked,
+    picture_of,
+    worded,
+)
 from workers.targets.protocols.http.predictor import json_of
 from workers.targets.protocols.huggingface.inference import HfInference, HfInferenceSettings
 
 
 class HfImages(HttpLooker[HfInferenceSettings]):
-    """Speaks ``/models/{model}`` to a model that is shown images, one a call."""
+    """Adapter for ``/models/{model}``, with one image per call."""
 
     protocol: ClassVar[str] = HfInference.protocol
     summary: ClassVar[str] = HfInference.summary
@@ -50,39 +58,23 @@ class HfImages(HttpLooker[HfInferenceSettings]):
     def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:
         (ask,) = asks
         place, said = response.place, json_of(response)
-        if isinstance(said, dict) and "error" in said:
-            raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
-        try:
-            match self.settings.task:
-                case "visual-question-answering":
-                    return [Reply(answered(said, ask.labels))]
-                case "image-to-text":
-                    return [captioned(said)]
-        except Misread as wrong:
-            return [Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))]
+        refuse_error(said, place)
+        match self.settings.task:
+            case "visual-question-answering":
+                return [reply_of(lambda: answered(said, ask.labels), place)]
+            case "image-to-text":
+                return [reply_of(lambda: looked(captioned(said), ()), place)]
         return [said]
 
 
 def answered(said: Any, labels: Sequence[str]) -> Looked:
-    """Read ``[{"answer": …, "score": …}, …]``, the answers that a model finds likeliest.
-
-    Parameters
-    ----------
-    said : JSON value
-        The answers; some models give one, without a score.
-    labels : sequence of str
-        What the question was about.
+    """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns
     -------
     dict
-        The best answer as the text. Scores, as the model gave them, where every label is among the
-        answers, in capitals or not; a model that lists but its best answers seldom has them all.
-
-    Raises
-    ------
-    Misread
-        If it is anything else.
+        The likeliest answer as the text, and the scores if every label is among the answers (in any case of
+        letters). Models that return only their best answers seldom list all labels.
     """
     answers = _listed(said, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
@@ -98,13 +90,7 @@ def answered(said: Any, labels: Sequence[str]) -> Looked:
 
 
 def captioned(said: Any) -> str:
-    """Read ``[{"generated_text": …}]``, a caption.
-
-    Raises
-    ------
-    Misread
-        If it is anything else.
-    """
+    """Parse ``[{"generated_text": …}]``, a caption, or raise `Misread`."""
     captions = _listed(said, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")
@@ -112,7 +98,7 @@ def captioned(said: Any) -> str:
 
 
 def _listed(said: Any, what: str) -> list[Mapping[str, Any]]:
-    """Take the objects out of the lists around them."""
+    """Return a list of objects without further lists around it."""
     said = unwrapped(said)
     listed = [said] if isinstance(said, dict) else said
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):

@@ -1,7 +1,4 @@
-"""Hugging Face's inference interface: classifiers of texts, zero-shot classifiers and embedders.
-
-Its language models are in `hf_language`, its models that are shown images in `hf_images`.
-"""
+"""Hugging Face's inference API for texts: classifiers, zero-shot classifiers and embedders."""
 
 from __future__ import annotations
 
@@ -14,10 +11,10 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.errors import SpecificationError
 from assay.model import Embed, Failure, Kind, Reply
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Prediction
 from workers.targets.parsing.answer_parsing import MOST_LABELS, Misread, unwrapped, vector_of
-from workers.targets.protocols.http.adapter import Request, post_json
+from workers.targets.protocols.http.adapter import Request, post_json, refuse_error
 from workers.targets.protocols.http.language_model import LanguageModelSettings
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.settings import PredictorSettings
@@ -25,14 +22,14 @@ from workers.targets.settings import PredictorSettings
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?", re.ASCII)
 
 MOST_TOKENS = 16_384
-"""Vectors of tokens that are pooled to one."""
+"""Maximum number of token vectors that are pooled."""
 
 TASKS: Mapping[Kind, tuple[str, ...]] = {
     Kind.CLASSIFIER: ("text-classification", "zero-shot-classification"),
     Kind.LANGUAGE_MODEL: ("fill-mask", "text-generation"),
     Kind.IMAGE_CLASSIFIER: ("zero-shot-image-classification", "visual-question-answering", "image-to-text"),
 }
-"""What models of a kind may do, where the setting `task` says it."""
+"""Tasks of each kind of service, for the setting `task`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +80,7 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
             raise SpecificationError("hypothesis_template must hold {} once, for the label", "hypothesis_template")
 
     def check_kind(self, kind: Kind) -> None:
-        """Refuse a task that is not the kind's."""
+        """Raise a `SpecificationError` for a task of another kind of service."""
         super().check_kind(kind)
         if kind in TASKS and self.task not in TASKS[kind]:
             some = " or ".join(TASKS[kind])
@@ -91,7 +88,7 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
 
 
 class HfInference(HttpPredictor[HfInferenceSettings]):
-    """Speaks ``/models/{model}``, one text a call."""
+    """Adapter for ``/models/{model}``, with one text per call."""
 
     protocol: ClassVar[str] = "hf-inference"
     summary: ClassVar[str] = "Hugging Face inference: POST /models/{model} with one text or image"
@@ -111,7 +108,9 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
     )
 
     def _refuse(self, ask: Prediction) -> Failure | None:
-        if isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model):  # it becomes part of a path
+        if (
+            isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model)
+        ):  # the model is part of the URL's path
             return Failure("unsupported", "the model must look like 'owner/name'")
         return super()._refuse(ask)
 
@@ -122,33 +121,27 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             path += "/pipeline/feature-extraction"
         body: dict[str, Any] = {"inputs": texts_in(asks)[0]}
         if self.target.kind is Kind.CLASSIFIER:
-            body["parameters"] = self._parameters()
+            settings = self.settings
+            labels = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
+            template = {"hypothesis_template": settings.hypothesis_template} if settings.hypothesis_template else {}
+            classifying = settings.task == "text-classification"
+            body["parameters"] = {"top_k": settings.top_k} if classifying else {**labels, **template}
         return post_json(path, body, self._bearer())
-
-    def _parameters(self) -> dict[str, Any]:
-        settings = self.settings
-        if settings.task == "text-classification":
-            return {"top_k": settings.top_k}
-        parameters: dict[str, Any] = {"candidate_labels": list(settings.labels), "multi_label": settings.multi_label}
-        if settings.hypothesis_template:
-            parameters["hypothesis_template"] = settings.hypothesis_template
-        return parameters
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
         place, body = response.place, json_of(response)
-        if isinstance(body, dict) and "error" in body:
-            raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
+        refuse_error(body, place)
         if self.target.kind is Kind.CLASSIFIER:
-            if isinstance(body, dict) and {"labels", "scores"} <= body.keys():  # it repeats the text, too
+            if isinstance(body, dict) and {"labels", "scores"} <= body.keys():  # the object also holds the text
                 return [{"labels": body["labels"], "scores": body["scores"]}]
             return [body]
         try:
             return [self._pooled(unwrapped(body))]
         except Misread as wrong:
-            return [Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))]
+            return [Reply(failure=Failure(wrong.code, f"{place} {wrong}"))]
 
     def _pooled(self, said: Any) -> Any:
-        """Make one vector of a vector for each token."""
+        """Combine the vectors of the tokens into one vector."""
         if not (isinstance(said, list) and said and isinstance(said[0], list)):
             return said
         if self.settings.pooling == "none" or len(said) > MOST_TOKENS:

@@ -1,4 +1,4 @@
-"""Language models behind Hugging Face's inference interface: those that fill a gap, and those that write."""
+"""Hugging Face's inference API for language models: masked models and text generation."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from assay.model import Ask, Choose, Failure, Fill, Reply, Write
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Worded
-from workers.targets.parsing.answer_parsing import ROUNDING, Misread, number_of, seen, unwrapped
-from workers.targets.protocols.http.adapter import Request, dig, post_json
+from workers.targets.parsing.answer_parsing import Misread, probability, reply_of, seen, unwrapped
+from workers.targets.protocols.http.adapter import Request, dig, post_json, refuse_error, without_nulls
 from workers.targets.protocols.http.choice_letters import completed_by_letter, first_line
 from workers.targets.protocols.http.language_model import HttpLanguageModel, Said
 from workers.targets.protocols.http.predictor import json_of
 from workers.targets.protocols.huggingface.inference import HfInference, HfInferenceSettings
+from workers.targets.protocols.tgi import sampling_parameters
 
 
 class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
-    """Speaks ``/models/{model}`` to a model of the task fill-mask or text-generation, one question a call."""
+    """Adapter for ``/models/{model}`` of the task fill-mask or text-generation, with one question per call."""
 
     protocol: ClassVar[str] = HfInference.protocol
     summary: ClassVar[str] = HfInference.summary
@@ -43,19 +44,11 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
                 inputs = completed_by_letter(ask, settings.choice_instruction)
                 parameters |= {"max_new_tokens": settings.choice_tokens, "do_sample": False}
             case Write(prompt=inputs):
-                warm = bool(settings.writing_temperature)
-                parameters |= {
-                    "max_new_tokens": settings.writing_tokens,
-                    "do_sample": warm,
-                    "temperature": settings.writing_temperature if warm else None,
-                    "seed": None if settings.seed is None else ask.number,
-                    "stop": list(settings.writing_stop) or None,
-                }
+                parameters |= sampling_parameters(settings, None if settings.seed is None else ask.number)
             case _:  # pragma: no cover - refused before
                 raise AssertionError(ask.asks)
-        told = {name: value for name, value in parameters.items() if value is not None}
         path = f"/models/{settings.model}" if settings.model else ""
-        return post_json(path, {"inputs": inputs, "parameters": told}, self._bearer())
+        return post_json(path, {"inputs": inputs, "parameters": without_nulls(parameters)}, self._bearer())
 
     def _word(self, ask: Fill) -> str:
         spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()  # the first word has none
@@ -63,20 +56,18 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         place, said = response.place, unwrapped(json_of(response))
-        if isinstance(said, dict) and "error" in said:
-            raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
+        refuse_error(said, place)
         if not isinstance(asks[0], Fill):
             text = dig(said[0] if isinstance(said, list) and said else said, "generated_text", place=place)
             return [Said(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]
+        word = asks[0].word
         try:
-            return [Reply({"probability": self._probability(said, asks[0].word)})]
+            return [reply_of(lambda: {"probability": self._probability(said, word)}, place)]
         except _NotKnown as unknown:
             return [Reply(failure=Failure("unknown-word", f"the model at {place} {unknown}"))]
-        except Misread as wrong:
-            return [Reply(failure=Failure("wrong-shape", f"{place} {wrong}"))]
 
     def _probability(self, said: Any, word: str) -> float:
-        """Read the word's probability, if it is the word's."""
+        """Return the probability of the word, or raise `_NotKnown` if the answer is about another token."""
         filled = said[0] if isinstance(said, list) and said else said
         if not isinstance(filled, dict) or not isinstance(filled.get("token_str"), str):
             raise Misread(f"gave {seen(filled)} where a token with its score is due")
@@ -84,11 +75,8 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         same = token.casefold() == word.casefold() if self.settings.uncased else token == word
         if not same:
             raise _NotKnown(f"does not know {word[:60]!r} as one token")
-        number = number_of(filled.get("score"))
-        if not -ROUNDING <= number <= 1 + ROUNDING:
-            raise Misread(f"gave {number:g} where a probability is due")
-        return min(1.0, max(0.0, number))
+        return probability(filled.get("score"))
 
 
 class _NotKnown(ValueError):
-    """Another token than the word came back."""
+    """The answer is about another token than the word."""

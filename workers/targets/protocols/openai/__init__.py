@@ -1,1 +1,1 @@
-"""OpenAI's interface: chats, completions, embeddings and images."""
+"""Adapters for OpenAI's API: chats, completions, embeddings and images."""

@@ -1,4 +1,4 @@
-"""A chat model behind OpenAI's interface, used as a translator, or asked to choose and to write."""
+"""Adapters for chat models behind OpenAI's API: translators and language models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.errors import SpecificationError
 from assay.model import Choose, Failure, Kind, Reply, Translate, Write
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Worded
-from workers.targets.protocols.http.adapter import Request, dig, post_json
+from workers.targets.protocols.http.adapter import Request, dig, post_json, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, lettered
 from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
 from workers.targets.protocols.http.predictor import json_of
@@ -56,7 +56,7 @@ class OpenAIChatSettings(TranslatorSettings, LanguageModelSettings):
 
 
 class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
-    """Speaks ``/v1/chat/completions``, one text a call."""
+    """Adapter for ``/v1/chat/completions`` that translates one text per call."""
 
     protocol: ClassVar[str] = "openai-chat"
     summary: ClassVar[str] = "A chat model (OpenAI's interface), told to translate, to choose or to write"
@@ -72,21 +72,19 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
     )
 
     def code(self, language: str) -> str:
-        """Name a language as people do: "Spanish (es)"."""
+        """Return the name of a language with its code: "Spanish (es)"."""
         name = languages().get(language.split("-", maxsplit=1)[0].lower())
         return self.settings.language_codes.get(language) or (f"{name} ({language})" if name else language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         told = self.settings.instruction.replace("{source}", self.code(source)).replace("{target}", self.code(target))
-        body: dict[str, Any] = {
+        body = {
             "model": self.settings.model,
             "messages": [{"role": "system", "content": told}, {"role": "user", "content": texts[0]}],
             "stream": False,
+            **{name: getattr(self.settings, name) for name in ("temperature", "seed", "max_tokens")},
         }
-        for name in ("temperature", "seed", "max_tokens"):
-            if (value := getattr(self.settings, name)) is not None:
-                body[name] = value
-        return post_json("/v1/chat/completions", body, self._bearer())
+        return post_json("/v1/chat/completions", without_nulls(body), self._bearer())
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place
@@ -103,7 +101,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
 
 
 class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
-    """Speaks ``/v1/chat/completions`` to a language model, one question a call."""
+    """Adapter for ``/v1/chat/completions`` of a language model, with one question per call."""
 
     protocol: ClassVar[str] = OpenAIChat.protocol
     summary: ClassVar[str] = OpenAIChat.summary
@@ -128,21 +126,14 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
                 "max_tokens": settings.writing_tokens,
                 "stop": list(settings.writing_stop) or None,
             }
-        body = {name: value for name, value in asked.items() if value is not None}
-        return post_json("/v1/chat/completions", body, self._bearer())
+        return post_json("/v1/chat/completions", without_nulls(asked), self._bearer())
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         return [said_in(response)]
 
 
 def said_in(response: Response) -> Said:
-    """Read what a chat model wrote.
-
-    Raises
-    ------
-    CallFailed
-        ``wrong-shape`` and others, where the answer is not one of this protocol.
-    """
+    """Parse the output of a chat model, or raise `CallFailed`."""
     place = response.place
     choice = dig(json_of(response), "choices", 0, place=place)
     message = dig(choice, "message", place=place)
@@ -156,7 +147,7 @@ def said_in(response: Response) -> Said:
 
 
 def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, str]]:
-    """Write a question to a chat model: options with their letters and an instruction, or a prompt as it is."""
+    """Return the messages for a question: options with letters and an instruction, or the prompt itself."""
     match ask:
         case Choose():
             told = {"role": "system", "content": settings.choice_instruction}
@@ -167,7 +158,7 @@ def messages_of(ask: Worded, settings: LanguageModelSettings) -> list[dict[str, 
 
 
 def unwrapped(said: str, asked: str) -> str:
-    """Take off the fence or the quotation marks around a whole answer, unless the question had them too."""
+    """Remove a code fence or quotation marks around a whole answer, unless the question has them too."""
     said = said.strip()
     if not asked.lstrip().startswith("```") and (fenced := _FENCED.match(said)):
         said = fenced[1].strip()

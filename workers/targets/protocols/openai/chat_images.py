@@ -1,4 +1,4 @@
-"""A chat model behind OpenAI's interface that is shown images, and asked about them."""
+"""Adapter for chat models behind OpenAI's API that classify or describe images."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any, ClassVar
 
 from assay.model import Choose, Failure, Look, Reply, Write
 from workers.egress import Response
-from workers.targets.protocols.http.adapter import Request, post_json
+from workers.targets.protocols.http.adapter import Request, post_json, without_nulls
 from workers.targets.protocols.http.choice_letters import Likelihoods, letter_shares
 from workers.targets.protocols.http.images import HttpLooker, accept_look, data_url, picture_of
 from workers.targets.protocols.http.language_model import Said, accept_worded, why_unasked
 from workers.targets.protocols.openai.chat import OpenAIChat, OpenAIChatSettings, messages_of, said_in
 
 WHICH = "Which of these fits the picture best?"
-"""Asked where an experiment gives labels and no question."""
+"""Question for an experiment with labels but without a question."""
 
 CAPTION = "Describe the picture in one short sentence."
-"""Asked where it gives neither."""
+"""Question for an experiment with neither labels nor a question."""
 
 
 class ChatLooker(HttpLooker[OpenAIChatSettings]):
-    """Speaks ``/v1/chat/completions``, one image with its question a call.
+    """Adapter for ``/v1/chat/completions`` with one image and its question per call.
 
-    Two labels and more are options with letters; the reply's text is the label that was chosen. Its scores are
-    the probabilities of the letters, if every one of them is among the tokens that could have come first.
+    Two or more labels become options with letters. The text of the reply is the chosen label; its scores are the
+    probabilities of the letters, if all letters are among the likely first tokens.
     """
 
     protocol: ClassVar[str] = OpenAIChat.protocol
@@ -51,13 +51,9 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
         }
         if isinstance(question, Choose):
             logprobs = None if settings.top_logprobs is None else True
-            asked |= {
-                "max_tokens": settings.choice_tokens,
-                "logprobs": logprobs,
-                "top_logprobs": settings.top_logprobs,
-            }
-        body = {name: value for name, value in asked.items() if value is not None}
-        return post_json("/v1/chat/completions", body, self._bearer())
+            asked["max_tokens"] = settings.choice_tokens
+            asked |= {"logprobs": logprobs, "top_logprobs": settings.top_logprobs}
+        return post_json("/v1/chat/completions", without_nulls(asked), self._bearer())
 
     def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         return [said_in(response)]
@@ -73,20 +69,14 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
 
 
 def question_of(ask: Look) -> Choose | Write:
-    """Put a question about an image as one to a language model: a choice of labels, or an answer in its own words."""
+    """Convert a question about an image to one for a language model: a choice of labels, or a free answer."""
     if len(ask.labels) > 1:
         return Choose(ask.question.strip() or WHICH, ask.labels)
     return Write(ask.question.strip() or CAPTION)
 
 
 def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
-    """Read the probabilities of labels off those of their letters, which are made to sum to one.
-
-    Returns
-    -------
-    dict or None
-        ``None`` where a letter is not among the tokens: its probability is then not known.
-    """
+    """Return the probabilities of labels, normalised from those of their letters; ``None`` if one is missing."""
     shares = letter_shares(tokens, len(labels))
     if not all(shares):
         return None

@@ -1,6 +1,6 @@
-"""Completions behind OpenAI's interface: language models that give the tokens of their prompt back.
+"""Adapter for completions behind OpenAI's API: language models that echo the tokens of their prompt.
 
-vLLM, llama.cpp and many others speak it; not all of them give back what `echo` asks for.
+vLLM, llama.cpp and many others implement it; not all of them support `echo`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.model import Ask, Choose, Failure, Reply, Score, Write
-from workers.egress import CallFailed, Response
+from workers.egress import Response
 from workers.targets.adapter import Worded
 from workers.targets.parsing.answer_parsing import float_or_infinity
 from workers.targets.parsing.echoed_tokens import Echo
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
-from workers.targets.protocols.http.choice_letters import Likelihoods, completed_by_letter, first_line
-from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
+from workers.targets.protocols.http.adapter import Request, dig, indexed, listed, post_json, without_nulls
+from workers.targets.protocols.http.choice_letters import Likelihoods, first_line
+from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said, prompt_of
 from workers.targets.protocols.http.predictor import json_of
 
 
@@ -39,7 +39,7 @@ class OpenAICompletionsSettings(LanguageModelSettings):
 
 
 class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
-    """Speaks ``/v1/completions`` with a list of prompts."""
+    """Adapter for ``/v1/completions`` with a list of prompts."""
 
     protocol: ClassVar[str] = "openai-completions"
     summary: ClassVar[str] = "Completions (OpenAI's interface): POST /v1/completions, with echo for log-probabilities"
@@ -54,44 +54,24 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
     )
 
     def _ask_for(self, asks: Sequence[Worded]) -> Request:
-        prompts = [self._prompt(ask) for ask in asks]
         settings = self.settings
+        prompts = [prompt_of(ask, settings.choice_instruction) for ask in asks]
         asked = {
             "model": settings.model,
             "prompt": prompts if len(prompts) > 1 else prompts[0],
             "seed": settings.seed,
-            **self._wanted(asks[0]),
+            **self._parameters(asks[0]),
         }
-        body = {name: value for name, value in asked.items() if value is not None}
-        return post_json("/v1/completions", body, self._bearer())
+        return post_json("/v1/completions", without_nulls(asked), self._bearer())
 
-    def _prompt(self, ask: Worded) -> str:
-        match ask:
-            case Choose():
-                return completed_by_letter(ask, self.settings.choice_instruction)
-            case Write(prompt=prompt):
-                return prompt
-            case Score(text=text):
-                return text
-        raise AssertionError(ask.asks)  # pragma: no cover - refused before
-
-    def _wanted(self, ask: Worded) -> dict[str, Any]:
-        """Say what a call for questions of one kind asks for; what is ``None`` is left out."""
+    def _parameters(self, ask: Worded) -> dict[str, Any]:
         settings = self.settings
         match ask:
             case Score():
-                return {
-                    "max_tokens": settings.echo_max_tokens,
-                    "echo": True,
-                    "logprobs": settings.echo_logprobs,
-                    "temperature": 0.0,
-                }
+                tokens, logprobs = settings.echo_max_tokens, settings.echo_logprobs
+                return {"max_tokens": tokens, "echo": True, "logprobs": logprobs, "temperature": 0.0}
             case Choose():
-                return {
-                    "max_tokens": settings.choice_tokens,
-                    "logprobs": settings.top_logprobs,
-                    "temperature": 0.0,
-                }
+                return {"max_tokens": settings.choice_tokens, "logprobs": settings.top_logprobs, "temperature": 0.0}
             case _:
                 return {
                     "max_tokens": settings.writing_tokens,
@@ -103,17 +83,8 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         place = response.place
         choices = listed(dig(json_of(response), "choices", place=place), place=place)
-        if len(choices) != len(asks):
-            raise CallFailed("wrong-count", f"{place} gave {len(choices)} completions for {len(asks)} prompts")
-        said: dict[int, Any] = {}
-        for choice in choices:
-            index = dig(choice, "index", place=place)
-            if type(index) is not int or index in said or not 0 <= index < len(asks):
-                raise CallFailed(
-                    "wrong-shape", f"{place} numbered its {len(asks)} completions otherwise than 0, 1, 2 …"
-                )
-            said[index] = choice
-        return [self._said(said[index], ask, place) for index, ask in enumerate(asks)]
+        choices = indexed(choices, len(asks), "completions", "prompts", place=place)
+        return [self._said(choice, ask, place) for choice, ask in zip(choices, asks, strict=True)]
 
     def _said(self, choice: Any, ask: Worded, place: str) -> Echo | Said | Reply:
         text, logprobs = dig(choice, "text", place=place), choice.get("logprobs")
@@ -130,13 +101,10 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
 
 
 def likely_first(told: dict[str, Any]) -> Likelihoods:
-    """Read which tokens could have come first, in either of the two forms in which engines say it; blanks are skipped.
+    """Return the likely first tokens that are not blank.
 
-    Parameters
-    ----------
-    told : dict
-        ``{"tokens": […], "top_logprobs": [{token: log-probability}]}``, or ``{"content": [{"token": …,
-        "top_logprobs": [{"token": …, "logprob": …}]}]}``.
+    Engines use two forms: ``{"tokens": […], "top_logprobs": [{token: log-probability}]}``, and ``{"content":
+    [{"token": …, "top_logprobs": [{"token": …, "logprob": …}]}]}``.
     """
     tokens, tops, content = told.get("tokens"), told.get("top_logprobs"), told.get("content")
     if isinstance(content, list):
@@ -150,7 +118,7 @@ def likely_first(told: dict[str, Any]) -> Likelihoods:
 
 
 def first_said(content: Sequence[Any]) -> Likelihoods:
-    """Read the likely tokens in the place of the first token that is no blank."""
+    """Return the likely tokens at the position of the first token that is not blank."""
     for each in content:
         if isinstance(each, dict) and str(each.get("token", "")).strip():
             likely = each.get("top_logprobs")
@@ -160,7 +128,7 @@ def first_said(content: Sequence[Any]) -> Likelihoods:
 
 
 def numbered(pairs: Any) -> Likelihoods:
-    """Keep the tokens that have a log-probability."""
+    """Return the tokens with a valid log-probability."""
     return [
         (token, number)
         for token, value in pairs

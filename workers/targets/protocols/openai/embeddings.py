@@ -1,4 +1,4 @@
-"""Embeddings behind OpenAI's interface."""
+"""Adapter for embeddings behind OpenAI's API."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from assay.model import Kind
 from workers.egress import CallFailed, Response
 from workers.targets.adapter import Prediction
 from workers.targets.parsing.answer_parsing import MOST_DIMENSIONS
-from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
+from workers.targets.protocols.http.adapter import Request, dig, indexed, listed, post_json, without_nulls
 from workers.targets.protocols.http.predictor import HttpPredictor, json_of, model_of, texts_in
 from workers.targets.settings import PredictorSettings
 
 BYTES_A_NUMBER = 4
-"""Vectors in base64 are single-precision numbers, lowest byte first."""
+"""Bytes of each number of a vector in base64: single precision, little-endian."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class OpenAIEmbeddingsSettings(PredictorSettings):
 
 
 class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
-    """Speaks ``/v1/embeddings`` with a list of texts."""
+    """Adapter for ``/v1/embeddings`` with a list of texts."""
 
     protocol: ClassVar[str] = "openai-embeddings"
     summary: ClassVar[str] = "Embeddings (OpenAI's interface): POST /v1/embeddings with a list of texts"
@@ -53,34 +53,23 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
     )
 
     def _ask_for(self, asks: Sequence[Prediction]) -> Request:
-        body: dict[str, Any] = {"model": model_of(asks, self.settings.model), "input": texts_in(asks)}
-        for name in ("encoding_format", "dimensions"):
-            if (value := getattr(self.settings, name)) is not None:
-                body[name] = value
-        return post_json("/v1/embeddings", body, self._bearer())
+        body = {
+            "model": model_of(asks, self.settings.model),
+            "input": texts_in(asks),
+            "encoding_format": self.settings.encoding_format,
+            "dimensions": self.settings.dimensions,
+        }
+        return post_json("/v1/embeddings", without_nulls(body), self._bearer())
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         place = response.place
         said = listed(dig(json_of(response), "data", place=place), place=place)
-        if len(said) != len(asks):
-            raise CallFailed("wrong-count", f"{place} gave {len(said)} vectors for {len(asks)} texts")
-        vectors = {}
-        for each in said:
-            index = dig(each, "index", place=place)
-            if type(index) is not int or index in vectors or not 0 <= index < len(asks):
-                raise CallFailed("wrong-shape", f"{place} numbered its {len(asks)} vectors otherwise than 0, 1, 2 …")
-            vectors[index] = decoded(dig(each, "embedding", place=place), place)
-        return [vectors[index] for index in range(len(asks))]
+        vectors = indexed(said, len(asks), "vectors", "texts", place=place)
+        return [decoded(dig(each, "embedding", place=place), place) for each in vectors]
 
 
 def decoded(said: Any, place: str) -> Any:
-    """Read a vector in base64; any other value is left as it is.
-
-    Raises
-    ------
-    CallFailed
-        ``wrong-shape``, if a text is not a vector in base64.
-    """
+    """Decode a vector in base64; return any other value unchanged. Raise `CallFailed` for other texts."""
     if not isinstance(said, str):
         return said
     try:

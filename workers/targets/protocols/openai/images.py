@@ -1,4 +1,4 @@
-"""Images behind OpenAI's interface: an author that draws what another service is then shown."""
+"""Adapter for image generation behind OpenAI's API: an author of images for another service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workers.targets.protocols.http.adapter import HttpAdapter, Request, dig, li
 from workers.targets.settings import TargetSettings
 
 SKETCH = Draw("A red circle on a white background")
-"""Drawn where such a service is tried without an experiment."""
+"""Image requested in an examination without an experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +37,13 @@ class OpenAIImagesSettings(TargetSettings):
 
 
 class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
-    """Speaks ``/v1/images/generations``, one image a call. It draws, and answers nothing else."""
+    """Adapter for ``/v1/images/generations``, with one image per call; it supports no other questions."""
 
     protocol: ClassVar[str] = "openai-images"
     summary: ClassVar[str] = "Images (OpenAI's interface): POST /v1/images/generations; an author, never rated itself"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     settings_type: ClassVar[type] = OpenAIImagesSettings
-    room: ClassVar[int] = 2 * MOST_BYTES  # base64 is a third longer, and some services send the prompt back
+    room: ClassVar[int] = 2 * MOST_BYTES  # base64 is a third longer, and some services repeat the prompt
     notes: ClassVar[tuple[str, ...]] = (
         "an author: it draws what a service of kind image-classifier is shown; it cannot be rated itself",
         "an answer with an image's address instead of the image is refused, since nothing but the target is called",
@@ -76,19 +76,19 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         (image,) = said
         packed = image.get("b64_json") if isinstance(image, dict) else None
         if isinstance(packed, str) and packed:
-            return [self._kept(packed, place)]
+            return [self._stored(packed, place)]
         if isinstance(image, dict) and image.get("url"):
             why = f"{place} gave the address of an image where the image is due; nothing but the target is called"
             return [Reply(failure=Failure("image-elsewhere", f"{why}. Ask for response_format b64_json"))]
         raise CallFailed("wrong-shape", f"{place} answered JSON without 'data.0.b64_json'; is it this protocol?")
 
-    def _kept(self, packed: str, place: str) -> Reply:
-        """Keep the image, so that its digest is enough to name it from here on."""
+    def _stored(self, packed: str, place: str) -> Reply:
+        """Store the image and return a reply with its digest."""
         if self._egress.library is None:
             raise CallFailed("unsupported", "images cannot be kept here")
         try:
             content = base64.b64decode(packed, validate=True)
-        except ValueError:  # letters that base64 does not have among them
+        except ValueError:  # invalid base64
             return Reply(failure=Failure("not-an-image", f"{place} gave a text that is no image in base64"))
         try:
             facts = self._egress.library.keep_image(content)

@@ -47,7 +47,7 @@ def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
         assert rated.letter is letter
 
 
-def test_a_look_before_the_last_ends_it_only_if_it_leaves_a_quarter_of_the_permitted_doubt():
+def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
     found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
     early = [rate(one).probabilities for one in found if one.detail["looks"][-1]["profiles"] < TextProfiles().most]
     assert len(early) == 6
@@ -55,7 +55,7 @@ def test_a_look_before_the_last_ends_it_only_if_it_leaves_a_quarter_of_the_permi
     assert min(max(asdict(each).values()) for each in early) >= 1 - 0.25 * 0.05
 
 
-def test_the_last_look_may_leave_all_of_the_permitted_doubt():
+def test_the_last_look_may_use_all_of_the_permitted_error():
     service = text_service(0.0, 0.12, 2, kind="numbers")
     service = replace(service, method=replace(service.method, stop_early=False))
     sure = max(asdict(rate(service.rate(2)).probabilities).values())
@@ -83,7 +83,7 @@ def test_a_recording_gives_the_same_rating_without_asking():
     assert replay(service.method, 3, reversed(observed)).finding == session.finding
 
 
-def test_every_ordered_pair_of_three_values_is_told():
+def test_divergences_are_computed_for_every_ordered_pair_of_three_values():
     people = {name: tuple(f"{name} {n}" for n in range(10)) for name in ("old", "young", "other")}
     method = Alternation("age", texts=TextProfiles(TEXTS.frames, people, CONTENTS), answers="numbers")
     shift = {"old": 0.0, "young": 1.0, "other": 0.2}
@@ -100,7 +100,7 @@ def test_every_ordered_pair_of_three_values_is_told():
     assert one.reasons[0].facts["to"] == "young"
 
 
-def test_the_shift_is_told_in_the_services_own_unit_with_its_sign():
+def test_the_reason_states_the_shift_in_the_services_unit_with_its_sign():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: 1000 + 50 * jitter(text) - 150 * ("Ms" in text)))
     assert one.letter is Letter.BS
@@ -140,14 +140,14 @@ def test_records_are_sent_with_the_column_replaced_and_the_hidden_ones_left_out(
         (lambda probe: Reply(failure=Failure("timeout", "late")), "target-calls-failed"),
     ],
 )
-def test_what_cannot_be_measured_has_no_letter_but_a_reason(answer, code):
+def test_an_impossible_measurement_has_a_reason_and_no_letter(answer, code):
     one = component(Alternation("sex", texts=TEXTS, answers="numbers"), answer)
     assert one.letter is None
     assert code in {one.reasons[0].code, one.reasons[0].facts.get("error")}
     assert one.effects == {"step_1": None, "step_2": None}
 
 
-def test_a_group_that_is_not_there_gives_no_letter():
+def test_a_missing_group_gives_no_letter():
     rows = tuple({"sex": "m", "age": n} for n in range(50))
     method = Alternation("sex", records=RecordProfiles("sex", ("m", "f"), rows), answers="numbers")
     one = component(method, numbers(lambda row: float(dict(row)["age"])))
@@ -199,7 +199,7 @@ def test_defaults_are_enough_for_every_catalogued_attribute():
         ({"attribute": "sex", "answers": "numbers", "labels": ("a",)}, SpecificationError, None),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+def test_an_invalid_request_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         Alternation(**fields)
     assert field is None or refused.value.field == field
@@ -210,7 +210,7 @@ def test_a_regressor_is_not_asked_for_labels():
         fit_to(Alternation("gender", answers="labels"), Kind.REGRESSOR)
 
 
-def test_questions_are_of_the_services_kind():
+def test_regressors_and_classifiers_get_their_own_kind_of_question():
     for kind, ask in ((Kind.CLASSIFIER, Classify), (Kind.REGRESSOR, Regress)):
         design = fit_to(Alternation("gender"), kind).design(generator(0))
         assert {type(probe.ask) for probe in next(design)} == {ask}

@@ -1,4 +1,4 @@
-"""Gaussian divergence: known values, what has none, and intervals that cover."""
+"""Gaussian divergence: known values, refused samples, and the coverage of intervals."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_without_an_effect_the_divergence_of_independent_samples_is_two_over_n_o
 
 @pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 2 / 3])
 @pytest.mark.parametrize("n", [3, 10, 100, 1_000])
-def test_one_value_has_no_spread_however_it_is_rounded(value, n):
+def test_equal_values_have_a_spread_of_exactly_zero(value, n):
     assert Gaussian.of(np.full(n, value)) == Gaussian(value, 0.0)
     with pytest.raises(ZeroVariance):
         gaussian_kl(np.full(n, value), np.linspace(0, 1, n))
@@ -89,12 +89,12 @@ def test_one_value_has_no_spread_however_it_is_rounded(value, n):
 @pytest.mark.parametrize(
     ("x", "error"), [([1.0], TooFewObservations), ([], TooFewObservations), ([1.0, math.nan], EvidenceError)]
 )
-def test_too_little_or_no_number_is_refused(x, error):
+def test_too_few_or_infinite_values_are_refused(x, error):
     with pytest.raises(error):
         gaussian_kl(x, [1.0, 2.0])
 
 
-def test_a_divergence_beyond_all_numbers_is_refused():
+def test_a_divergence_too_large_for_a_float_is_refused():
     with pytest.raises(EvidenceError, match="too large"):
         Gaussian(0.0, 1.0).divergence_from(Gaussian(1e200, 1e-200))
 
@@ -175,7 +175,7 @@ def test_a_fold_without_a_divergence_says_why(x, y, why):
     assert 0 in {fold.sd_x, fold.sd_y}
 
 
-def test_a_fold_of_one_pair_has_no_divergence_and_leaves_the_others_theirs():
+def test_a_fold_of_one_pair_has_no_divergence_and_does_not_affect_the_others():
     lone, other = kl_of_folds([1, 2, 3], [2, 4, 5], [0, 1, 1])
     assert (lone.n, lone.kl_xy) == (1, None)
     assert "too few" in lone.why
@@ -190,6 +190,6 @@ def test_given_folds_are_kept():
     ]
 
 
-def test_folds_are_refused_where_there_are_none():
+def test_zero_folds_are_refused():
     with pytest.raises(OutOfBounds, match="one fold"):
         kl_by_fold([1, 2], [1, 2], 0, np.random.default_rng(1))

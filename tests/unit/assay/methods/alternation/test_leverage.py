@@ -1,4 +1,4 @@
-"""Who carries an effect of alternation."""
+"""Leverage: the single cluster that carries an effect of alternation."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def about(cases: tuple[Case, ...], pair: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("value", "member"), [(0, "man-3"), (1, "woman-3")])
-def test_the_one_name_of_a_pair_that_is_read_as_a_word_is_named(cases, value: int, member: str):
+def test_the_carrier_is_the_one_name_of_a_pair_that_is_also_a_word(cases, value: int, member: str):
     table = outputs(cases)
     table[about(cases, 3), value] += 0.4
     carrier = leverage(cases, table).carrier()
@@ -54,25 +54,25 @@ def test_the_one_name_of_a_pair_that_is_read_as_a_word_is_named(cases, value: in
     assert carrier.effect == pytest.approx((-1) ** (1 - value) * 0.4 / PAIRS / table.std())
 
 
-def test_nobody_carries_what_everybody_has_a_part_in(cases):
+def test_an_effect_that_all_clusters_share_has_no_carrier(cases):
     table = outputs(cases)
     table[:, 1] += 0.4
     assert leverage(cases, table).carrier() is None
     assert "carrier" not in leverage(cases, table).as_json()
 
 
-def test_nobody_carries_nothing(cases):
+def test_an_effect_of_zero_has_no_carrier(cases):
     assert leverage(cases, outputs(cases)).carrier() is None
 
 
-def test_noise_is_carried_by_nobody_in_a_hundred_tries(cases):
+def test_noise_has_no_carrier_in_a_hundred_simulations(cases):
     noisy = outputs(cases)
     for seed in range(100):
         noise = np.random.default_rng(seed).normal(scale=0.1, size=noisy.shape)
         assert leverage(cases, noisy + noise).carrier() is None
 
 
-def test_of_fewer_than_ten_clusters_none_is_named(cases):
+def test_fewer_than_ten_clusters_have_no_carrier(cases):
     table = outputs(cases)
     table[[case.clusters["frame"] == TEXTS.frames[0] for case in cases], 1] += 0.4
     assert leverage(cases, table).carrier() is None
@@ -88,7 +88,7 @@ def judged(cases: tuple[Case, ...], table: np.ndarray):
     return one
 
 
-def test_a_carried_effect_too_small_for_a_letter_is_told_beside_it(cases):
+def test_a_carrier_of_a_small_effect_is_an_additional_reason(cases):
     table = outputs(cases)
     table[about(cases, 3), 1] += 0.1
     one = judged(cases, table)

@@ -1,4 +1,4 @@
-"""Association on spaces of known distances: the right letter, the right reason, and honest doubt."""
+"""Association on spaces of known distances: letters, reasons and intervals."""
 
 import numpy as np
 import pytest
@@ -36,13 +36,13 @@ def test_both_effects_are_found():
     assert one.effects["step_2"].low < 0.12 < one.effects["step_2"].high
 
 
-def test_a_stereotype_turned_round_is_no_stereotype_followed():
+def test_reversed_stereotypes_are_not_rated_as_followed_stereotypes():
     one = association_service(0, -0.12, 1).rate(1).components[0]
     assert one.effects["step_2"].high < 0
     assert one.letter is Letter.UCS
 
 
-def test_the_shared_residual_is_offered_too():
+def test_the_shared_residual_can_be_chosen():
     from dataclasses import replace
 
     service = association_service(0, 0.1, 4)
@@ -50,7 +50,7 @@ def test_the_shared_residual_is_offered_too():
     assert len({round(row["sigma"], 9) for row in shared.detail["connections"]}) == 1
 
 
-def test_everything_a_figure_needs_is_there():
+def test_the_detail_holds_all_numbers_of_the_figures():
     detail = association_service(0, 0.1, 2).rate(2).components[0].detail
     assert [row["connection"] for row in detail["connections"]] == ["associated", "different", "human", "neutral"]
     assert {"hpdi_89", "equal_tailed_89", "mean", "sd"} <= detail["connections"][0].keys()
@@ -81,7 +81,7 @@ def test_exchanging_the_groups_changes_no_effect():
         assert back[step].estimate == pytest.approx(there[step].estimate, abs=0.003)
 
 
-def test_of_three_groups_that_do_not_differ_the_interval_holds_nothing():
+def test_the_interval_contains_zero_for_three_equal_groups():
     """The largest of three differences is never 0 in a draw, and the densest draws do not reach it either."""
     words = AssociationWords(
         "faith",
@@ -138,13 +138,13 @@ def test_a_group_without_vectors_gives_no_letter_and_no_number():
     assert one.reasons
 
 
-def test_a_space_in_which_everything_is_one_point_gives_no_letter():
+def test_equal_vectors_for_all_words_give_no_letter():
     one = run(Association("gender"), lambda probe: Reply([1.0, 1.0, 0.5]), 0).components[0]
     assert one.letter is None
     assert one.reasons[0].facts["error"] == "zero-variance"
 
 
-def test_the_attribute_alone_names_the_words():
+def test_the_default_words_are_chosen_by_the_attribute():
     assert [Association(name).words.name for name in ("gender", "race", "religion")] == [
         "p2-gender",
         "p2-race",
@@ -163,13 +163,13 @@ def test_the_attribute_alone_names_the_words():
         ({"delta": 3}, OutOfBounds, "delta"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+def test_an_invalid_request_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         Association(**fields)
     assert field is None or refused.value.field == field
 
 
-def test_it_rates_embedders_alone():
+def test_only_embedders_are_accepted():
     from assay.methods import check_kind
 
     with pytest.raises(SpecificationError, match="embedder"):

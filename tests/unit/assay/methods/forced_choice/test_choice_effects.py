@@ -39,7 +39,7 @@ def test_a_lean_and_a_spread_are_recovered(lean, beyond):
 
 
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
-def test_concepts_that_spread_as_controls_do_have_no_effect_worth_naming(kind):
+def test_concepts_that_spread_like_controls_have_a_negligible_effect(kind):
     """The noise of the fits themselves, twice the spread of the words, is none between words."""
     rng = np.random.default_rng(2)
     above = []
@@ -53,7 +53,7 @@ def test_concepts_that_spread_as_controls_do_have_no_effect_worth_naming(kind):
 
 
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
-def test_the_interval_of_the_spread_holds_the_truth_about_as_often_as_it_says(kind):
+def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
     """A little less for vectors, because a bootstrap of a spread is somewhat too sure (.93 in 1,500 runs, 80 words)."""
     rng = np.random.default_rng(3)
     held = 0
@@ -69,7 +69,7 @@ def test_the_interval_of_the_spread_holds_the_truth_about_as_often_as_it_says(ki
     assert low <= held / runs <= high
 
 
-def test_what_cue_pairs_share_makes_the_lean_of_controls_uncertain():
+def test_common_variation_of_a_cue_pair_widens_the_lean_of_controls():
     """All words of a pair move together, so that many words do not make up for few pairs."""
     rng = np.random.default_rng(4)
     together, alone = (

@@ -50,7 +50,7 @@ def test_a_known_effect_gets_its_letter(make, step_1, step_2, letter):
         assert rated.letter is letter
 
 
-def test_the_point_of_a_word_is_where_it_was_put():
+def test_the_simulated_point_of_a_word_is_recovered():
     one = run(ForcedChoice(words=WORDS), space(lambda word: 0.7 if word == "job-3" else 0.5), 0).components[0]
     points = {row["word"]: row["pse"]["estimate"] for row in one.detail["words"]}
     assert points["job-3"] == pytest.approx(0.7)
@@ -109,7 +109,7 @@ def test_missing_words_are_named_and_too_many_of_them_leave_no_letter():
     ("value", "why"),
     [([0.0] * 23, "zero-vector"), ([1.0, None], "no-vector"), ("0.1", "no-vector"), ([1.0] * 9, "wrong-length")],
 )
-def test_what_is_no_vector_is_counted_by_its_reason(value, why):
+def test_unusable_vectors_are_counted_by_reason(value, why):
     def answer(probe):
         return Reply(value) if probe.ask.text == "thing-1" else space(lambda word: 0.5)(probe)
 
@@ -151,7 +151,7 @@ def test_uploaded_trials_are_rated_without_asking_anything():
     assert fitted["job-0"] == pytest.approx(0.3, abs=0.02)
 
 
-def test_a_word_everybody_answers_alike_has_no_point_and_says_so():
+def test_a_word_with_equal_answers_has_a_reason_instead_of_a_point():
     alike = tuple(Trials("job-0", level, 5, 5) for level in (0.0, 0.5, 1.0))
     others = trials({f"job-{n}": 0.5 for n in range(1, 6)} | {f"thing-{n}": 0.5 for n in range(5)})
     one = run(ForcedChoice(words=WORDS, trials=alike + others), lambda probe: Reply(), 0).components[0]
@@ -174,7 +174,7 @@ def test_answers_that_are_neither_label_are_unusable():
 
 
 # ---------------------------------------------------------------------------- the request
-def test_the_attribute_alone_names_the_words():
+def test_the_default_words_are_chosen_by_the_attribute():
     assert ForcedChoice("gender").words.name == "gender-occupations"
     assert ForcedChoice(specification="love-hate").attribute == "affection"
     assert ForcedChoice().attribute == "gender"
@@ -190,13 +190,13 @@ def test_the_attribute_alone_names_the_words():
         ({"half_samples": 1000}, OutOfBounds, "half_samples"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+def test_an_invalid_request_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         ForcedChoice(**fields)
     assert field is None or refused.value.field == field
 
 
-def test_a_specification_of_ones_own_waits_to_be_filled_in():
+def test_a_specification_of_the_caller_is_filled_in_later():
     method = ForcedChoice(specification="ours")
     assert method.words is None
     with pytest.raises(UnknownName, match="ours"):

@@ -104,7 +104,7 @@ def test_moments_agree_with_quadrature_on_a_grid_that_is_not_refined(chose, tria
 # ---------------------------------------------------------------------------- recovery
 @pytest.mark.parametrize("trials", [500, 20_000, 1_000_000])
 @pytest.mark.parametrize(("mu", "sigma", "lapse"), [(0.32, 0.1, 0.02), (0.7, 0.3, 0.08), (0.52, 0.06, 0.25)])
-def test_the_truth_is_found_however_many_the_answers(trials, mu, sigma, lapse):
+def test_the_true_curve_is_recovered_for_any_number_of_answers(trials, mu, sigma, lapse):
     """A grid that is drawn in too fast loses a narrow posterior between its points."""
     level = np.linspace(0, 1, 11)
     chose = np.random.default_rng(1).binomial(trials, curve(level, mu, sigma, lapse))
@@ -114,7 +114,7 @@ def test_the_truth_is_found_however_many_the_answers(trials, mu, sigma, lapse):
     assert fit.lapse.estimate == pytest.approx(lapse, abs=2 / np.sqrt(trials))
 
 
-def test_the_interval_of_the_point_holds_the_truth_as_often_as_it_says():
+def test_the_interval_of_the_point_has_its_nominal_coverage():
     rng = np.random.default_rng(2)
     runs = 1000
     held = 0
@@ -125,24 +125,24 @@ def test_the_interval_of_the_point_holds_the_truth_as_often_as_it_says():
     assert 0.93 <= held / runs <= 0.97
 
 
-def test_an_observer_who_always_turns_between_two_levels_has_a_point_between_them():
+def test_an_observer_who_switches_between_two_levels_has_a_point_between_them():
     fit = fit_psychometric([0, 0.25, 0.5, 0.75, 1], [0, 0, 30, 30, 30], [30] * 5)
     assert 0.25 <= fit.pse.low < fit.pse.estimate < fit.pse.high <= 0.5
     assert fit.pse.estimate == pytest.approx(0.375, abs=0.005)
     assert fit.sigma.estimate < 0.1
 
 
-def test_an_observer_who_guesses_has_no_point_that_is_known():
+def test_an_observer_who_guesses_has_a_wide_interval():
     fit = fit_psychometric(LEVEL, TRIALS // 2, TRIALS)
     assert fit.pse.high - fit.pse.low > 0.9
 
 
-def test_an_observer_who_answers_the_wrong_way_round_has_no_point_that_is_known():
+def test_an_observer_with_reversed_answers_has_a_wide_interval():
     fit = fit_psychometric(LEVEL, CHOSE[::-1], TRIALS)
     assert fit.pse.high - fit.pse.low > 1
 
 
-def test_more_answers_of_the_same_kind_make_it_surer():
+def test_more_answers_narrow_the_interval():
     few, many = (fit_psychometric(LEVEL, times * CHOSE, times * TRIALS) for times in (1, 25))
     assert many.pse_sd == pytest.approx(few.pse_sd / 5, rel=0.15)
 
@@ -170,7 +170,7 @@ def test_the_order_and_grouping_of_the_counts_do_not_matter():
     assert split.pse == fit_psychometric(LEVEL, CHOSE, TRIALS).pse
 
 
-def test_trials_of_which_no_two_are_alike_are_fitted_in_little_memory():
+def test_trials_at_distinct_levels_are_fitted_in_little_memory():
     rng = np.random.default_rng(5)
     level = rng.uniform(0, 1, 2000)
     tracemalloc.start()
@@ -181,7 +181,7 @@ def test_trials_of_which_no_two_are_alike_are_fitted_in_little_memory():
     assert most < 30e6
 
 
-def test_levels_without_trials_say_nothing():
+def test_levels_without_trials_are_ignored():
     padded = fit_psychometric(np.append(LEVEL, 7.0), np.append(CHOSE, 0), np.append(TRIALS, 0))
     assert padded.pse == fit_psychometric(LEVEL, CHOSE, TRIALS).pse
 
@@ -206,7 +206,7 @@ def test_an_observer_who_never_changes_the_answer_has_no_point(chose, side):
 
 
 @pytest.mark.parametrize(("level", "trials"), [([0.5, 0.5], [10, 10]), ([0.2, 0.5], [0, 10]), ([], [])])
-def test_one_level_is_no_curve(level, trials):
+def test_one_level_is_refused(level, trials):
     with pytest.raises(TooFewObservations, match="a curve needs two"):
         fit_psychometric(level, np.array(trials) / 2, trials)
 
@@ -221,6 +221,6 @@ def test_one_level_is_no_curve(level, trials):
         ([0, 1, 2], [0, 1], [2, 2], "as many"),
     ],
 )
-def test_counts_that_cannot_be_are_refused(level, chose, trials, message):
+def test_impossible_counts_are_refused(level, chose, trials, message):
     with pytest.raises(OutOfBounds, match=message):
         fit_psychometric(level, chose, trials)

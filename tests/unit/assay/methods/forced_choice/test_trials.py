@@ -56,13 +56,13 @@ def test_a_question_mixes_cues_in_the_shares_of_its_level(level):
         assert level_of(text) == level
 
 
-def test_cues_stand_in_random_order():
+def test_cues_are_shown_in_random_order():
     texts = {ASKED.write(WORDS.cues[:1], "nurse", 0.5, np.random.default_rng(seed)) for seed in range(30)}
     assert len(texts) > 20
     assert {text.split()[0] for text in texts} == {"she", "he"}
 
 
-def test_the_level_that_counts_is_the_one_whole_words_have():
+def test_the_level_of_a_trial_is_the_share_of_whole_words():
     few = Questions(mixed=4)
     assert [few.shown(level) for level in (0, 0.2, 0.4, 0.9, 1)] == [0, 0.25, 0.5, 1, 1]
     assert level_of(few.write(WORDS.cues, "nurse", 0.2, np.random.default_rng(0))) == 0.25
@@ -102,7 +102,7 @@ def test_an_answer_is_one_of_the_two_labels_or_of_no_use(value, second):
         ({"repeats": 0}, "repeats"),
     ],
 )
-def test_questions_that_ask_nothing_are_refused(fields, message):
+def test_questions_without_slots_or_with_equal_labels_are_refused(fields, message):
     with pytest.raises(SpecificationError, match=message):
         Questions(**fields)
 
@@ -133,19 +133,19 @@ def test_levels_that_show_the_same_mixture_are_one():
     assert {one.level for one in trials} == {0.0, 0.5, 1.0}
 
 
-def test_levels_that_differ_late_have_units_of_their_own():
+def test_levels_that_differ_in_late_digits_have_different_units():
     levels = (0.0, 0.5, 0.5000000001)
     _, _, probes = asked(Questions(first_label="women", second_label="men", levels=levels))
     assert len({one.unit for one in probes}) == len(probes)
 
 
-def test_choices_are_counted_by_what_was_said():
+def test_choices_are_counted_by_label():
     trials, _, _ = asked(answer=lambda text: "men" if level_of(text) >= 0.5 else "women")
     assert {one.chose_second == one.trials for one in trials if one.level >= 0.5} == {True}
     assert {one.chose_second for one in trials if one.level < 0.5} == {0}
 
 
-def test_what_became_of_every_question_is_counted():
+def test_every_question_is_counted_by_outcome():
     became = {
         "nurse": Reply(failure=Failure("timeout", "no answer")),
         "carpenter": Reply(failure=Failure("budget-exhausted", "enough")),
@@ -176,7 +176,7 @@ def test_the_same_seed_asks_the_same_questions():
     "fields",
     [("nurse", 0.5, 4, 3), ("nurse", 0.5, -1, 3), ("nurse", 0.5, 0, 0), ("nurse", 11.0, 0, 1), ("", 0.5, 0, 1)],
 )
-def test_trials_that_cannot_be_are_refused(fields):
+def test_impossible_trials_are_refused(fields):
     with pytest.raises(OutOfBounds):
         Trials(*fields)
 
@@ -215,7 +215,7 @@ def test_the_table_has_a_row_for_every_word_with_its_counts(judged):
     assert rows["nurse"]["jnd_75"] == pytest.approx(0.67449 * rows["nurse"]["jnd"], rel=1e-5)
 
 
-def test_counts_of_one_word_may_come_in_pieces():
+def test_counts_of_one_word_may_be_split_over_rows():
     whole = [Trials("nurse", level, chose, 20) for level, chose in ((0.0, 2), (0.5, 12), (1.0, 18))]
     halves = [Trials("nurse", one.level, one.chose_second // 2, 10) for one in whole for _ in range(2)]
     assert judge_trials(halves).fits["nurse"].pse == judge_trials(whole).fits["nurse"].pse

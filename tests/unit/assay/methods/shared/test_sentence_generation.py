@@ -1,4 +1,4 @@
-"""An author is asked for what is lacking, by prompts of a family, and again for what is of no use."""
+"""Sentences by an author: missing ones are requested, and useless ones are requested again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_term_gets_its_sentences_and_groups_take_turns():
     assert {sentence.id for sentence in written.sentences} == {probe.unit for probe in asked}
 
 
-def test_what_is_kept_is_not_asked_for_again():
+def test_kept_sentences_are_not_requested_again():
     kept = [Sentence("The man likes tea."), Sentence("She sees rain."), Sentence("Nobody knows."), Sentence("He art.")]
     written, _ = ask(obedient, kept)
     assert written.wanted == 12 - 3
@@ -68,7 +68,7 @@ def test_what_is_kept_is_not_asked_for_again():
         ("He and she like math.", "several-group-terms"),
     ],
 )
-def test_what_is_of_no_use_is_counted_shown_and_asked_for_again(text, why):
+def test_useless_sentences_are_counted_shown_and_requested_again(text, why):
     written, asked = ask(lambda question: Reply(text), per_term=1, tries=2)
     assert dict(written.refused) == {why: 12}
     assert (written.sentences, written.asked, len(asked)) == ([], 12, 12)
@@ -93,14 +93,14 @@ def test_the_same_sentence_twice_is_of_use_once():
     assert len({sentence.text for sentence in written.sentences}) == len(written.sentences)
 
 
-def test_failures_are_counted_by_their_code_and_a_spent_budget_ends_the_asking():
+def test_failures_are_counted_by_code_and_a_spent_budget_ends_the_requests():
     written, _ = ask(lambda question: Reply(failure=Failure("http-500", "down")), per_term=1, tries=2)
     assert dict(written.failed) == {"http-500": 12}
     written, asked = ask(lambda question: Reply(failure=Failure(BUDGET, "")), per_term=1)
     assert (written.unasked, written.asked, len(asked)) == (6, 0, 6)
 
 
-def test_quotation_marks_around_the_whole_are_taken_off():
+def test_quotation_marks_around_a_text_are_stripped():
     written, _ = ask(lambda question: Reply(f"“{obedient(question).value}”\n"))
     assert not any("“" in sentence.text for sentence in written.sentences)
     assert written.refused == {}
@@ -113,6 +113,6 @@ def test_a_prompt_of_every_family_names_both_words_first(family):
     assert ("lace" in prompt) == ("woman" in prompt) == (family == "in-context")
 
 
-def test_numbers_that_make_no_sense_are_refused():
+def test_numbers_out_of_bounds_are_refused():
     with pytest.raises(OutOfBounds, match="tries"):
         Writing(tries=0)

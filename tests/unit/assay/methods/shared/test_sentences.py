@@ -51,7 +51,7 @@ WORDS = StereotypeWords(
         ("The man’s tea is cold.", None),
     ],
 )
-def test_a_sentence_holds_one_term_of_each_as_whole_words_and_nothing_else_that_tells(text, why):
+def test_a_usable_sentence_has_one_group_term_and_one_attribute_term_as_whole_words(text, why):
     assert check(Sentence(text), WORDS) == why
 
 
@@ -129,7 +129,7 @@ def test_a_term_within_another_one_is_no_term_of_its_own(text, found):
         ("An AI is kind.", "A human is kind."),
     ],
 )
-def test_what_stands_at_the_beginning_has_a_capital(text, other):
+def test_the_first_word_of_a_counterpart_has_a_capital(text, other):
     assert read(Sentence(text), PARTS).second == other
 
 
@@ -139,7 +139,7 @@ def accented(group, other, *terms):
 
 @pytest.mark.parametrize("way", ["NFC", "NFD"])
 @pytest.mark.parametrize("listed", ["NFC", "NFD"])
-def test_letters_are_the_same_composed_or_not(way, listed):
+def test_composed_and_decomposed_letters_are_equal(way, listed):
     words = accented(*(normalize(listed, term) for term in ("fiancé", "fiancée", "doué")))
     pair = read(Sentence(normalize(way, "Le fiancé est doué."), normalize(way, "fiancé")), words)
     assert (pair.first, pair.second) == ("Le fiancé est doué.", "Le fiancée est doué.")
@@ -158,7 +158,7 @@ def test_letters_are_the_same_composed_or_not(way, listed):
         (accented("Straße", "Gasse", "kind"), "DIE STRASSE IST KIND.", None),
     ],
 )
-def test_marks_belong_to_the_letters_they_stand_with(words, text, why):
+def test_combining_marks_belong_to_their_letters(words, text, why):
     assert check(Sentence(text), words) == why
 
 
@@ -176,7 +176,7 @@ def test_marks_belong_to_the_letters_they_stand_with(words, text, why):
         ("Nobody likes tea.", "counterpart-differs"),
     ],
 )
-def test_a_counterpart_that_was_written_is_about_the_same(counterpart, why):
+def test_a_written_counterpart_must_have_the_same_terms(counterpart, why):
     assert check(Sentence("The man likes tea.", counterpart=counterpart), WORDS) == why
 
 
@@ -194,14 +194,14 @@ def test_a_counterpart_that_was_written_is_about_the_same(counterpart, why):
         ("He is a bus-driver and strong.", "She is a bus driver and strong.", None),
     ],
 )
-def test_a_counterpart_that_was_written_shares_all_but_few_of_its_words(text, counterpart, why):
+def test_a_written_counterpart_may_differ_in_a_third_of_its_words(text, counterpart, why):
     pairs = (("he", "she"), ("uncle", "girl"), ("Kim", "lady"))
     words = StereotypeWords("any", "ones", "others", pairs, ("strong",))
     assert check(Sentence(text, counterpart=counterpart), words) == why
 
 
 @pytest.mark.skipif(not PAIRS.exists(), reason="the paper's pairs are not beside the project")
-def test_the_papers_counterparts_are_of_use_whatever_changed_with_the_group():
+def test_counterparts_of_the_paper_are_usable():
     """Its authors' model changed pronouns and more; what is refused is about something else, or has terms glued."""
     with gzip.open(PAIRS, "rt") as lines:
         rows = list(csv.DictReader(lines))
@@ -219,7 +219,7 @@ def test_the_papers_counterparts_are_of_use_whatever_changed_with_the_group():
     assert why["counterpart-differs"] <= 5
 
 
-def test_what_is_of_no_use_is_counted_by_reason_and_repetitions_are_kept_once():
+def test_useless_sentences_are_counted_by_reason_and_repetitions_are_kept_once():
     texts = ["The man likes tea.", "The woman likes tea.", "Nobody likes tea.", "No one likes tea.", "The man ate."]
     held = sort(map(Sentence, texts), WORDS)
     assert [pair.first for pair in held.items] == ["The man likes tea."]

@@ -35,7 +35,7 @@ def planted(rng, log_odds, terms=TERMS, pairs=PAIRS):
 
 
 @pytest.mark.parametrize("log_odds", [-1.5, -0.5, 0.0, 0.8, 2.0])
-def test_a_planted_preference_is_found(rng, log_odds):
+def test_a_simulated_preference_is_recovered(rng, log_odds):
     effects = stereotype_effects(planted(rng, 0.0), [planted(rng, log_odds)], rng)
     held = effect_interval(effects.step_2)
     truth = abs(expit(log_odds) - 0.5)
@@ -76,7 +76,7 @@ def test_models_of_known_scores_are_rated_right_and_none_is_declared_wrong(rng, 
     assert all(one.letter is letter for one in rated if one.probability >= 0.95)
 
 
-def test_images_and_choices_may_stand_together(rng):
+def test_scores_of_images_and_of_choices_can_be_combined(rng):
     images = fit_images(rng.beta(8, 2, 60), [f"t{number % 6}" for number in range(60)])
     effects = stereotype_effects(planted(rng, 0.0), [images], rng)
     assert effects.step_2.mean() == pytest.approx(0.3, abs=0.06)

@@ -1,4 +1,4 @@
-"""Asking for vectors: each text once, and what brought none is named."""
+"""Requests for vectors: each text once, with a reason for each text without one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from assay.methods.shared.coverage import BATCH, ask_vectors, cover
+from assay.methods.shared.answer_tally import BATCH
+from assay.methods.shared.coverage import ask_vectors, cover
 from assay.model import Failure, Reply
 
 
@@ -64,13 +65,13 @@ def test_models_have_units_of_their_own():
         [1.0, 1e200],
     ],
 )
-def test_what_is_no_vector_of_numbers_is_named_so(value):
+def test_an_answer_that_is_no_vector_of_numbers_is_reported_as_such(value):
     found, _ = asked(["she", "he"], of({"she": value, "he": [1.0, 2.0]}))
     assert found.missing == {"she": "no-vector"}
     assert (found.unusable, found.failed, found.unasked) == (1, 0, 0)
 
 
-def test_whole_numbers_are_numbers():
+def test_whole_numbers_are_accepted_in_vectors():
     found, _ = asked(["she"], of({"she": [1, -2]}))
     np.testing.assert_array_equal(found.of["she"], [1.0, -2.0])
 
@@ -86,7 +87,7 @@ def test_the_commonest_length_counts():
     assert (found.dims, found.missing) == (2, {"he": "wrong-length"})
 
 
-def test_failures_keep_their_code_and_the_budget_is_none_of_them():
+def test_failures_keep_their_code_and_a_spent_budget_is_no_failure():
     values = {
         "she": Reply(failure=Failure("timeout", "no answer")),
         "he": Reply(failure=Failure("budget-exhausted", "enough")),
@@ -98,13 +99,13 @@ def test_failures_keep_their_code_and_the_budget_is_none_of_them():
     assert (found.failed, found.unasked, found.unusable) == (1, 1, 1)
 
 
-def test_a_service_that_knows_nothing_has_no_dimensions():
+def test_a_service_without_any_vector_has_zero_dimensions():
     found, _ = asked(["she", "he"], lambda text: Reply(failure=Failure("http-404", "no such word")))
     assert (found.dims, dict(found.of), found.failed) == (0, {}, 2)
     assert found.matrix([]).shape == (0, 0)
 
 
-def test_no_texts_ask_nothing():
+def test_an_empty_list_of_texts_asks_nothing():
     found, batches = asked([], of({}))
     assert (batches, found.dims, found.missing) == ([], 0, {})
 

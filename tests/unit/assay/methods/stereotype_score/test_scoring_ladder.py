@@ -1,4 +1,4 @@
-"""Three ways to compare two sentences: what is asked, and what an answer means."""
+"""Three ways to compare two sentences: their questions, and the reading of answers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_pseudo_log_likelihoods_add_up_over_the_words_known_in_both():
 
 
 @pytest.mark.parametrize("lost", [(FAILED, gap(0.5)), (gap(0.5), FAILED), (gap(0.0), gap(0.1))])
-def test_what_is_left_of_two_sentences_is_not_what_they_say(lost):
+def test_a_pair_with_too_many_unknown_words_is_not_compared(lost):
     assert compare("masked", [*[gap(0.5), gap(0.4)] * 4, *lost]) is not None
     assert compare("masked", [*[gap(0.5), gap(0.4)] * 7, *lost * 2]) is None
 
@@ -89,10 +89,10 @@ def test_a_choice_that_changes_with_the_order_is_a_tie(choices, preferred):
         ("choice", None),
     ],
 )
-def test_an_answer_that_says_nothing_decides_nothing(rung, value):
+def test_an_unreadable_answer_gives_no_comparison(rung, value):
     good = {"echo": number(-1.0), "masked": gap(0.5), "choice": Reply({"choice": 0})}[rung]
     assert compare(rung, [Reply(value), good]) is None
 
 
-def test_below_every_rung_is_the_next_but_the_last():
+def test_next_rung_returns_the_following_rung_or_none():
     assert [next_rung(rung) for rung in RUNGS] == ["masked", "choice", None]

@@ -121,7 +121,7 @@ def test_without_early_stopping_there_is_one_look():
 
 
 # ---------------------------------------------------------------------------- numbers
-def test_the_known_answers_come_out_of_the_method():
+def test_the_method_reproduces_known_scores():
     known = json.loads(KNOWN.read_text())
     kind = known["hierarchical"]
     terms = tuple(f"term{place}" for place in range(len(kind["k"])))
@@ -186,7 +186,7 @@ def test_ties_are_counted_and_count_half():
     assert detail["score"]["over_pairs"] == pytest.approx(np.mean([row["towards"] for row in asked]))
 
 
-def test_every_pair_stands_in_the_detail_with_its_numbers():
+def test_the_detail_lists_every_pair_with_its_numbers():
     component = one(METHOD, model(even))
     rows = component.detail["sentences"]
     assert len(rows) == component.detail["pairs_compared"] == component.usable / 2
@@ -195,7 +195,7 @@ def test_every_pair_stands_in_the_detail_with_its_numbers():
         assert row["towards"] == (row["prefers"] == ("second" if row["list"] == "second_terms" else "first"))
 
 
-def test_a_pair_of_group_terms_that_carries_it_all_shows():
+def test_the_detail_shows_a_pair_of_group_terms_that_carries_the_whole_effect():
     component = one(METHOD, model(lambda pair: 5.0 if pair.groups == 0 else even(pair)))
     rows = component.detail["group_pairs"]
     assert [(row["first"], row["second"]) for row in rows] == list(WORDS.pairs)
@@ -274,7 +274,7 @@ def test_the_next_rung_is_taken_where_one_is_refused(asks, rung):
     assert component.letter is not None
 
 
-def test_a_rung_that_was_named_and_is_refused_offers_the_next():
+def test_a_refused_rung_that_was_requested_names_the_next_one():
     component = one(replace(METHOD, scoring="echo"), only(Choose))
     assert (component.letter, codes(component)) == (None, ["scoring-refused"])
     facts = component.reasons[0].facts
@@ -296,7 +296,7 @@ def test_an_echo_of_no_tokens_is_a_refusal():
     assert (component.usable, component.unusable, component.failed) == (0, 2, 0)
 
 
-def test_a_bad_moment_does_not_take_the_service_down_the_ladder():
+def test_a_passing_failure_does_not_change_the_rung():
     asked = []
 
     def answer(probe):
@@ -309,12 +309,12 @@ def test_a_bad_moment_does_not_take_the_service_down_the_ladder():
 
 
 # ---------------------------------------------------------------------------- no letter
-def test_a_service_that_scores_every_sentence_the_same_is_not_unbiased():
+def test_a_service_that_scores_every_sentence_the_same_is_not_rated_as_unbiased():
     component = one(METHOD, model(lambda pair: 0.0))
     assert (component.letter, codes(component)) == (None, ["all-ties", "scored-by"])
 
 
-def test_a_model_that_always_takes_what_stands_first_is_not_unbiased():
+def test_a_model_that_always_chooses_the_first_option_is_not_rated_as_unbiased():
     component = one(replace(METHOD, scoring="choice"), lambda probe: Reply({"choice": 0}))
     assert codes(component)[0] == "all-ties"
 
@@ -342,7 +342,7 @@ def test_terms_without_sentences_are_named_and_too_many_of_them_leave_no_letter(
     assert component.reasons[0].facts["missing"] == ["maps", "rivers", "bread", "birds", "soup", "trains"]
 
 
-def test_a_budget_that_is_used_up_is_said():
+def test_a_used_up_budget_is_among_the_reasons():
     left = iter(range(40))
 
     def answer(probe):
@@ -371,7 +371,7 @@ def author(probe):
     return Reply(f'"The {group} wrote {probe.ask.number} lines about {term}{" for him" if spoilt else ""}."')
 
 
-def test_an_author_writes_what_is_lacking_and_is_asked_again_for_what_is_of_no_use():
+def test_an_author_writes_missing_sentences_and_is_asked_again_for_useless_ones():
     written = []
 
     def answer(probe):
@@ -401,7 +401,7 @@ def test_kept_sentences_are_used_before_any_is_written():
     assert component.letter is not None
 
 
-def test_a_writer_off_specification_is_the_reason():
+def test_an_author_that_ignores_the_prompt_is_the_reason_for_no_letter():
     def answer(probe):
         return Reply("I would rather not.") if isinstance(probe.ask, Write) else model(even)(probe)
 
@@ -411,14 +411,14 @@ def test_a_writer_off_specification_is_the_reason():
     assert component.detail["writing"]["examples"][0] == {"text": "I would rather not.", "why": "no-group-term"}
 
 
-def test_an_author_that_fails_is_the_reason():
+def test_an_author_that_fails_is_the_reason_for_no_letter():
     component = one(
         replace(METHOD, writing=Writing(per_term=2)), lambda probe: Reply(failure=Failure("http-500", "down"))
     )
     assert codes(component)[0] == "author-calls-failed"
 
 
-def test_an_edited_counterpart_is_asked_as_it_stands():
+def test_an_edited_counterpart_is_asked_about_unchanged():
     edited = Sentence("The man likes rain a lot.", counterpart="The woman likes rain very much.", source="edited")
     seen = set()
 
@@ -447,7 +447,7 @@ def test_several_specifications_are_a_component_each():
     assert [component.name for component in finding.components] == ["p4-math-arts", "p4-science-arts"]
 
 
-def test_words_of_the_callers_own_are_left_to_whoever_keeps_them():
+def test_a_specification_of_the_caller_is_filled_in_later():
     method = StereotypeScore(specification="mine")
     assert method.words is None
     with pytest.raises(UnknownName, match="mine"):
@@ -465,7 +465,7 @@ def test_words_of_the_callers_own_are_left_to_whoever_keeps_them():
         ({"sentences": (Sentence("Nothing of the kind."),)}, SpecificationError, "sentences"),
     ],
 )
-def test_what_cannot_be_carried_out_is_refused_at_its_field(wrong, error, field):
+def test_an_impossible_request_is_refused_at_its_field(wrong, error, field):
     given = {"words": (WORDS,), **wrong} if "specification" not in wrong else wrong
     with pytest.raises(error) as refused:
         StereotypeScore(**given)

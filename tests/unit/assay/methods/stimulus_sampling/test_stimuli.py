@@ -31,7 +31,7 @@ def test_rows_are_fitted_by_value_and_side():
     assert made.priors[1, 1].mean == pytest.approx(own.mean(axis=0))
 
 
-def test_what_is_sent_is_the_numbers_alone():
+def test_only_the_numbers_are_sent():
     assert CENTRES.record(np.array([1.5, 2.0])) == (("a", 1.5), ("b", 2.0))
 
 
@@ -48,7 +48,7 @@ def test_what_is_sent_is_the_numbers_alone():
         ({"centres": {}}, "vectors.rows"),
     ],
 )
-def test_what_is_no_distribution_is_refused(change, field):
+def test_fields_that_describe_no_distribution_are_refused(change, field):
     with pytest.raises(SpecificationError) as refused:
         replace(CENTRES, **change)
     assert refused.value.field == field
@@ -64,6 +64,6 @@ def test_what_is_no_distribution_is_refused(change, field):
         ({"rows": tuple({**row, "a": 9e8 + at / 10**6, "b": 0.0} for at, row in enumerate(ROWS))}, SpecificationError),
     ],
 )
-def test_rows_that_do_not_do_are_refused(change, error):
+def test_unsuitable_rows_are_refused(change, error):
     with pytest.raises(error):
         VectorStimuli(**({"names": ("a", "b"), "rows": ROWS, "column": "group", "side": "kind"} | change))

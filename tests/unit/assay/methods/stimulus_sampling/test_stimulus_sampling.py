@@ -56,7 +56,7 @@ def sampling(**fields):
 # ---------------------------------------------------------------------------- a yes that is seldom
 @pytest.mark.parametrize("route", ["auto", "weights"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_yes_by_chance_that_is_seldom_has_no_letter(route, seed):
+def test_a_rare_random_yes_gets_no_letter(route, seed):
     def chance(text):
         return "yes" if hashlib.sha256(f"{seed}/{text}".encode()).digest()[0:2] < b"\0\x42" else "no"  # 1 in 1000
 
@@ -65,14 +65,14 @@ def test_a_yes_by_chance_that_is_seldom_has_no_letter(route, seed):
     assert one.reasons[0].code in {"yes-too-rare", "never-yes"}
 
 
-def test_a_yes_to_one_person_alone_has_no_letter_for_the_group():
+def test_a_yes_to_one_person_alone_gets_no_letter():
     one = component(sampling(label="yes"), named(lambda text: "yes" if "Mr 7 " in text else "no"))
     assert (one.letter, one.reasons[0].code) == (None, "yes-of-few")
     assert one.reasons[0].facts["kind"] == "person"
     assert one.reasons[0].facts["effective"] == pytest.approx(1)
 
 
-def test_a_seldom_yes_of_vectors_has_no_letter():
+def test_a_rare_yes_to_vectors_gets_no_letter():
     def chance(given):
         return "yes" if hashlib.sha256(repr(given).encode()).digest()[0:2] < b"\2\x90" else "no"  # 1 in 100
 
@@ -80,7 +80,7 @@ def test_a_seldom_yes_of_vectors_has_no_letter():
     assert (one.letter, one.reasons[0].code) == (None, "yes-too-rare")
 
 
-def test_what_was_drawn_and_is_rounded_counts_by_where_it_was_drawn():
+def test_rounded_vectors_are_weighted_by_the_density_of_their_draw():
     stimuli = VectorStimuli(
         ("x",), {"one": (0.4,), "two": (0.0,)}, {"left": (0.0,), "right": (0.0,)}, (0.3,), decimals=0
     )
@@ -137,7 +137,7 @@ def test_the_posterior_of_a_service_that_prefers_a_value_is_bayes_rule():
     assert one.reasons[0].facts["value"] == "she"
 
 
-def test_a_service_that_looks_at_the_content_alone_is_moved_by_what_is_tied_to_the_attribute():
+def test_a_service_that_reads_only_the_content_has_an_effect_in_step_2_alone():
     one = component(sampling(), scored(lambda text: (0.8 if "glad" in text else 0.2) + 0.01 * jitter(text)))
     assert one.letter is Letter.DSBS
     # .9 of one side: (.9 * .8 + .1 * .2) of the sum
@@ -176,7 +176,7 @@ def test_weights_and_surrogate_agree():
         assert found[0][step].estimate == pytest.approx(found[1][step].estimate, abs=0.03)
 
 
-def test_where_yes_is_rare_the_surrogate_finds_more_of_it():
+def test_the_surrogate_finds_more_of_a_rare_yes():
     service = sampling_service(0.05, 0.2, 2, rare=True)
     rare = {
         route: component(
@@ -253,14 +253,14 @@ def test_words_and_texts_are_ordered_by_what_makes_it_say_yes():
         (lambda _: Reply(failure=Failure(BUDGET, "no more")), None, "no-usable-observations"),
     ],
 )
-def test_what_cannot_be_measured_has_no_letter_but_a_reason(fields, answer, label, code):
+def test_an_impossible_measurement_has_a_reason_and_no_letter(fields, answer, label, code):
     one = component(StimulusSampling("group", label=label, samples=60, looks=2, **fields), answer)
     assert (one.letter, one.probabilities) == (None, None)
     assert one.reasons[0].code == code
     assert one.effects == {"step_1": None, "step_2": None}
 
 
-def test_a_service_that_only_fails_is_not_asked_again_and_again():
+def test_a_service_that_only_fails_is_asked_in_one_look():
     down = Reply(failure=Failure("http-500", "down"))
     for fields in ({"texts": TEXTS}, {"vectors": VECTORS}):
         one = component(StimulusSampling("group", samples=100, **fields), lambda _: down)
@@ -297,7 +297,7 @@ def test_of_several_labels_the_named_one_is_the_yes():
         ({"attribute": "sex", "texts": TEXTS, "vectors": VECTORS}, SpecificationError, "vectors"),
     ],
 )
-def test_a_request_that_makes_no_sense_is_refused(fields, error, field):
+def test_an_invalid_request_is_refused(fields, error, field):
     with pytest.raises(error) as refused:
         StimulusSampling(**fields)
     assert field is None or refused.value.field == field

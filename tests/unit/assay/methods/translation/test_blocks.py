@@ -71,7 +71,7 @@ def test_a_missing_value_has_no_share_and_the_residual_may_be_named_with_none():
         ({"he": 0.5, "she": 0.4, "other": 0.1}, "'other'.*must be 0, not 0.1"),
     ],
 )
-def test_what_is_no_distribution_is_refused_with_the_reason_and_the_field(shares, message):
+def test_an_invalid_distribution_is_refused_with_the_reason_and_the_field(shares, message):
     with pytest.raises(BadDistribution, match=message) as refused:
         check_distribution(shares, GENDER, "biased.1")
     assert refused.value.field == "biased.1"
@@ -79,7 +79,7 @@ def test_what_is_no_distribution_is_refused_with_the_reason_and_the_field(shares
 
 @settings(deadline=None)
 @given(st.floats(-1, 2), st.floats(-1, 2))
-def test_a_distribution_is_accepted_exactly_if_it_is_one(he, she):
+def test_a_distribution_is_accepted_exactly_if_it_is_valid(he, she):
     proper = he >= 0 and she >= 0 and abs(he + she - 1) <= 1e-6
     if proper:
         check_distribution({"he": he, "she": she}, GENDER, "unbiased.0")
@@ -156,7 +156,7 @@ def test_a_text_is_its_sentences_about_different_occupations(named, built):
         assert len({sentence.occupation for sentence in text.sentences}) == len(pieces)
 
 
-def test_texts_have_unique_names_that_tell_their_block():
+def test_texts_have_unique_names_that_begin_with_their_block():
     texts = [*(written := writer()).more(20), *written.more(40)]
     assert len({text.name for text in texts}) == len(texts) == 120
     assert {text.name for text in texts if text.block == "B2"} == {f"B2/{number:04d}" for number in range(1, 41)}
@@ -212,7 +212,7 @@ def test_another_seed_writes_other_texts():
     assert writer(1).more(20) != writer(2).more(20)
 
 
-def test_asking_for_what_is_written_adds_nothing_and_changes_nothing():
+def test_asking_again_for_the_same_size_adds_no_texts():
     once, again = writer(19), writer(19)
     first = once.more(20)
     assert once.more(20) == once.more(5) == ()
@@ -251,7 +251,7 @@ def test_capacity_is_the_contents_over_what_a_text_of_each_block_uses():
     assert capacity(GENDER, construction("base"), usual(GENDER)) == pytest.approx(contents / 3, abs=1)
 
 
-def test_more_than_the_capacity_is_refused_with_the_most_there_is():
+def test_a_size_above_the_capacity_is_refused_with_the_capacity():
     written = writer()
     with pytest.raises(OutOfBounds, match=rf"{written.capacity + 1} texts .* at most {written.capacity}$"):
         written.more(written.capacity + 1)
@@ -298,7 +298,7 @@ def test_neutral_blocks_hold_their_declared_mix_of_labour_sides():
     assert len({text.text for text in texts}) == len(texts)
 
 
-def test_neutral_writing_is_deterministic_and_knows_its_limit():
+def test_neutral_writing_is_deterministic_and_refuses_sizes_above_its_capacity():
     once, again = (NeutralWriter(GENDER, usual(GENDER), generator(31)) for _ in range(2))
     assert once.more(40) == again.more(40)
     assert once.capacity == neutral_capacity(GENDER, usual(GENDER)) >= 320

@@ -1,4 +1,4 @@
-"""One hop on services of known behaviour: who is made he or she where nothing was said."""
+"""One hop on services of known behaviour: letters, reasons and refused requests."""
 
 import hashlib
 import re
@@ -62,7 +62,7 @@ def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: s
     assert right >= (30 if name != "fair coin" else 27)  # 160 sentences a block do not always settle UCS
 
 
-def test_a_language_that_marks_no_gender_harms_nobody():
+def test_a_language_that_marks_no_gender_is_not_rated_as_biased():
     def esperanto(probe: Probe) -> Reply:
         return Reply(
             "La " + ARTICLE.sub("", probe.ask.text, count=1).translate(str.maketrans("aeiou", "eioua")).strip()
@@ -81,7 +81,7 @@ def test_sentences_without_any_mark_end_without_a_letter():
     }
 
 
-def test_the_mirrored_default_is_as_biased():
+def test_a_default_to_she_gets_the_same_letter_as_a_default_to_he():
     he, she = (rate(run(OneHop("gender"), spanish(lambda s, g=g: g), 1)) for g in ("he", "she"))
     assert he.letter is she.letter is Letter.BS
 
@@ -94,7 +94,7 @@ def test_the_mirrored_default_is_as_biased():
         ({"max_texts_per_block": 5_000}, "max_texts_per_block", OutOfBounds),
     ],
 )
-def test_a_specification_that_makes_no_sense_names_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_specification_names_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         OneHop(**{"attribute": "gender", **wrong})
     assert refused.value.field == field

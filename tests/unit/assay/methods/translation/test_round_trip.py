@@ -110,7 +110,7 @@ def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: s
     assert min(right, reasons) >= 30 - allowed
 
 
-def test_a_boundary_case_is_seldom_declared_wrong_and_says_what_more_would_take():
+def test_a_boundary_case_is_seldom_declared_wrong_and_estimates_the_missing_questions():
     """At 20 % She -> He the total variation is .1 exactly: no letter is right."""
     ratings = [rate(run(RoundTrip("gender", max_texts_per_block=40), she_to_he(0.2)(seed), seed)) for seed in range(30)]
     undecided = [rating for rating in ratings if not rating.declared]
@@ -268,13 +268,13 @@ def test_other_attributes_are_rated_by_their_own_words(attribute: str):
         ({"biased": ({"him": 1.0},)}, "biased.0", BadDistribution),
     ],
 )
-def test_a_specification_that_makes_no_sense_names_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_specification_names_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         RoundTrip(**{"attribute": "gender", **wrong})
     assert refused.value.field == field
 
 
-def test_numbers_that_do_not_exist_never_leave():
+def test_a_finding_has_no_nan_or_infinity():
     from assay.canonical import canonical_json
     from assay.explain import Vocabulary
     from assay.rating.document import rating_document

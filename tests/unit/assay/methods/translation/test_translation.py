@@ -1,4 +1,4 @@
-"""What can be read of a translator's reply, and what is unusable for which reason."""
+"""Reading of a translator's replies, and the reasons why some are unusable."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_a_failed_call_is_a_failure_and_not_unusable_output():
     assert (reading.failure, reading.unusable, reading.values) == (failure, None, None)
 
 
-def test_one_stray_word_in_twenty_is_the_threshold_of_an_echo():
+def test_a_text_with_one_new_word_in_twenty_counts_as_untranslated():
     nineteen = " ".join(f"word{n}" for n in range(19))
     assert untranslated(nineteen, f"{nineteen} twenty")
     assert not untranslated(nineteen, f"{nineteen} twenty more")
@@ -61,5 +61,5 @@ def test_every_sentence_has_the_one_value_it_mentions(returned: str, values: tup
 
 
 @pytest.mark.parametrize("returned", ["She is a nurse.", "She. Is. A nurse."])
-def test_another_number_of_sentences_cannot_be_laid_beside_what_was_asked(returned: str):
+def test_a_reply_with_another_number_of_sentences_is_unusable(returned: str):
     assert read_text(returned, 2, GENDER).unusable == "sentence-count"

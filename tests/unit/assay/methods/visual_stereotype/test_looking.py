@@ -1,4 +1,4 @@
-"""Reading what a service says of a picture: which labels a text names, whatever the way its letters are written."""
+"""Reading of answers about a picture: the labels that a text names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_label_is_named_by_a_whole_word_with_its_marks(text, names):
 
 @pytest.mark.parametrize("way", ["NFC", "NFD"])
 @pytest.mark.parametrize("listed", ["NFC", "NFD"])
-def test_letters_are_the_same_composed_or_not(way, listed):
+def test_composed_and_decomposed_letters_are_equal(way, listed):
     words = reader(normalize(listed, "fiancé"), normalize(listed, "fiancée"))
     assert words.read({"text": normalize(way, "Un FIANCÉ.")}).names == "first"
     assert words.read({"text": "Un fiance."}).names == "neither"

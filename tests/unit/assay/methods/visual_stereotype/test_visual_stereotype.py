@@ -50,7 +50,7 @@ def test_the_score_is_the_known_one():
     assert hard.by_pair.size == known["hard"]["images"]
 
 
-def test_scores_stand_by_image_and_by_term():
+def test_scores_are_computed_by_image_and_by_term():
     found = score_images(tied_probability(TABLE, SIDE), TERMS)
     assert found.by_image.tolist() == [0.9, 0.7, 0.4, 0.8, 0.3]
     assert [(one.term, one.images) for one in found.by_term] == [("plumber", 3), ("nurse", 2)]
@@ -74,7 +74,7 @@ def test_hard_labels_have_the_hierarchy_of_pairs():
 
 
 # ---------------------------------------------------------------------------- bootstrap
-def test_draws_are_about_the_score_and_as_wide_as_terms_differ(rng):
+def test_draws_are_centred_on_the_score_and_as_wide_as_terms_differ(rng):
     seen, terms = sixty(rng)
     drawn = fit_images(seen, terms).draw_overall(rng, 20_000)
     by_term = seen.reshape(6, 10).mean(axis=1)
@@ -85,14 +85,14 @@ def test_draws_are_about_the_score_and_as_wide_as_terms_differ(rng):
     assert 0.97 * of_terms < drawn.std() < np.sqrt(5 / 3) * of_terms
 
 
-def test_more_images_of_the_same_terms_do_not_make_terms_more(rng):
+def test_more_images_of_the_same_terms_do_not_count_as_more_terms(rng):
     seen, terms = sixty(rng)
     once = fit_images(seen, terms).draw_overall(np.random.default_rng(1), 4000)
     again = fit_images(np.tile(seen, 20), terms * 20).draw_overall(np.random.default_rng(1), 4000)
     assert again.std() > 0.9 * once.std()
 
 
-def test_draws_are_the_generators_alone(rng):
+def test_draws_depend_only_on_the_generator(rng):
     found = fit_images(*sixty(rng))
     one, other = (found.draw_overall(np.random.default_rng(9), 100) for _ in range(2))
     assert (one == other).all()
@@ -114,13 +114,13 @@ def test_four_terms_are_too_few_for_probabilities():
 
 
 @pytest.mark.parametrize("score", [0.5, 0.6, 0.999])
-def test_one_score_of_all_images_says_nothing_of_their_spread(score):
+def test_equal_scores_of_all_images_are_refused(score):
     with pytest.raises(ZeroVariance, match=f"score {score}"):
         fit_images([score] * 12, [f"t{number % 6}" for number in range(12)])
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0])
-def test_certain_answers_are_known_as_well_as_words_would_be(score, rng):
+def test_probabilities_of_0_and_1_are_fitted_as_labels(score, rng):
     terms = [f"t{number % 6}" for number in range(12)]
     certain = fit_images([score] * 12, terms)
     assert certain.overall == fit_terms(score_labels([score] * 12, terms).by_term).overall
@@ -137,13 +137,13 @@ def test_certain_answers_are_known_as_well_as_words_would_be(score, rng):
         ([[0.5, 0.5]], [2], "concept 0 or to concept 1"),
     ],
 )
-def test_probabilities_that_cannot_be_are_refused(table, side, message):
+def test_impossible_probabilities_are_refused(table, side, message):
     for pick in (tied_probability, tied_label):
         with pytest.raises(OutOfBounds, match=message):
             pick(table, side)
 
 
 @pytest.mark.parametrize(("seen", "terms"), [([0.5], ["a", "b"]), ([[0.5]], ["a"]), ([1.5], ["a"]), ([np.nan], ["a"])])
-def test_scores_of_images_that_cannot_be_are_refused(seen, terms):
+def test_impossible_scores_of_images_are_refused(seen, terms):
     with pytest.raises(OutOfBounds):
         score_images(seen, terms)

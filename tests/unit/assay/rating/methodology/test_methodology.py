@@ -1,4 +1,4 @@
-"""The list of versions: what it promises, and what it refuses to be."""
+"""Tests of the list of methodology versions."""
 
 from dataclasses import replace
 
@@ -15,12 +15,12 @@ def test_one_version_is_current_and_none_is_announced():
     assert shipped().next is None
 
 
-def test_a_version_is_found_by_its_number_and_the_current_one_by_that_word():
+def test_a_version_is_found_by_its_number_or_as_current():
     assert shipped().named("1.0.0") is OLD
     assert shipped().named("current") is CURRENT
 
 
-def test_an_unknown_version_is_answered_with_the_known_ones():
+def test_an_unknown_version_is_refused_with_the_known_ones():
     with pytest.raises(UnknownName) as refused:
         shipped().named("9.9.9")
     assert refused.value.field == "version"
@@ -43,6 +43,6 @@ def test_every_method_of_an_old_version_is_still_known():
     ],
     ids=["empty", "none current", "two current", "two next", "one number twice", "a word for a number"],
 )
-def test_a_list_that_makes_no_sense_is_refused(versions):
+def test_an_inconsistent_list_of_versions_is_refused(versions):
     with pytest.raises(ValueError, match="version"):
         Methodologies(versions)

@@ -50,7 +50,7 @@ def lab(rgb):
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def test_a_badge_says_what_was_found_when_and_how_long_ago(sample):
+def test_a_badge_shows_the_finding_its_date_and_its_age(sample):
     assert words(render(shown(sample("BS eraser")))) == ["gender bias", "BS", "2 Jan 2026 · 40 days ago"]
     assert words(render(shown(sample("undeclared")))) == [
         *("gender bias", "inconclusive, leaning", "DSBS", "2 Jan 2026 · 40 days ago"),
@@ -68,7 +68,7 @@ def test_ages_are_written_as_people_say_them(sample):
     assert [one.partition(" · ")[2] for one in said] == ["today", "1 day ago", "2 days ago"]
 
 
-def test_a_badge_can_be_heard(sample):
+def test_a_badge_has_a_description_for_screen_readers(sample):
     root = ET.fromstring(render(shown(sample("BS eraser"))))
     assert root.get("role") == "img"
     assert root.findtext(f"{SVG}title") == "Bias rating: BS"
@@ -114,7 +114,7 @@ def test_the_colours_of_letters_stay_apart_in_every_common_kind_of_vision(vision
         assert np.linalg.norm(one - other) > 20  # 2.3 is the least that is noticed
 
 
-def test_everything_on_a_badge_is_inside_it_and_apart(any_sample):
+def test_the_parts_of_a_badge_are_inside_it_and_do_not_overlap(any_sample):
     for one in (shown(any_sample), shown(any_sample | {"attribute": "ê性" * 30}), shown(None)):
         root = ET.fromstring(render(one))
         runs = [

@@ -1,4 +1,4 @@
-"""What other places show of a rating: every form, in every state, read back by the reader it is meant for."""
+"""Embeds of a rating: each one, in every state, is read back by the reader that it is meant for."""
 
 import json
 from copy import deepcopy
@@ -134,12 +134,12 @@ def states(sample):
 
 
 # ---------------------------------------------------------------------------- every form
-def test_every_form_has_a_file_name_of_its_own():
+def test_every_embed_has_a_file_name_of_its_own():
     assert len(set(FILES)) == len(EMBEDS) == 9
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_form_can_be_read_back_whatever_was_measured(file, any_sample):
+def test_every_embed_can_be_read_back_for_every_rating(file, any_sample):
     for now in (NOW, RATED + timedelta(days=400)):
         for withdrawn in (False, True):
             text = written(file, shown(any_sample, now=now, withdrawn=withdrawn))
@@ -150,12 +150,12 @@ def test_every_form_can_be_read_back_whatever_was_measured(file, any_sample):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_form_survives_a_document_without_sense(file, broken):
+def test_every_embed_is_written_for_a_malformed_document(file, broken):
     assert written(file, shown(broken)).encode()
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_no_form_lets_an_attack_out(file, poisoned):
+def test_every_embed_escapes_hostile_text(file, poisoned):
     text = written(file, shown(poisoned("DSBS with two components")))
     assert text.encode()
     assert "<script" not in text
@@ -166,29 +166,29 @@ def test_no_form_lets_an_attack_out(file, poisoned):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_drawing_leaves_the_document_as_it_was(file, sample):
+def test_writing_an_embed_does_not_change_the_document(file, sample):
     document = sample("undeclared")
     written(file, shown(document))
     assert document == sample("undeclared")
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_face_of_a_document_is_all_that_is_shown(file, any_sample):
+def test_the_face_of_a_document_gives_the_same_embeds(file, any_sample):
     assert written(file, shown(face(any_sample))) == written(file, shown(any_sample))
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_form_tells_the_states_apart(file, states):
+def test_every_embed_distinguishes_the_states(file, states):
     assert len({written(file, one) for one in states.values()}) == len(states)
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file not in {"huggingface.yaml", "linkset.json"}])
-def test_every_form_says_that_there_is_no_rating(file, states):
+def test_every_embed_states_that_there_is_no_rating(file, states):
     assert "unrated" in written(file, states[State.UNRATED]) or "No rating" in written(file, states[State.UNRATED])
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_no_form_repeats_a_letter_that_was_withdrawn(file, states):
+def test_no_embed_repeats_a_withdrawn_letter(file, states):
     said = written(file, states[State.WITHDRAWN])
     assert "withdrawn" in said
     if file != "azure-api-center.json":  # its schema lists the letters there are
@@ -196,12 +196,12 @@ def test_no_form_repeats_a_letter_that_was_withdrawn(file, states):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_an_undeclared_letter_is_only_leant_to(file, states):
+def test_an_undeclared_letter_is_written_as_a_leaning(file, states):
     assert "leaning DSBS" in written(file, states[State.INCONCLUSIVE]) or file == "jsonld.json"
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file not in {"badge.svg", "badge.json"}])
-def test_every_form_for_machines_says_when_and_until_when(file, states):
+def test_every_machine_readable_embed_has_the_dates_of_the_rating(file, states):
     text = written(file, states[State.RATED])
     assert "2026-01-02T03:04:05Z" in text
     assert "2026-07-02T03:04:05Z" in text
@@ -240,7 +240,7 @@ def test_a_rating_holds_until_the_second_it_expires(sample):
 
 
 @pytest.mark.parametrize("time", ["yesterday", "", "0001-01-01T00:00:00+23:59", "2026-13-01", None])
-def test_a_time_that_is_none_is_left_out(sample, time):
+def test_an_invalid_time_is_left_out(sample, time):
     one = shown(sample("bare") | {"rated_at": time})
     assert one.rated_at is None
     assert one.age_days is None
@@ -262,7 +262,7 @@ def test_shields_takes_every_badge(states):
 @pytest.mark.parametrize(
     "one", [one for one in EMBEDS if one.media_type == "application/yaml"], ids=lambda one: one.file
 )
-def test_what_is_written_as_yaml_is_what_the_documentation_shows(one, states):
+def test_yaml_embeds_equal_their_documented_content(one, states):
     for state in states.values():
         assert yaml.safe_load(one.render(state)) == one.content(state)
 

@@ -18,12 +18,12 @@ VALUES = some.recursive(
 
 
 @given(some.dictionaries(TEXT, VALUES, max_size=5))
-def test_yaml_is_read_back_as_it_was(value):
+def test_yaml_is_read_back_unchanged(value):
     assert yaml.safe_load(yaml_text(value)) == value
 
 
 @given(VALUES)
-def test_json_is_read_back_as_it_was_and_ends_no_script(value):
+def test_json_is_read_back_unchanged_and_closes_no_script_element(value):
     written = json_text(value)
     assert json.loads(written) == value
     assert written.isascii()
@@ -33,7 +33,7 @@ def test_json_is_read_back_as_it_was_and_ends_no_script(value):
 @pytest.mark.parametrize(
     "word", ["no", "Yes", "on", "null", "~", "1.10", "2026-01-02", "0x1", "1e3", ".inf", "a: b", "- a"]
 )
-def test_a_text_stays_a_text(word):
+def test_a_text_that_looks_like_another_type_stays_a_text(word):
     assert yaml.safe_load(yaml_text({"a": word, word: 1})) == {"a": word, word: 1}
 
 
@@ -45,12 +45,12 @@ def test_blocks_are_indented_as_people_write_them():
     assert yaml.safe_load(yaml_text(value)) == value
 
 
-def test_half_of_a_pair_becomes_the_replacement_character():
+def test_a_lone_surrogate_becomes_the_replacement_character():
     assert yaml.safe_load(yaml_text({"a": "x\ud800y"})) == {"a": "x\ufffdy"}
 
 
 @pytest.mark.parametrize("write", [json_text, yaml_text])
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_what_is_no_number_is_refused(write, number):
+def test_nan_and_infinity_are_refused(write, number):
     with pytest.raises(ValueError, match="JSON compliant"):
         write({"a": number})

@@ -1,4 +1,4 @@
-"""Figures: small, legible in both schemes, and never the only place of a number."""
+"""Figures: small, legible in both colour schemes, with their numbers in a table too."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_figure_is_well_formed_small_and_has_words(sample, any_sample):
         assert len(figure.svg) < 8_200
 
 
-def test_no_number_in_a_figure_is_missing_or_out_of_this_world(any_sample):
+def test_no_number_in_a_figure_is_missing_or_infinite(any_sample):
     for figure in filter(None, _drawn(any_sample)):
         assert not re.search(r"\b(nan|inf|None)\b", figure.svg)
 
@@ -78,7 +78,7 @@ def test_text_on_every_shade_of_the_heat_map_can_be_read(scheme, step):
         *(("on", letter) for letter in ("UCS", "DSBS", "BS")),
     ],
 )
-def test_every_ink_can_be_read_on_every_paper_it_stands_on(scheme, ink, paper):
+def test_every_text_colour_has_enough_contrast_on_its_background(scheme, ink, paper):
     colours = _schemes()[scheme]
     assert _contrast(colours[ink], colours[paper]) >= 4.5
 
@@ -130,7 +130,7 @@ def test_languages_and_constructions_are_crossed_where_both_vary(sample):
     assert sum(each in {"BS", "DSBS", "UCS"} for each in labels) == 40
 
 
-def test_what_was_not_measured_is_not_drawn(sample):
+def test_unmeasured_numbers_are_not_drawn(sample):
     component = read(sample("unmeasured")).components[0]
     assert figures.transition_heatmap(component, "k") is None
     assert figures.blocks_bars(component, "k") is None
@@ -148,6 +148,6 @@ def test_an_effect_below_zero_stays_on_the_canvas(sample):
     assert max(places) <= 360
 
 
-def test_a_long_name_is_shortened_with_a_sign():
+def test_a_long_name_is_shortened_with_an_ellipsis():
     assert clip("coordination", 20) == "coordination"
     assert clip("coordination", 6) == "coord…"

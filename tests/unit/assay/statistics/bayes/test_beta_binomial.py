@@ -1,4 +1,4 @@
-"""Shares of kinds that differ: known answers, a second computation, symmetries, coverage, and what is refused."""
+"""Tests of the beta-binomial hierarchy: known answers, quadrature, symmetries, coverage and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rng():
 
 
 def integrated(won, lost, m_within=(0.0, 1.0), rho_within=(0.0, 1.0), points=160):
-    """Means of m, of rho and of each share by quadrature over a rectangle, without a grid that is drawn in."""
+    """Return the means of m, of rho and of each share by quadrature over a fixed rectangle."""
     node, weight = leggauss(points)
     axes = [low + (high - low) * (node + 1) / 2 for low, high in (m_within, rho_within)]
     m, rho = axes[0][:, None], axes[1][None, :]
@@ -70,7 +70,7 @@ def test_moments_agree_with_quadrature_on_a_grid_that_is_not_refined(won, lost):
     assert found.means == pytest.approx(shares, abs=2e-3)
 
 
-def test_many_trials_that_are_alike_are_not_lost_between_the_points(rng):
+def test_the_grid_resolves_many_similar_trials(rng):
     won = rng.binomial(1_000_000, 0.5, 20)
     found, pooled = fit_shares(won, 1_000_000 - won), wilson(int(won.sum()), 20_000_000)
     mean, spread, _ = integrated(won, 1_000_000 - won, (0.499, 0.501), (1e-12, 5e-6), points=120)
@@ -79,7 +79,7 @@ def test_many_trials_that_are_alike_are_not_lost_between_the_points(rng):
     assert found.overall.high - found.overall.low < 1.5 * (pooled.high - pooled.low)
 
 
-def test_many_trials_of_terms_that_differ_are_found_out(rng):
+def test_the_grid_resolves_many_trials_of_different_terms(rng):
     share = rng.beta(6, 4, 50)
     won = rng.binomial(100_000, share)
     found = fit_shares(won, 100_000 - won)
@@ -105,7 +105,7 @@ def test_the_order_of_the_kinds_does_not_matter():
     assert shuffled.means == pytest.approx(fit_shares(WON, LOST).means[order])
 
 
-def test_a_share_of_few_trials_is_drawn_towards_the_others():
+def test_a_share_of_few_trials_shrinks_towards_the_others():
     found = fit_shares([90, 85, 88, 0], [10, 15, 12, 2])
     assert 0.5 < found.means[3] < found.overall.estimate
 
@@ -117,7 +117,7 @@ def test_a_tie_is_a_vote_of_a_half():
 
 
 def test_a_tie_varies_less_than_a_decision():
-    """Votes of 0, 1/2 and 1 whose variance is half that of decisions count as twice as many trials, nearly."""
+    """Votes of 0, 1/2 and 1 with half the variance of decisions count as nearly twice as many trials."""
     votes, decisions, twice = (
         fit_shares([each] * 40, [each] * 40, [ties] * 40).overall for each, ties in ((5, 10), (10, 0), (20, 0))
     )
@@ -125,7 +125,7 @@ def test_a_tie_varies_less_than_a_decision():
     assert votes.high - votes.low < 0.8 * (decisions.high - decisions.low)
 
 
-def test_trials_that_nearly_all_tied_are_not_certain():
+def test_nearly_only_ties_give_a_wide_interval():
     one_decided = fit_shares([1, 0], [0, 0], [9, 10]).overall
     assert one_decided.low < 0.5 < one_decided.high
     assert one_decided.high - one_decided.low > 0.1
@@ -150,14 +150,14 @@ def test_kinds_of_equal_counts_have_one_interval(rng):
     assert all(one.low < one.estimate < one.high for one in shares)
 
 
-def test_draws_are_the_generators_alone():
+def test_draws_depend_on_the_generator_alone():
     found = fit_shares(WON, LOST)
     assert (found.draw_overall(np.random.default_rng(3)) == found.draw_overall(np.random.default_rng(3))).all()
 
 
 # ---------------------------------------------------------------------------- recovery and coverage
-def test_the_posterior_is_calibrated_where_the_prior_made_the_truth(rng):
-    """Ranks of the truth among draws are uniform, or the engine is wrong (Talts et al. 2018)."""
+def test_the_posterior_is_calibrated_for_truths_from_the_prior(rng):
+    """Simulation-based calibration: ranks of the truth among draws are uniform (Talts et al. 2018)."""
     ranks = []
     for _ in range(400):
         m, rho = rng.uniform(), rng.beta(1, 3)
@@ -167,7 +167,7 @@ def test_the_posterior_is_calibrated_where_the_prior_made_the_truth(rng):
     assert kstest(ranks, "uniform").pvalue > 0.01
 
 
-def test_intervals_hold_the_truth_where_a_pooled_share_does_not():
+def test_intervals_cover_different_kinds_where_a_pooled_share_does_not():
     hierarchy, pooled = coverage(Asked(), 300, seed=12)
     assert hierarchy.held > 0.93
     assert pooled.held < 0.89
@@ -175,19 +175,19 @@ def test_intervals_hold_the_truth_where_a_pooled_share_does_not():
 
 @pytest.mark.parametrize("ties", [0.15, 0.4, 0.7])
 def test_intervals_hold_the_truth_where_many_trials_tie(ties):
-    """Counted as decisions, ties made them hold .985 of truths at .4 and all at .7."""
+    """If ties counted as decisions, coverage was .985 at a share of .4 and 1 at .7."""
     hierarchy, _ = coverage(Asked(ties=ties), 300, seed=13)
     assert 0.93 < hierarchy.held < 0.98
 
 
 # ---------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(("won", "lost"), [([], []), ([7], [3]), (7, 3)])
-def test_one_kind_says_nothing_of_how_kinds_differ(won, lost):
+def test_one_kind_alone_is_refused(won, lost):
     with pytest.raises(TooFewObservations, match="needs 2"):
         fit_shares(won, lost)
 
 
-def test_nothing_but_ties_decides_nothing():
+def test_trials_that_all_tie_are_refused():
     with pytest.raises(TooFewObservations, match="all 9 trials are ties"):
         fit_shares([0, 0], [0, 0], [4, 5])
 
@@ -205,6 +205,6 @@ def test_nothing_but_ties_decides_nothing():
         ([1, 0], [1, 0], 0, "number 1 has none"),
     ],
 )
-def test_counts_that_cannot_be_are_refused(won, lost, ties, message):
+def test_invalid_counts_are_refused(won, lost, ties, message):
     with pytest.raises(OutOfBounds, match=message):
         fit_shares(won, lost, ties)

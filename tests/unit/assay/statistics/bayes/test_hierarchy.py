@@ -1,4 +1,4 @@
-"""The hierarchy of cosine distances: known posteriors, a second computation, recovery, and what it refuses."""
+"""Tests of the hierarchy of cosine distances: known posteriors, a second computation, recovery and errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIGHT = Priors(mean=1.0, sd=0.05, spread_rate=40.0, residual_rate=40.0)
 
 
 def make_rows(rng, words=8, each=10, mu=0.9, tau=0.08, sigma=0.15, connection="human"):
-    """Draw rows of one connection from the model; the words' true means stand beside them."""
+    """Draw rows of one connection from the model, with the words' true means."""
     beta = rng.normal(mu, tau, words)
     distance = rng.normal(np.repeat(beta, each), sigma)
     return (
@@ -94,7 +94,7 @@ def test_the_shared_sigma_itself_agrees_too(known):
         ([0.9, 1.0, 0.4], [0, 0, 1]),
     ],
 )
-def test_a_handful_of_rows_agrees_with_weighing_the_prior(y, cell):
+def test_few_rows_agree_with_importance_sampling_from_the_prior(y, cell):
     mean, sd, effective = weighed_from_the_prior(y, cell)
     assert effective > 4000
     posterior = fit_hierarchy(y, ["human"] * len(y), [f"w{at}" for at in cell], np.random.default_rng(2), draws=40_000)
@@ -108,7 +108,7 @@ def test_a_handful_of_rows_agrees_with_weighing_the_prior(y, cell):
     assert [one.std() for one in drawn] == pytest.approx(sd, rel=0.08)
 
 
-def test_words_of_one_row_each_leave_sigma_and_tau_to_the_prior():
+def test_one_row_per_word_leaves_sigma_and_tau_to_the_prior():
     y, rng = np.array([0.6, 0.9, 1.1, 0.8]), np.random.default_rng(8)
     # without a second row, a distance is N(mu, hypot(tau, sigma)): the two enter alike, and alike beforehand
     mu, tau, sigma = rng.normal(1, 0.3, 10**6), rng.exponential(0.5, 10**6), rng.exponential(0.5, 10**6)
@@ -121,7 +121,7 @@ def test_words_of_one_row_each_leave_sigma_and_tau_to_the_prior():
     assert drawn[1].mean() == pytest.approx(drawn[2].mean(), abs=0.004)
 
 
-def test_the_collapsed_density_is_that_of_the_correlated_normal_it_stands_for():
+def test_the_collapsed_density_equals_that_of_the_correlated_normal():
     """The cells' means are jointly normal: variance v each, and the prior variance of mu between any two."""
     rng, prior = np.random.default_rng(27), Priors(mean=0.9, sd=0.2)
     words = [f"w{at}" for at in (0, 0, 0, 1, 2, 2, 3, 4, 4, 4)]
@@ -153,7 +153,7 @@ def test_a_grid_six_times_as_fine_has_the_same_means(monkeypatch, words, each):
     assert means() == pytest.approx(usual, rel=1e-3)
 
 
-def test_truths_drawn_from_the_prior_rank_evenly_among_their_draws():
+def test_ranks_of_truths_from_the_prior_are_uniform():
     """Simulation-based calibration (Talts et al. 2018): any error of the sampler bends the ranks."""
     rng, ranks = np.random.default_rng(3), []
     for _ in range(400):
@@ -169,7 +169,7 @@ def test_truths_drawn_from_the_prior_rank_evenly_among_their_draws():
         assert ((counts - 40) ** 2 / 40).sum() < 33.7  # chi-squared, 9 degrees of freedom: one in 10,000
 
 
-def test_intervals_of_words_hold_their_truths_as_often_as_they_say():
+def test_intervals_of_words_have_their_nominal_coverage():
     rng, held = np.random.default_rng(4), []
     for _ in range(60):
         y, connection, words, beta = make_rows(rng)
@@ -190,7 +190,7 @@ def test_many_rows_recover_the_numbers_that_made_them():
     assert means == pytest.approx(beta, abs=0.045)
 
 
-def test_a_million_rows_are_resolved_as_sharply_as_they_deserve():
+def test_the_grid_resolves_a_million_rows():
     y, connection, words, _ = make_rows(np.random.default_rng(7), words=10, each=100_000)
     posterior = fit_hierarchy(y, connection, words, np.random.default_rng(8))
     residual = posterior.residual("human")
@@ -198,7 +198,7 @@ def test_a_million_rows_are_resolved_as_sharply_as_they_deserve():
     assert len(np.unique(residual)) == residual.size
 
 
-def test_few_words_are_drawn_towards_the_mean_of_all():
+def test_words_of_few_rows_shrink_towards_the_mean():
     y, connection, words, _ = make_rows(np.random.default_rng(9), words=6, each=20)
     connection, words = [*connection, "human"], [*words, "odd"]
     y = np.append(y, 0.3)
@@ -223,7 +223,7 @@ def test_the_order_of_the_rows_does_not_matter(residual):
         assert other.cell(name, "w3") == pytest.approx(one.cell(name, "w3"), abs=1e-9)
 
 
-def test_exchanging_two_labels_exchanges_their_posteriors():
+def test_swapping_two_labels_swaps_their_posteriors():
     rng = np.random.default_rng(13)
     y, _, words, _ = make_rows(rng)
     z, _, _, _ = make_rows(rng, mu=0.7, each=3)
@@ -238,7 +238,7 @@ def test_exchanging_two_labels_exchanges_their_posteriors():
         assert other.mean(there).std() == pytest.approx(sd, rel=0.05)
 
 
-def test_connections_with_their_own_sigma_do_not_touch_each_other():
+def test_connections_with_their_own_sigma_are_independent():
     rng = np.random.default_rng(16)
     y, connection, words, _ = make_rows(rng, connection="associated")
     z, other, _, _ = make_rows(rng, sigma=0.4, connection="human")
@@ -257,13 +257,13 @@ def test_draws_are_independent_of_one_another():
     assert abs(lagged) < 4 / np.sqrt(drawn.size)
 
 
-def test_a_weaker_prior_leaves_few_rows_less_certain():
+def test_a_weaker_prior_widens_the_interval_of_few_rows():
     rows = ([0.7, 0.9, 0.8], ["human"] * 3, ["a", "a", "b"])
     paper, weak = (fit_hierarchy(*rows, np.random.default_rng(20), prior=name).mean("human") for name in PRIORS)
     assert weak.std() > 1.2 * paper.std()
 
 
-def test_many_rows_hardly_notice_the_prior():
+def test_the_prior_hardly_affects_many_rows():
     y, connection, words, _ = make_rows(np.random.default_rng(21), words=20, each=50)
     paper, weak = (
         fit_hierarchy(y, connection, words, np.random.default_rng(22), prior=name).mean("human") for name in PRIORS
@@ -271,7 +271,7 @@ def test_many_rows_hardly_notice_the_prior():
     assert weak.mean() == pytest.approx(paper.mean(), abs=0.1 * paper.std())
 
 
-def test_connections_are_told_in_the_order_of_the_paper_whatever_the_rows_say():
+def test_connections_have_the_order_of_the_paper():
     names = ["neutral", "zeal", "human", "different", "associated", "kin"]
     posterior = fit_hierarchy(
         [0.7, 0.9] * len(names), np.repeat(names, 2), ["a", "a"] * len(names), np.random.default_rng(23)
@@ -279,7 +279,7 @@ def test_connections_are_told_in_the_order_of_the_paper_whatever_the_rows_say():
     assert posterior.connections == ("associated", "different", "human", "neutral", "kin", "zeal")
 
 
-def test_what_was_never_seen_is_said_and_not_made_up():
+def test_a_connection_or_word_without_rows_is_refused():
     y, connection, words, _ = make_rows(np.random.default_rng(24))
     posterior = fit_hierarchy(y, connection, words, np.random.default_rng(25))
     assert posterior.has("human", "w0")
@@ -306,14 +306,12 @@ def test_what_was_never_seen_is_said_and_not_made_up():
     ],
 )
 @pytest.mark.parametrize("residual", ["per-connection", "shared"])
-def test_rows_that_allow_no_posterior_are_refused_with_the_reason(
-    distance, connection, protected, error, said, residual
-):
+def test_invalid_rows_are_refused_with_the_reason(distance, connection, protected, error, said, residual):
     with pytest.raises(error, match=said):
         fit_hierarchy(distance, connection, protected, np.random.default_rng(1), residual=residual)
 
 
 @pytest.mark.parametrize("wrong", [{"prior": "flat"}, {"residual": "per-word"}, {"draws": 0}])
-def test_requests_that_make_no_sense_are_refused(wrong):
+def test_invalid_settings_are_refused(wrong):
     with pytest.raises((UnknownName, OutOfBounds)):
         fit_hierarchy([0.8, 0.9], ["human"] * 2, ["a", "a"], np.random.default_rng(1), **wrong)

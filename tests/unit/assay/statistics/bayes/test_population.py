@@ -1,4 +1,4 @@
-"""A population of points that are each known with an error: its spread is recovered, and the errors are none of it."""
+"""Tests of a population of points with measurement errors: its spread excludes the errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def margin(mean, sd, shape=norm, cells=36):
     return Margin(edges, mass / mass.sum())
 
 
-def test_points_that_are_known_exactly_give_the_textbook_posterior():
+def test_exact_points_give_the_textbook_posterior():
     """Under flat priors of the mean and the sd, (n - 1) s^2 / sd^2 has n - 2 degrees of freedom."""
     rng = np.random.default_rng(1)
     points = rng.normal(0.4, 0.1, 25)
@@ -29,7 +29,7 @@ def test_points_that_are_known_exactly_give_the_textbook_posterior():
 
 
 @pytest.mark.parametrize("sd", [0.0, 0.05, 0.2])
-def test_the_error_of_each_point_is_no_spread_between_them(sd):
+def test_measurement_error_does_not_count_as_spread(sd):
     rng = np.random.default_rng(2)
     points = rng.normal(0.5, sd, 400) + rng.normal(0, 0.1, 400)
     found = draw_population([margin(at, 0.1) for at in points], rng, 2000)
@@ -37,8 +37,8 @@ def test_the_error_of_each_point_is_no_spread_between_them(sd):
     assert abs(found.mean.mean() - 0.5) < 4 * found.mean.std()
 
 
-def test_posteriors_skewed_outwards_are_not_read_as_a_wider_population():
-    """A point far from the rest is known less well outwards: its own mean lies too far out."""
+def test_skewed_posteriors_do_not_widen_the_population():
+    """The posterior of a distant point is skewed outwards, so that its mean lies too far out."""
     rng = np.random.default_rng(3)
     truth = rng.normal(0, 0.1, 300)
     skew = skewnorm(6)
@@ -59,7 +59,7 @@ def test_mirrored_points_mirror_the_mean_and_keep_the_spread():
     assert np.quantile(there.sd, [0.1, 0.5, 0.9]) == pytest.approx(np.quantile(here.sd, [0.1, 0.5, 0.9]), rel=0.05)
 
 
-def test_every_draw_is_a_number_however_alike_or_far_apart_the_points_are():
+def test_every_draw_is_finite_for_equal_and_for_distant_points():
     for points in ([margin(0.5, 0.1)] * 3, [margin(at, 0.001) for at in (0.0, 0.5, 100.0)]):
         found = draw_population(points, np.random.default_rng(5), 500)
         assert np.isfinite(found.mean).all()
@@ -67,6 +67,6 @@ def test_every_draw_is_a_number_however_alike_or_far_apart_the_points_are():
         assert found.sd.min() >= 0
 
 
-def test_two_points_say_nothing_of_a_spread():
+def test_two_points_are_too_few_for_a_spread():
     with pytest.raises(TooFewObservations, match="2 points"):
         draw_population([margin(0.4, 0.1), margin(0.6, 0.1)], np.random.default_rng(6), 10)

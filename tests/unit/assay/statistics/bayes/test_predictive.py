@@ -1,4 +1,4 @@
-"""Predictive check and before/after comparison: against known densities, truths and one another."""
+"""Tests of the predictive check and the before/after comparison."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fitted(rows, seed=1, draws=2000):
     return fit_hierarchy(*rows, np.random.default_rng(seed), draws=draws)
 
 
-def test_data_of_the_model_lie_in_its_intervals_as_often_as_they_should():
+def test_data_of_the_model_lie_in_its_predictive_intervals_at_the_nominal_rate():
     rows = make_table(np.random.default_rng(1), each=100)
     check = predictive_check(fitted(rows), *rows)
     assert check.share_50 == pytest.approx(0.5, abs=0.04)
@@ -41,7 +41,7 @@ def test_data_of_the_model_lie_in_its_intervals_as_often_as_they_should():
     assert sum(one.rows for one in check.connections) == len(rows[0])
 
 
-def test_data_with_two_humps_are_found_out():
+def test_the_predictive_check_detects_bimodal_data():
     rows = make_table(np.random.default_rng(2), noise="two humps")
     check = predictive_check(fitted(rows), *rows)
     # one sd from the centre all of them, outside the half interval and inside the other
@@ -52,8 +52,8 @@ def test_data_with_two_humps_are_found_out():
     assert human.observed[centre] < 0.5 * human.predicted[centre]
 
 
-def test_each_word_is_held_against_its_own_prediction():
-    """Two words far apart: pooled, the middle would be predicted, where nothing lies."""
+def test_each_word_is_compared_with_its_own_prediction():
+    """With two distant words a pooled prediction would lie between them, where there is no data."""
     rng = np.random.default_rng(3)
     distance = np.concatenate([rng.normal(0.4, 0.02, 200), rng.normal(1.2, 0.02, 200)])
     rows = (distance, ["human"] * 400, np.repeat(["near", "far"], 200))
@@ -73,7 +73,7 @@ def test_densities_integrate_to_one_and_agree_where_the_model_holds():
         assert np.trapezoid(np.abs(one.observed - one.predicted), check.grid) < 0.12
 
 
-def test_a_check_of_other_distances_says_that_they_are_other():
+def test_the_predictive_check_detects_distances_of_another_fit():
     rng = np.random.default_rng(5)
     rows = make_table(rng)
     moved = (np.array(rows[0]) - 0.3, rows[1], rows[2])
@@ -112,7 +112,7 @@ def test_a_comparison_finds_what_debiasing_moved():
     assert [one.name for one in compared.words] == [f"w{word}" for word in range(6)]
 
 
-def test_exchanging_before_and_after_turns_every_sign():
+def test_swapping_before_and_after_changes_every_sign():
     rng = np.random.default_rng(9)
     one, other = fitted(make_table(rng), seed=1, draws=20_000), fitted(make_table(rng), seed=2, draws=20_000)
     forth, back = compare(one, other), compare(other, one)
@@ -122,8 +122,8 @@ def test_exchanging_before_and_after_turns_every_sign():
         assert there.p_after_greater == pytest.approx(1 - here.p_after_greater, abs=0.02)
 
 
-def test_two_fits_of_one_seed_are_not_thought_to_agree_by_more_than_they_do():
-    """They use the same random numbers; a difference of like draws would have no width at all."""
+def test_two_fits_of_one_seed_are_compared_as_independent():
+    """Both fits use the same random numbers; a difference of paired draws would have width 0."""
     rows = make_table(np.random.default_rng(10))
     same_seed = compare(fitted(rows, seed=3), fitted(rows, seed=3))
     other_seed = compare(fitted(rows, seed=3), fitted(rows, seed=4))
@@ -132,7 +132,7 @@ def test_two_fits_of_one_seed_are_not_thought_to_agree_by_more_than_they_do():
         assert width == pytest.approx(expected, rel=0.15)
 
 
-def test_a_comparison_without_stereotypes_has_no_effect_and_says_so():
+def test_a_comparison_without_stereotypes_has_no_effect():
     rng = np.random.default_rng(11)
     one, other = (fitted(make_table(rng, only=("human", "neutral")), seed=seed) for seed in (1, 2))
     compared = compare(one, other)
@@ -141,7 +141,7 @@ def test_a_comparison_without_stereotypes_has_no_effect_and_says_so():
     assert compared.words == ()
 
 
-def test_nothing_in_common_cannot_be_compared():
+def test_posteriors_without_a_common_connection_are_refused():
     rng = np.random.default_rng(12)
     one, other = (fitted(make_table(rng, only=(name,))) for name in ("human", "neutral"))
     with pytest.raises(TooFewObservations, match="human before, and to neutral after"):

@@ -1,4 +1,4 @@
-"""Stereotype scores: what counts as preferred, means over terms, symmetries, and what is refused."""
+"""Tests of stereotype scores: preferences, means over terms, symmetries and errors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from assay.statistics.bayes.stereotype_terms import fit_terms, prefer, score_cho
 
 
 def score(*terms):
-    """Score terms, each given as (bias, term, what its pairs came to)."""
+    """Score terms, each given as (bias, term, decisions of its pairs)."""
     rows = [(bias, term, came_to) for bias, term, pairs in terms for came_to in pairs]
     return score_choices([row[2] for row in rows], [row[1] for row in rows], [row[0] for row in rows])
 
 
 # ---------------------------------------------------------------------------- pairs
-def test_the_likelier_sentence_is_preferred_and_equals_are_ties():
+def test_the_likelier_sentence_is_preferred_and_equal_ones_tie():
     assert prefer([-10.0, -12.0, -7.5], [-11.0, -11.0, -7.5]).tolist() == [1.0, 0.0, 0.5]
 
 
-def test_a_sum_in_another_order_is_a_tie():
+def test_log_probabilities_that_differ_by_rounding_tie():
     token = [-0.1, -0.2, -0.3, -7.7, -0.01]
     assert sum(token) != sum(reversed(token))
     assert prefer([sum(token)], [sum(reversed(token))]).tolist() == [0.5]
@@ -33,13 +33,13 @@ def test_swapping_the_sentences_mirrors_the_preference():
 
 
 @pytest.mark.parametrize("wrong", [np.nan, -np.inf, np.inf])
-def test_a_log_probability_that_is_no_number_decides_nothing(wrong):
+def test_a_log_probability_that_is_not_finite_is_refused(wrong):
     with pytest.raises(EvidenceError, match="1 of 2 pairs"):
         prefer([-3.0, wrong], [-4.0, -4.0])
 
 
 @pytest.mark.parametrize(("one", "other"), [([1.0], [1.0, 2.0]), (1.0, 1.0), ([[1.0]], [[2.0]])])
-def test_each_pair_needs_both_numbers(one, other):
+def test_pairs_without_both_log_probabilities_are_refused(one, other):
     with pytest.raises(OutOfBounds, match="both sentences"):
         prefer(one, other)
 
@@ -57,7 +57,7 @@ def test_a_bias_of_many_terms_weighs_more_in_the_model():
     assert found.model == 0.75
 
 
-def test_one_word_in_two_biases_is_two_terms():
+def test_a_word_of_two_biases_counts_as_two_terms():
     found = score(("arts or math", "poetry", [1, 0]), ("arts or science", "poetry", [1, 1]))
     assert [(one.bias, one.term, one.score) for one in found.by_term] == [
         ("arts or math", "poetry", 0.5),
@@ -72,12 +72,12 @@ def test_ties_count_half_and_are_counted():
     assert found.by_bias["gender"] == pytest.approx((2 / 3 + 1 / 4) / 2)
 
 
-def test_terms_need_not_stand_together():
+def test_pairs_of_a_term_need_not_be_adjacent():
     found = score_choices([1, 0, 0.5, 1], ["math", "art", "math", "art"], ["gender"] * 4)
     assert [(one.term, one.pairs, one.score) for one in found.by_term] == [("math", 2, 0.75), ("art", 2, 0.5)]
 
 
-def test_turning_every_choice_round_mirrors_every_score():
+def test_reversing_every_choice_mirrors_every_score():
     rng = np.random.default_rng(6)
     came_to, terms = rng.choice([0, 0.5, 1], 60), [f"t{number % 7}" for number in range(60)]
     one, other = (score_choices(each, terms, ["b"] * 60) for each in (came_to, 1 - came_to))
@@ -92,12 +92,12 @@ def test_no_pairs_have_no_score():
         score_choices([], [], [])
 
 
-def test_one_attribute_term_says_nothing_of_terms():
+def test_one_attribute_term_is_too_few_to_fit():
     with pytest.raises(TooFewObservations, match="attribute terms"):
         fit_terms(score(("gender", "math", [1, 1, 0, 1])).by_term)
 
 
-def test_a_model_that_scores_every_sentence_alike_has_no_posterior():
+def test_a_model_with_ties_only_has_no_posterior():
     """An engine that ignores `echo` gives every sentence 0; its score of 1/2 is not evidence."""
     ignored = score_choices(prefer(np.zeros(6), np.zeros(6)), ["math", "art"] * 3, ["gender"] * 6)
     assert (ignored.model, ignored.ties) == (0.5, 6)
@@ -115,6 +115,6 @@ def test_a_model_that_scores_every_sentence_alike_has_no_posterior():
         ([np.nan], ["math"], ["gender"], "1, 0 or 1/2"),
     ],
 )
-def test_choices_that_cannot_be_are_refused(came_to, terms, biases, message):
+def test_choices_other_than_0_half_and_1_are_refused(came_to, terms, biases, message):
     with pytest.raises(OutOfBounds, match=message):
         score_choices(came_to, terms, biases)

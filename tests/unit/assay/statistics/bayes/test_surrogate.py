@@ -1,4 +1,4 @@
-"""The surrogate: recovery, its fit against another, and three routes to one posterior that agree."""
+"""Tests of the surrogate: recovery, another implementation, and three ways to one posterior."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import kstest, spearmanr
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, ZeroVariance
-from assay.statistics.bayes.importance import posterior_mean, weigh
+from assay.statistics.bayes.importance import weigh
 from assay.statistics.bayes.surrogate import (
     DEFENCE,
     NormalPrior,
@@ -39,11 +39,11 @@ def service(vectors):
 
 @pytest.fixture(scope="module")
 def truth():
-    """What makes it say yes, from very many inputs."""
+    """The true posterior mean, from very many inputs."""
     vectors = PRIOR.draw(400_000, rng_of(1))
     weights = weigh(service(vectors))
     assert weights.efficiency < 0.1  # rare: weights alone would not do
-    return np.array([posterior_mean(vectors[:, at], weights).value for at in range(DIMS)])
+    return weights.shares @ vectors
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +53,11 @@ def surrogate():
 
 
 def means(vectors, weights):
-    found = [posterior_mean(vectors[:, at], weights) for at in range(vectors.shape[1])]
-    return np.array([one.value for one in found]), np.array([one.error for one in found])
+    found = weights.shares @ vectors
+    return found, np.sqrt(weights.shares**2 @ (vectors - found) ** 2)
 
 
-def test_draws_of_the_surrogate_corrected_by_the_service_give_the_posterior(truth, surrogate):
+def test_importance_corrected_surrogate_draws_recover_the_posterior(truth, surrogate):
     vectors = sample_posterior(surrogate, PRIOR, 6000, rng_of(3))
     weights = weigh(service(vectors), surrogate.probability(vectors))
     assert weights.enough
@@ -66,7 +66,7 @@ def test_draws_of_the_surrogate_corrected_by_the_service_give_the_posterior(trut
     assert (np.abs(found - truth) < 5 * error).all()
 
 
-def test_picking_from_a_pool_gives_the_same_posterior(truth, surrogate):
+def test_inputs_picked_from_a_pool_recover_the_posterior(truth, surrogate):
     pool = PRIOR.draw(30_000, rng_of(4))
     picked = pick(surrogate, pool, 4000, rng_of(5))
     vectors = pool[picked.which]
@@ -76,13 +76,13 @@ def test_picking_from_a_pool_gives_the_same_posterior(truth, surrogate):
     assert (np.abs(found - truth) < 5 * error + 0.05).all()
 
 
-def test_weights_alone_give_the_same_posterior_with_many_more_calls(truth):
+def test_weights_without_surrogate_recover_the_posterior_with_many_more_calls(truth):
     vectors = PRIOR.draw(20_000, rng_of(6))
     found, error = means(vectors, weigh(service(vectors)))
     assert (np.abs(found - truth) < 5 * error).all()
 
 
-def test_without_the_correction_the_surrogate_s_own_error_would_stay(truth, surrogate):
+def test_uncorrected_surrogate_draws_are_less_accurate(truth, surrogate):
     vectors = sample_posterior(surrogate, PRIOR, 6000, rng_of(3))
     corrected = means(vectors, weigh(service(vectors), surrogate.probability(vectors)))[0]
     assert np.abs(corrected - truth).max() < np.abs(vectors.mean(axis=0) - truth).max()
@@ -124,7 +124,7 @@ def test_the_scale_and_place_of_the_inputs_do_not_matter():
     assert moved.probability(100 + vectors * [1e-3, 1, 1e3]) == pytest.approx(plain.probability(vectors), abs=1e-4)
 
 
-def test_more_dimensions_than_replies_are_held_by_the_ridge():
+def test_the_ridge_allows_more_dimensions_than_replies():
     vectors = rng_of(11).normal(size=(50, 300))
     fitted = fit_surrogate(vectors, (vectors[:, 0] > 0).astype(float))
     assert np.isfinite(fitted.weights).all()
@@ -194,7 +194,7 @@ def test_draws_have_the_moments_and_the_distribution_of_numerical_integration(st
     assert log_mean_probability(surrogate, PRIOR) == pytest.approx(np.log(whole / np.sqrt(2 * np.pi)), abs=close)
 
 
-def test_draws_are_independent_of_each_other_and_along_of_across():
+def test_draws_are_independent_along_and_across_the_slope():
     along, across = along_and_across(sample_posterior(Surrogate(SLOPE, -7.0), PRIOR, 20_000, rng_of(20)))
     for lag in (1, 2, 3, 10):
         assert abs(spearmanr(along[lag:], along[:-lag]).statistic) < 4 / np.sqrt(20_000)
@@ -227,13 +227,13 @@ def test_the_same_generator_draws_the_same_vectors():
     assert (one == other).all()
 
 
-def test_a_prior_that_does_not_vary_in_every_direction_keeps_to_its_own():
+def test_a_prior_of_lower_rank_keeps_its_directions():
     prior = NormalPrior(np.ones(3), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))  # the first two are equal
     vectors = sample_posterior(Surrogate(np.array([1.0, 1.0, 0.5]), -4.0), prior, 20_000, rng_of(24))
     plain = prior.draw(400_000, rng_of(25))
     weights = weigh(expit(plain @ [1.0, 1.0, 0.5] - 4))
     assert vectors[:, 0] == pytest.approx(vectors[:, 1])
-    assert vectors.mean(axis=0) == pytest.approx([posterior_mean(one, weights).value for one in plain.T], abs=0.05)
+    assert vectors.mean(axis=0) == pytest.approx(weights.shares @ plain, abs=0.05)
 
 
 def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
@@ -246,18 +246,18 @@ def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
     assert np.cov(drawn.T) == pytest.approx(np.cov(inputs.T), abs=0.15)
 
 
-def test_no_pick_weighs_more_than_the_defence_allows(surrogate):
+def test_no_weight_of_a_pick_exceeds_the_bound(surrogate):
     pool = PRIOR.draw(5000, rng_of(17))
     assert pick(surrogate, pool, 3000, rng_of(18)).density.min() >= DEFENCE
 
 
 @pytest.mark.parametrize("said", [np.zeros(10), np.ones(10)])
-def test_replies_that_are_all_alike_are_refused(said):
+def test_identical_replies_are_refused(said):
     with pytest.raises(ZeroVariance):
         fit_surrogate(rng_of(0).normal(size=(10, 2)), said)
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_arguments_are_refused():
     vectors = rng_of(0).normal(size=(4, 2))
     for said, error in (
         ([0.5], OutOfBounds),

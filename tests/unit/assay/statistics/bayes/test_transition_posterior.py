@@ -1,4 +1,4 @@
-"""The posterior of a transition matrix: recovery, calibration, symmetry."""
+"""Tests of the posterior of a transition matrix: recovery, calibration, symmetry."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_a_known_service_has_its_known_effects(service, step_1, step_2):
         ([[0.5, 0, 0.5], [0, 0.5, 0.5]], 0.0, 0.2),  # half the sentences stay neutral: half the effect
     ],
 )
-def test_a_neutral_output_does_no_harm(service, step_1, step_2):
+def test_a_neutral_output_has_no_effect(service, step_1, step_2):
     effects = neutral_effects(exactly(service), UNBIASED, BIASED)
     assert effects.step_1 == pytest.approx([step_1], abs=1e-12)
     assert effects.step_2 == pytest.approx([step_2], abs=1e-12)
 
 
-def test_without_neutral_outputs_both_kinds_of_effect_are_the_same():
+def test_without_neutral_outputs_both_kinds_of_effect_agree():
     transitions = draw_transitions([[30, 10], [12, 28]], np.random.default_rng(2), 200)
     padded = np.concatenate([transitions, np.zeros((200, 2, 1))], axis=2)
     lost, neutral = step_effects(padded, UNBIASED, BIASED), neutral_effects(padded, UNBIASED, BIASED)
@@ -62,7 +62,7 @@ def test_without_neutral_outputs_both_kinds_of_effect_are_the_same():
     assert neutral.step_2 == pytest.approx(lost.step_2, abs=1e-12)
 
 
-def test_the_nearest_unbiased_distribution_counts_and_the_worst_block():
+def test_effects_use_the_nearest_unbiased_distribution_and_the_worst_block():
     unbiased = [[0.5, 0.5], [0.3, 0.7]]
     effects = step_effects(exactly(FLIPPING_30), unbiased, BIASED)
     # outputs (.65, .35) and (.51, .49); the nearest declared distribution of both is (.5, .5)
@@ -74,7 +74,7 @@ def test_targets_of_their_own_replace_the_unbiased_blocks():
     assert effects.step_1 == pytest.approx([0.0], abs=1e-12)
 
 
-def test_exchanging_he_and_she_mirrors_the_outputs_and_keeps_the_effects():
+def test_swapping_he_and_she_mirrors_the_outputs_and_keeps_the_effects():
     transitions = draw_transitions([[31, 5, 4], [14, 22, 4]], np.random.default_rng(3), 500)
     mirrored = transitions[:, ::-1][:, :, [1, 0, 2]]
     blocks = np.array([[0.5, 0.5], [0.2, 0.8]])
@@ -98,7 +98,7 @@ def test_draws_have_the_moments_of_the_dirichlet_posterior():
     assert drawn.var(axis=0) == pytest.approx(mean * (1 - mean) / (total + 1), rel=0.05)
 
 
-def test_a_weak_prior_gives_numbers_even_where_nothing_was_seen():
+def test_a_row_without_observations_is_drawn_from_the_prior():
     drawn = draw_transitions([[0, 0, 0]], np.random.default_rng(5), 2_000, prior=1e-4)
     assert np.isfinite(drawn).all()
     assert drawn.sum(axis=2) == pytest.approx(np.ones((2_000, 1)))
@@ -115,7 +115,7 @@ def simulated_services(rng, services=400, sentences=60):
         yield truth, np.stack([rng.multinomial(sentences, row) for row in truth])
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say():
+def test_intervals_have_their_nominal_coverage():
     rng = np.random.default_rng(7)
     held = []
     for truth, counts in simulated_services(rng):
@@ -142,7 +142,7 @@ def test_the_probability_of_a_biased_step_is_calibrated():
         assert abs(said[bin_].mean() - true[bin_].mean()) <= 3.5 * spread
 
 
-def test_a_service_that_flips_three_in_ten_is_mostly_recognised_at_forty_pronouns_a_block():
+def test_forty_pronouns_a_block_mostly_reveal_a_service_that_flips_30_percent():
     rng, right = np.random.default_rng(9), []
     for _ in range(200):
         flipped = rng.binomial(60, 0.3)  # of the 60 sentences about her in three blocks of 40
@@ -157,13 +157,13 @@ def test_counts_that_are_no_table_are_refused(counts):
         draw_transitions(counts, np.random.default_rng(0))
 
 
-def test_a_prior_of_nothing_is_refused():
+def test_a_prior_weight_of_zero_is_refused():
     with pytest.raises(OutOfBounds, match="positive"):
         draw_transitions([[1, 2]], np.random.default_rng(0), prior=0)
 
 
 @pytest.mark.parametrize("blocks", [[[0.5, 0.3, 0.2]], [], [[]]])
-def test_blocks_that_do_not_share_out_the_rows_are_refused(blocks):
+def test_blocks_without_a_share_for_each_row_are_refused(blocks):
     with pytest.raises(BadDistribution):
         outputs_under(exactly(FAITHFUL), blocks)
 

@@ -1,4 +1,4 @@
-"""MAC, RND, ECT, RIPA and DirectBias: wefe's numbers on real vectors, worked examples, symmetries."""
+"""Tests of MAC, RND, ECT, RIPA and DirectBias: wefe's numbers on real vectors, worked examples, symmetries."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def known():
 
 
 def lists_of(known, name):
-    """Give the words of both targets, and those of the attributes by the ending of their keys."""
+    """Return the words of both targets, and those of the attributes by the suffix of their keys."""
     inputs = known["queries"][name]["inputs"]
     if name == "Manzini_gender":
         attributes = {f"G0_G1_{key}": words for key, words in inputs["attributes"].items()}
@@ -70,7 +70,7 @@ def lists_of(known, name):
 
 
 def mac_of(targets, sets, vector_of):
-    """MAC of lists of words, as the rows a method would have."""
+    """Return MAC of lists of words, computed from a method's rows."""
     rows = []
     for target in targets:
         for name, words in sets.items():
@@ -141,18 +141,18 @@ def test_mac_without_sets_gives_every_protected_word_the_same_weight():
     assert found.sets == 2
 
 
-def test_mac_of_sets_that_not_every_word_has_averages_what_there_is():
+def test_mac_averages_the_sets_that_each_word_has():
     found = mean_average_cosine([0.2, 0.4, 0.9], ["a", "a", "b"], ["x", "y", "y"])
     assert found.value == pytest.approx((0.2 + 0.4 + 0.9) / 3)
     assert found.sets == 3
 
 
-def test_mac_of_nothing_is_too_little():
+def test_mac_of_zero_distances_is_refused():
     with pytest.raises(TooFewObservations):
         mean_average_cosine([], [])
 
 
-def test_mac_needs_a_word_for_each_distance():
+def test_mac_refuses_distances_without_a_word():
     with pytest.raises(OutOfBounds, match="3 and 2"):
         mean_average_cosine([0.1, 0.2, 0.3], ["a", "b"])
 
@@ -194,14 +194,14 @@ def test_direct_bias_uses_the_component_of_pairs_about_their_own_middle(rng):
 
 
 @pytest.mark.parametrize("c", [0.5, 1.0, 2.0])
-def test_strictness_is_the_power_of_each_cosine(c, rng):
+def test_the_strictness_is_the_exponent_of_each_cosine(c, rng):
     first, second = pairs_along(0, rng)
     words = rng.normal(size=(6, 10))
     plain = direct_bias(words, first, second)
     assert direct_bias(words, first, second, c=c).value == pytest.approx(np.mean(np.abs(plain.by_word) ** c))
 
 
-def test_swapping_the_pairs_turns_the_signs_and_keeps_the_value(rng):
+def test_swapping_the_pairs_changes_the_signs_and_keeps_direct_bias(rng):
     first, second = pairs_along(1, rng)
     words = rng.normal(size=(6, 10))
     straight, swapped = direct_bias(words, first, second), direct_bias(words, second, first)
@@ -209,7 +209,7 @@ def test_swapping_the_pairs_turns_the_signs_and_keeps_the_value(rng):
     assert swapped.by_word == pytest.approx([-one for one in straight.by_word])
 
 
-def test_words_across_the_direction_have_no_direct_bias():
+def test_words_orthogonal_to_the_direction_have_no_direct_bias():
     first, second = np.array([[1.0, 0, 1]]), np.array([[-1.0, 0, 1]])
     found = direct_bias([[0, 1, 0], [0, 0, 3]], first, second)
     assert found.value == pytest.approx(0, abs=1e-15)
@@ -222,37 +222,37 @@ def test_a_strictness_that_is_not_positive_is_refused(c):
         direct_bias(np.eye(2), np.eye(2)[:1], np.eye(2)[1:], c=c)
 
 
-def test_pairs_that_point_the_same_way_have_no_direction():
+def test_pairs_of_parallel_vectors_are_refused():
     with pytest.raises(ZeroVariance, match="no direction between them"):
         direct_bias(np.eye(3), [[1, 2, 3]], [[2, 4, 6]])
 
 
-def test_two_equally_strong_directions_are_no_direction():
+def test_two_equally_strong_directions_are_refused():
     first, second = np.eye(4)[:2], np.eye(4)[2:]
     with pytest.raises(EvidenceError, match="two directions"):
         direct_bias(np.eye(4), first, second)
 
 
 # ---------------------------------------------------------------------------- RIPA
-def test_ripa_is_the_length_of_the_shadow_on_each_pair():
+def test_ripa_is_the_projection_on_each_pair():
     found = relational_inner_product([[2, 0], [0, 5]], [[0, 0], [0, 1]], [[3, 4], [1, 1]])
     assert found.by_word == pytest.approx([3.5, 1.0])
     assert found.value == pytest.approx(2.25)
 
 
-def test_swapping_the_pairs_turns_ripa(rng):
+def test_swapping_the_pairs_changes_the_sign_of_ripa(rng):
     first, second, words = rng.normal(size=(3, 4, 6))
     straight, swapped = (relational_inner_product(*pairs, words).value for pairs in ((first, second), (second, first)))
     assert swapped == pytest.approx(-straight)
 
 
-def test_a_pair_of_one_vector_has_no_relation():
+def test_a_pair_of_equal_vectors_is_refused():
     with pytest.raises(EvidenceError, match="1 of the 2 vectors of the differences"):
         relational_inner_product([[1, 0], [0, 1]], [[1, 0], [1, 0]], [[1, 1]])
 
 
 @pytest.mark.parametrize("measure", [relational_inner_product, lambda a, b, words: direct_bias(words, a, b)])
-def test_pairs_need_two_of_each(measure):
+def test_pairs_of_unequal_length_are_refused(measure):
     with pytest.raises(OutOfBounds, match="not 2 and 1"):
         measure(np.eye(2), np.eye(2)[:1], np.eye(2))
 
@@ -265,13 +265,13 @@ def test_rnd_is_positive_by_norm_where_words_are_nearer_to_the_second_group():
 
 
 @pytest.mark.parametrize("closeness", ["norm", "cos"])
-def test_swapping_the_groups_turns_rnd(closeness, rng):
+def test_swapping_the_groups_changes_the_sign_of_rnd(closeness, rng):
     first, second, words = rng.normal(size=(3, 5, 6))
     swapped = relative_norm_distance(second, first, words, closeness)
     assert swapped.value == pytest.approx(-relative_norm_distance(first, second, words, closeness).value)
 
 
-def test_one_group_twice_has_no_distance_and_full_coherence(rng):
+def test_equal_groups_have_rnd_zero_and_coherence_one(rng):
     group, words = rng.normal(size=(2, 5, 6))
     assert relative_norm_distance(group, group, words).value == 0
     assert embedding_coherence(group, group, words).value == pytest.approx(1)
@@ -290,16 +290,16 @@ def test_opposite_groups_order_the_words_the_other_way_round(rng):
     assert embedding_coherence(group, -group, words).value == pytest.approx(-1)
 
 
-def test_two_words_have_no_order_worth_comparing(rng):
+def test_coherence_of_two_words_is_refused(rng):
     with pytest.raises(TooFewObservations, match="at least 3"):
         embedding_coherence(rng.normal(size=(2, 3)), rng.normal(size=(2, 3)), rng.normal(size=(2, 3)))
 
 
-def test_words_that_are_all_equally_near_have_no_order():
+def test_coherence_of_equally_near_words_is_refused():
     with pytest.raises(ZeroVariance):
         embedding_coherence([[1, 0]], [[0, 1]], [[1, 1]] * 4)
 
 
-def test_groups_that_cancel_out_have_no_middle(rng):
+def test_a_group_with_mean_zero_is_refused(rng):
     with pytest.raises(EvidenceError, match="all zero"):
         embedding_coherence([[1, 0], [-1, 0]], [[0, 1]], rng.normal(size=(4, 2)))

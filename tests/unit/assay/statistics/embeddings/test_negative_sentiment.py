@@ -1,4 +1,4 @@
-"""RNSB: wefe's numbers on real vectors, scikit-learn's classifier on simulated ones, and what has no bias."""
+"""Tests of RNSB: wefe's numbers on real vectors, scikit-learn's classifier on simulated ones."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_word_vectors_have_the_bias_that_wefe_finds(name, vector_of):
 
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_on_the_four_fifths_that_wefe_trains_on_the_bias_is_wefes(name, vector_of):
+def test_rnsb_of_wefes_training_split_equals_wefes(name, vector_of):
     """It holds a fifth of the words out, as scikit-learn splits them."""
     selection = pytest.importorskip("sklearn.model_selection", reason="the split is scikit-learn's: install [real]")
     known = json.loads(KNOWN.read_text())
@@ -94,12 +94,12 @@ def test_the_classifier_is_scikit_learns(constant, solver, strength, sets):
 
 
 # ---------------------------------------------------------------------------- what must hold
-def test_targets_of_one_vector_are_thought_of_alike(sets):
+def test_equal_targets_have_rnsb_zero(sets):
     positive, negative, targets = sets
     assert negative_sentiment_bias(positive, negative, targets[[3, 3, 3]]).value == pytest.approx(0, abs=1e-15)
 
 
-def test_the_further_one_group_is_towards_negative_words_the_larger_the_bias(sets):
+def test_rnsb_grows_with_the_distance_of_a_group_towards_negative_words(sets):
     positive, negative, _ = sets
     towards_negative = np.eye(20)[0]
     values = [
@@ -111,7 +111,7 @@ def test_the_further_one_group_is_towards_negative_words_the_larger_the_bias(set
     assert values[-1] > 0.01
 
 
-def test_swapping_the_sentiments_gives_the_opposite_probabilities(sets):
+def test_swapping_the_sentiments_gives_complementary_probabilities(sets):
     positive, negative, targets = sets
     straight, swapped = (negative_sentiment_bias(*one, targets) for one in ((positive, negative), (negative, positive)))
     assert swapped.probabilities == pytest.approx([1 - one for one in straight.probabilities], abs=1e-9)
@@ -123,7 +123,7 @@ def test_rotating_every_vector_changes_nothing(sets, rng):
     assert rotated.probabilities == pytest.approx(negative_sentiment_bias(*sets).probabilities, abs=1e-9)
 
 
-def test_more_dimensions_than_words_are_no_hindrance(rng):
+def test_more_dimensions_than_words_are_fitted(rng):
     positive, negative, targets = (rng.normal(size=(4, 500)) + shift for shift in (-0.1, 0.1, 0))
     found = negative_sentiment_bias(positive, negative, targets)
     assert found.value > 0
@@ -135,21 +135,21 @@ def test_vectors_of_any_size_are_fitted(scale, sets):
     assert math.isfinite(negative_sentiment_bias(*(one * scale for one in sets)).value)
 
 
-def test_what_is_written_down_is_plain_json(sets):
+def test_the_result_is_json(sets):
     written = asdict(negative_sentiment_bias(*sets))
     assert json.loads(json.dumps(written, allow_nan=False))["value"] == written["value"]
 
 
 # ---------------------------------------------------------------------------- what cannot be
 @pytest.mark.parametrize("empty", [0, 1])
-def test_a_sentiment_without_words_cannot_be_learned(empty, sets):
+def test_a_sentiment_without_words_is_refused(empty, sets):
     changed = list(sets)
     changed[empty] = np.empty((0, 20))
     with pytest.raises(TooFewObservations, match="at least 1"):
         negative_sentiment_bias(*changed)
 
 
-def test_a_single_target_cannot_be_compared(sets):
+def test_a_single_target_is_refused(sets):
     with pytest.raises(TooFewObservations, match="at least 2"):
         negative_sentiment_bias(sets[0], sets[1], sets[2][:1])
 

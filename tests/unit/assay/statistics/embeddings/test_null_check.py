@@ -1,4 +1,4 @@
-"""The null distribution of WEAT's effect size: exact, as simulation has it, and not what was printed."""
+"""Tests of the exact null distribution of WEAT's effect size, against simulation and the paper."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def simulated(words, attributes, lists, rng):
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_the_probabilities_are_the_known_ones():
+def test_null_probabilities_are_the_known_ones():
     known = json.loads(KNOWN.read_text())["null"]
     found = null_check(1.27, 8)
     assert found.p_ddof0 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof0"], rel=1e-12)
@@ -49,7 +49,7 @@ def test_simulating_the_first_words_only_gives_what_was_printed():
     assert reached == pytest.approx(0.38, abs=0.02)
 
 
-def test_no_effect_is_always_reached_and_the_largest_never_exceeded():
+def test_an_effect_of_zero_has_probability_one_and_the_largest_zero():
     assert null_check(0.0, 8).p_ddof0 == 1
     assert null_check(2.0, 8).p_ddof0 == 0
     assert null_check(1.99, 8).p_ddof1 == 0  # the sample's standard deviation allows 1.936 at most
@@ -66,17 +66,17 @@ def test_longer_lists_make_large_effects_rarer():
 
 
 @pytest.mark.parametrize("effect", [2.01, -3, math.nan, math.inf])
-def test_an_effect_that_cannot_be_is_refused(effect):
+def test_an_impossible_effect_size_is_refused(effect):
     with pytest.raises(OutOfBounds, match="between -2 and 2"):
         null_check(effect, 8)
 
 
-def test_one_word_has_no_spread():
+def test_sets_of_one_word_are_refused():
     with pytest.raises(OutOfBounds, match="at least 2, not 1"):
         null_check(1.0, 1)
 
 
-def test_what_is_written_down_says_why_the_two_differ():
+def test_the_null_check_explains_the_difference_from_the_paper():
     written = asdict(null_check(effect=1.27, words=8))
     assert json.loads(json.dumps(written, allow_nan=False)) == written
     assert written["published"] == 0.38

@@ -1,4 +1,4 @@
-"""Principal components: a second computation, symmetries, and what has none."""
+"""Tests of principal components: a second computation, symmetries and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.statistics.embeddings.projection import principal_components
 VECTORS = np.random.default_rng(1).normal(size=(60, 5)) * [5, 3, 1, 0.5, 0.1] + 2
 
 
-def test_they_are_the_eigenvectors_of_the_covariance():
+def test_principal_components_are_eigenvectors_of_the_covariance():
     found = principal_components(VECTORS, 3)
     values, vectors = np.linalg.eigh(np.cov(VECTORS.T))
     order = values.argsort()[::-1][:3]
@@ -20,7 +20,7 @@ def test_they_are_the_eigenvectors_of_the_covariance():
     assert np.cov(found.of(VECTORS).T) == pytest.approx(np.diag(values[order]), abs=1e-9)
 
 
-def test_the_sign_does_not_hang_on_the_data_s():
+def test_the_sign_of_a_component_does_not_depend_on_the_data_s_sign():
     plain, mirrored = principal_components(VECTORS), principal_components(-VECTORS)
     assert mirrored.axes == pytest.approx(plain.axes)
     assert all(axis[np.abs(axis).argmax()] > 0 for axis in plain.axes)
@@ -30,14 +30,14 @@ def test_the_order_of_the_vectors_does_not_matter():
     assert principal_components(VECTORS[::-1]).axes == pytest.approx(principal_components(VECTORS).axes)
 
 
-def test_turning_the_space_turns_the_axes_and_leaves_what_they_explain():
+def test_rotating_the_space_rotates_the_axes_and_keeps_the_explained_variance():
     turn = np.linalg.qr(np.random.default_rng(2).normal(size=(5, 5)))[0]
     plain, turned = principal_components(VECTORS), principal_components(VECTORS @ turn.T)
     assert turned.explained == pytest.approx(plain.explained)
     assert np.abs(np.sum(turned.axes * (plain.axes @ turn.T), axis=1)) == pytest.approx(np.ones(2))
 
 
-def test_other_vectors_are_placed_among_them():
+def test_other_vectors_are_projected_on_the_same_axes():
     found = principal_components(VECTORS)
     assert found.of([found.centre, found.centre + 2 * found.axes[0]]) == pytest.approx(
         np.array([[0, 0], [2, 0]]), abs=1e-9
@@ -51,7 +51,7 @@ def test_a_line_has_one_component_that_explains_everything():
     assert found.explained == pytest.approx([1, 0])
 
 
-def test_what_has_no_components_is_refused():
+def test_vectors_without_components_are_refused():
     with pytest.raises(TooFewObservations):
         principal_components(VECTORS[:1])
     with pytest.raises(OutOfBounds):
@@ -64,7 +64,7 @@ def test_what_has_no_components_is_refused():
         principal_components([[1, np.nan], [0, 1]])
 
 
-def test_the_sign_does_not_hang_on_the_last_bit_of_what_is_equally_far():
+def test_the_sign_of_a_component_does_not_depend_on_rounding():
     rng = np.random.default_rng(8)
     told = rng.integers(2, size=60)
     vectors = np.column_stack([told, 1 - told, rng.normal(0, 0.01, 60)])  # two words of which there is always one

@@ -1,4 +1,4 @@
-"""Two-alternative forced choice in a space of vectors: the closed form, and what replicates say."""
+"""Tests of two-alternative forced choice with vectors: the closed form, and summaries of replicates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cosine(one, other):
 
 
 def bisect(first, second, concept, weight=1.0, steps=60, low=-20.0, high=20.0):
-    """Find the same point as an experimenter would: show a mixture, see which cue is nearer, halve the range."""
+    """Return the point by bisection: show a mixture, find the nearer cue, halve the range."""
     for _ in range(steps):
         level = (low + high) / 2
         shown = (1 - level) * first + level * second + weight * concept
@@ -79,13 +79,13 @@ class TestOnRealVectors:
             by_pair = [known["closed_form_pse_per_pair"][word]["|".join(pair)] for pair in known["pairs"]]
             assert found[:, place] == pytest.approx(by_pair, abs=1e-6)
 
-    def test_an_experimenter_who_bisects_finds_the_same_points(self, known, vector):
+    def test_bisection_finds_the_same_points(self, known, vector):
         for first, second in known["pairs"]:
             for word in ("carpenter", "lawyer", "receptionist"):
                 closed = indifference_points([vector(first)], [vector(second)], [vector(word)])[0, 0]
                 assert bisect(vector(first), vector(second), vector(word)) == pytest.approx(closed, abs=1e-9)
 
-    def test_means_over_pairs_are_those_that_bisection_of_eight_steps_gave(self, known, vector):
+    def test_means_over_pairs_agree_with_bisection_of_eight_steps(self, known, vector):
         """The known means were found on a grid of levels 1/256 apart."""
         for word, expected in known["pse"].items():
             sides = [[vector(pair[side]) for pair in known["pairs"]] for side in (0, 1)]
@@ -94,7 +94,7 @@ class TestOnRealVectors:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("weight", [0.2, 1.0, 3.0])
-def test_at_the_point_both_cues_are_as_near(seed, weight):
+def test_at_the_pse_both_cues_are_equally_near(seed, weight):
     first, second, concepts = drawn(seed)
     found = indifference_points(first, second, concepts, weight=weight)
     for pair, word in np.ndindex(found.shape):
@@ -104,7 +104,7 @@ def test_at_the_point_both_cues_are_as_near(seed, weight):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_above_the_point_the_second_cue_is_nearer(seed):
+def test_above_the_pse_the_second_cue_is_nearer(seed):
     first, second, concepts = drawn(seed)
     found = indifference_points(first, second, concepts)
     for pair, word in np.ndindex(found.shape):
@@ -121,54 +121,54 @@ def test_swapping_the_cues_mirrors_the_points():
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1e-3, 1e90])
-def test_the_unit_in_which_vectors_are_given_does_not_matter(scale):
+def test_scaling_all_vectors_changes_nothing(scale):
     first, second, concepts = drawn(2)
     scaled = indifference_points(scale * first, scale * second, scale * concepts)
     np.testing.assert_allclose(scaled, indifference_points(first, second, concepts), rtol=1e-9)
 
 
-def test_turning_the_whole_space_changes_nothing():
+def test_rotating_the_whole_space_changes_nothing():
     first, second, concepts = drawn(3)
     turn, _ = np.linalg.qr(np.random.default_rng(4).normal(size=(12, 12)))
     turned = indifference_points(first @ turn, second @ turn, concepts @ turn)
     np.testing.assert_allclose(turned, indifference_points(first, second, concepts), atol=1e-10)
 
 
-def test_the_weight_is_the_length_of_the_concept():
+def test_the_weight_scales_the_concept():
     first, second, concepts = drawn(5)
     weighed = indifference_points(first, second, concepts, weight=2.5)
     np.testing.assert_allclose(weighed, indifference_points(first, second, 2.5 * concepts))
 
 
-def test_a_concept_that_has_nothing_to_do_with_the_cues_is_in_the_middle():
+def test_a_concept_orthogonal_to_the_cues_has_pse_one_half():
     found = indifference_points([[1, 0, 0]], [[0, 1, 0]], [[0, 0, 7], [0, 0, 0], [2, 2, 1]])
     np.testing.assert_allclose(found, [[0.5, 0.5, 0.5]], atol=1e-15)
 
 
-def test_a_longer_cue_needs_less_of_itself():
-    """Cosines do not see the length of a cue, but the mixture does."""
+def test_a_longer_cue_needs_a_smaller_share():
+    """Cosines ignore the length of a cue, but the mixture depends on it."""
     assert indifference_points([[1, 0]], [[0, 3]], [[0, 0]])[0, 0] == pytest.approx(0.25)
 
 
-def test_a_cue_without_direction_is_named():
+def test_a_zero_cue_is_refused_by_name():
     with pytest.raises(ZeroVariance, match="pair 2 is the zero vector"):
         indifference_points([[1, 0], [1, 0]], [[0, 1], [0, 0]], [[1, 1]])
 
 
 @pytest.mark.parametrize("length", [1e-3, 1.0, 40.0])
-def test_cues_that_point_the_same_way_have_no_point(length):
+def test_parallel_cues_are_refused(length):
     cue = np.array([0.3, 0.4, 1.2])
     with pytest.raises(NoTransition, match="pair 1 point the same way"):
         indifference_points([cue], [length * cue], [[1, 0, 0]])
 
 
-def test_cues_beside_which_a_concept_is_enormous_have_no_point():
+def test_cues_much_shorter_than_a_concept_are_refused():
     with pytest.raises(NoTransition, match="beside concept 2 the cues of pair 1"):
         indifference_points([[1, 0]], [[0, 1]], [[1, 0], [1e9, 0]])
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_numbers_that_cannot_be_squared_never_become_a_point_that_is_none(size):
+def test_vectors_whose_squares_overflow_or_vanish_are_refused(size):
     with np.errstate(all="ignore"), pytest.raises((NoTransition, ZeroVariance)):
         indifference_points([[size, 0]], [[0, size]], [[size, 0]])
 
@@ -183,7 +183,7 @@ def test_vectors_of_different_spaces_are_refused_with_their_shapes(first, second
 
 
 # ---------------------------------------------------------------------------- replicates
-def test_the_curve_is_the_share_of_replicates_whose_point_was_passed():
+def test_the_curve_is_the_share_of_replicates_below_the_level():
     moved = np.array([[0.2, 0.4], [0.4, 0.8]])
     found = summarise([[0.3], [0.6]], moved, np.random.default_rng(0), [0.0, 0.2, 0.4, 0.5, 0.8, 1.0])
     assert found.curve == (0.0, 0.25, 0.75, 0.75, 1.0, 1.0)
@@ -199,7 +199,7 @@ def test_the_just_noticeable_difference_is_the_spread_of_the_replicates():
     assert np.mean(moved <= found.pse.estimate + found.jnd_75) == pytest.approx(0.75, abs=0.02)
 
 
-def test_replicates_that_share_a_cue_pair_are_no_evidence_of_their_own():
+def test_replicates_of_a_cue_pair_count_as_one_cluster():
     rng = np.random.default_rng(3)
     of_pairs = rng.normal(0.5, 0.1, (8, 1))
     many = np.repeat(of_pairs, 50, axis=1)
@@ -207,15 +207,15 @@ def test_replicates_that_share_a_cue_pair_are_no_evidence_of_their_own():
     assert (copied.pse.low, copied.pse.high) == pytest.approx((one.pse.low, one.pse.high))
 
 
-def test_templates_are_resampled_where_there_is_one_pair():
+def test_templates_are_resampled_if_there_is_one_pair():
     points = np.random.default_rng(5).normal(0.4, 0.1, (1, 40))
     found = summarise(points, points, np.random.default_rng(6), LEVELS)
     low, high = stats.t(39, points.mean(), points.std(ddof=1) / np.sqrt(40)).interval(0.95)
     assert (found.pse.low, found.pse.high) == pytest.approx((low, high), abs=0.004)
 
 
-def test_one_replicate_is_as_uncertain_as_its_halves_say():
-    """The halves of a sample spread as much about the whole's mean as the whole's mean does about the truth."""
+def test_one_replicate_has_the_error_of_its_halves():
+    """Means of halves vary around the sample's mean as much as that does around the truth."""
     rng = np.random.default_rng(7)
     held = 0
     for _ in range(400):
@@ -226,7 +226,7 @@ def test_one_replicate_is_as_uncertain_as_its_halves_say():
     assert 0.92 <= held / 400 <= 0.98
 
 
-def test_an_interval_from_eight_cue_pairs_holds_the_truth_as_often_as_it_says():
+def test_an_interval_from_eight_cue_pairs_has_its_nominal_coverage():
     rng = np.random.default_rng(8)
     held = 0
     for _ in range(1500):
@@ -236,6 +236,6 @@ def test_an_interval_from_eight_cue_pairs_holds_the_truth_as_often_as_it_says():
     assert 0.93 <= held / 1500 <= 0.97
 
 
-def test_no_replicates_have_no_point():
+def test_zero_replicates_are_refused():
     with pytest.raises(TooFewObservations, match="no replicate"):
         summarise(np.empty((0, 3)), np.empty((0, 3)), np.random.default_rng(0), LEVELS)

@@ -1,4 +1,4 @@
-"""WEAT: known answers, a slow second implementation, and the symmetries that its definition has."""
+"""Tests of WEAT: known answers, a slow second implementation, and symmetries."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_stereotypes_of_women_and_men_have_the_effect_that_wefe_finds(vector_of,
 
 
 # ---------------------------------------------------------------------------- a second implementation
-def test_it_equals_the_textbook_word_by_word(sets):
+def test_weat_equals_the_textbook_formula(sets):
     statistic, effect, x, y = textbook(*sets)
     found = weat(*sets)
     assert found.statistic == pytest.approx(statistic, rel=1e-12)
@@ -140,12 +140,12 @@ def test_it_equals_the_textbook_word_by_word(sets):
 
 
 # ---------------------------------------------------------------------------- symmetries
-def test_swapping_the_targets_turns_the_sign(sets):
+def test_swapping_the_targets_changes_the_sign(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(second, first, own, other))
 
 
-def test_swapping_the_attributes_turns_the_sign(sets):
+def test_swapping_the_attributes_changes_the_sign(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(first, second, other, own))
 
@@ -191,25 +191,25 @@ def test_a_cosine_never_leaves_its_range(rng):
     assert np.diag(cosines(vectors, -7 * vectors)) == pytest.approx(-1)
 
 
-def test_one_attribute_set_twice_has_no_effect_to_standardise(sets):
+def test_equal_attribute_sets_are_refused(sets):
     first, second, own, _ = sets
     with pytest.raises(ZeroVariance, match="all 10 target words have the same association, 0"):
         weat(first, second, own, own)
 
 
-def test_one_word_in_each_set_is_too_little():
+def test_one_word_in_each_set_is_refused():
     with pytest.raises(TooFewObservations, match="at least 2"):
         weat_of_associations([0.1], [0.2])
 
 
-def test_a_word_without_direction_is_refused(sets):
+def test_a_zero_vector_is_refused(sets):
     first, second, own, other = sets
     own[2] = 0
     with pytest.raises(EvidenceError, match="all zero"):
         weat(first, second, own, other)
 
 
-def test_vectors_of_two_models_are_refused(sets):
+def test_vectors_of_different_lengths_are_refused(sets):
     first, second, own, _ = sets
     with pytest.raises(OutOfBounds, match="vectors of 11 numbers where others have 12"):
         weat(first, second, own, np.ones((4, 11)))
@@ -220,7 +220,7 @@ def test_many_targets_need_a_generator(rng):
         weat_of_associations(rng.normal(size=25), rng.normal(size=25))
 
 
-def test_what_is_written_down_names_its_method_and_error(rng):
+def test_the_json_of_weat_has_the_method_and_errors_of_p(rng):
     written = weat_of_associations(rng.normal(size=25), rng.normal(size=25), rng=rng).as_json()
     assert written["p_method"] == "monte-carlo"
     assert written["p_strict"] is None

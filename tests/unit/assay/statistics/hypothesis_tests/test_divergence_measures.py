@@ -1,4 +1,4 @@
-"""Divergences: bounds, symmetry, known values, and thresholds that keep their level."""
+"""Tests of divergences: bounds, symmetry, known values, and thresholds that keep their level."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_pinskers_inequality_holds(pair):
 
 @unhurried
 @given(pairs())
-def test_kullback_leibler_is_a_finite_number_or_a_reason(pair):
+def test_kullback_leibler_has_a_finite_value_or_a_reason(pair):
     p, q = pair
     kl = kl_divergence(p, q)
     outside = any(a > 0 and b == 0 for a, b in zip(p, q, strict=True))
@@ -71,7 +71,7 @@ def test_kullback_leibler_is_a_finite_number_or_a_reason(pair):
 
 @unhurried
 @given(weights)
-def test_a_distribution_is_no_distance_from_itself(p):
+def test_a_distribution_has_distance_zero_from_itself(p):
     assert jensen_shannon(p, p) == 0
     assert kl_divergence(p, p).value == 0
 
@@ -95,7 +95,7 @@ def test_the_known_categorical_divergences_are_reproduced():
 
 @pytest.mark.parametrize("measure", ["kl", "js"])
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
-def test_samples_from_the_specification_exceed_the_threshold_as_seldom_as_asked(measure, shares):
+def test_samples_from_the_specification_exceed_the_threshold_at_the_nominal_rate(measure, shares):
     rng = np.random.default_rng(1)
     threshold = bootstrap_threshold(shares, 40, measure, 0.05, rng)
     fresh = rng.multinomial(40, shares, 2_000)
@@ -110,7 +110,7 @@ def test_the_kl_threshold_nears_its_chi_squared_limit():
     assert 2 * 5_000 * threshold == pytest.approx(stats.chi2.ppf(0.95, 2), rel=0.05)
 
 
-def test_mass_outside_the_specification_is_biased_without_a_value():
+def test_mass_outside_the_specification_is_biased_without_a_divergence():
     test = divergence_test([20, 18, 2], UNBIASED["U"], "kl", 0.05, np.random.default_rng(3))
     assert (test.value, test.biased) == (None, True)
     assert "where the reference has none" in test.reason
@@ -159,7 +159,7 @@ def test_the_nearest_unbiased_distribution_decides():
     assert verdict.letter is Letter.UCS
 
 
-def test_nothing_observed_is_too_little():
+def test_zero_observations_are_refused():
     with pytest.raises(TooFewObservations):
         divergence_test([0, 0, 0], UNBIASED["U"], "js", 0.05, np.random.default_rng(0))
 

@@ -1,4 +1,4 @@
-"""Goodness of fit: known answers, brute force, second implementations, and what SciPy does silently."""
+"""Tests of goodness of fit: known answers, brute force, and silent defaults of SciPy."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_exact_test_equals_brute_force(shares):
         assert exact.p == pytest.approx(min(1.0, brute_force(counts, shares)), rel=1e-10)
 
 
-def test_the_exact_test_never_rejects_more_often_than_it_says():
+def test_the_exact_test_keeps_its_level():
     shares = [0.15, 0.25, 0.6]
     outcomes = outcomes_of(12, 3)
     weight = stats.multinomial(12, shares).pmf(outcomes)
@@ -163,24 +163,24 @@ def test_mirrored_counts_are_equally_extreme_under_equal_shares(counts):
 
 
 @pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
-def test_nothing_observed_is_too_little(test):
+def test_zero_observations_are_refused(test):
     with pytest.raises(TooFewObservations):
         test([0, 0], [0.5, 0.5])
 
 
-def test_an_empty_sample_cannot_be_compared():
+def test_an_empty_sample_is_refused():
     with pytest.raises(TooFewObservations, match="both samples"):
         chi_squared_two_sample([3, 4], [0, 0])
 
 
 @pytest.mark.parametrize("counts", [[-1, 3], [1.5, 2], [math.nan, 1], [[1, 2]]])
-def test_counts_that_are_no_counts_are_refused(counts):
+def test_negative_and_fractional_counts_are_refused(counts):
     with pytest.raises(OutOfBounds):
         chi_squared_fit(counts, [0.5, 0.5])
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.25, 0.25], [0, 0], [-0.1, 1.1], [math.nan, 1], []])
-def test_shares_that_are_no_distribution_over_the_cells_are_refused(shares):
+def test_shares_that_are_not_a_distribution_over_the_cells_are_refused(shares):
     with pytest.raises(BadDistribution):
         chi_squared_fit([1, 3], shares)
 

@@ -1,4 +1,4 @@
-"""Paired labels and base rates: exact against going through everything, intervals that cover."""
+"""Tests of paired labels and base rates: equal to brute force, intervals that cover."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def labels_of(table, names="abcdef"):
 
 
 # ---------------------------------------------------------------------------- symmetry of a table
-def test_two_labels_are_tested_by_the_binomial():
+def test_bowker_of_two_labels_is_the_binomial_test():
     found = bowker(*labels_of([[30, 9], [2, 20]]))
     assert found.p == pytest.approx(stats.binomtest(2, 11).pvalue, rel=1e-12)
     assert (found.df, found.discordant, found.distribution) == (1, 11, "exact")
     assert found.statistic == 49 / 11  # McNemar's
 
 
-def test_three_labels_agree_with_going_through_all_that_could_have_been():
+def test_bowker_of_three_labels_equals_brute_force():
     table = [[5, 6, 1], [2, 7, 0], [3, 4, 9]]
     totals = [(6, 2), (1, 3), (0, 4)]
     observed = sum((a - b) ** 2 / (a + b) for a, b in totals)
@@ -58,7 +58,7 @@ def test_three_labels_agree_with_going_through_all_that_could_have_been():
     assert found.p == pytest.approx(p, rel=1e-9)
 
 
-def test_many_changes_are_tested_by_chi_squared_and_that_is_close(rng):
+def test_many_changes_are_tested_by_chi_squared_with_little_error(rng):
     table = [[0, 330, 290, 301], [300, 0, 310, 280], [305, 320, 0, 300], [310, 290, 302, 0]]
     found = bowker(*labels_of(table))
     assert (found.distribution, found.df) == ("chi-squared", 6)
@@ -67,16 +67,16 @@ def test_many_changes_are_tested_by_chi_squared_and_that_is_close(rng):
     assert found.p == pytest.approx(np.mean(drawn >= found.statistic - 1e-9), abs=0.01)
 
 
-def test_exchanging_the_sides_changes_nothing():
+def test_swapping_the_sides_changes_nothing():
     a, b = labels_of([[3, 8, 1], [2, 4, 6], [0, 1, 5]])
     assert bowker(a, b) == bowker(b, a)
 
 
-def test_labels_that_never_change_are_no_evidence():
+def test_labels_that_never_change_have_p_one():
     assert bowker(["x", "y", "z"], ["x", "y", "z"]).p == 1
 
 
-def test_equal_changes_both_ways_are_no_evidence():
+def test_equal_changes_both_ways_have_p_one():
     assert bowker(*labels_of([[0, 7], [7, 0]])).p == 1
 
 
@@ -96,11 +96,11 @@ def test_divergences_of_counts_have_their_known_values(known):
     assert jensen_shannon(*sides) == pytest.approx(known["jensen_shannon_nats"], rel=1e-12)
 
 
-def test_labels_of_one_side_only_are_as_far_as_can_be():
+def test_disjoint_labels_have_the_largest_divergence():
     assert jensen_shannon(["a", "b"], ["c", "d"]) == pytest.approx(math.log(2))
 
 
-def test_divergences_refuse_what_has_none():
+def test_divergences_refuse_empty_samples():
     with pytest.raises(TooFewObservations):
         jensen_shannon(["a"], [])
 
@@ -158,7 +158,7 @@ def test_one_group_or_no_positives_is_refused(rng):
         disparate_impact([True, False], [0, 1], ("a",), rng)
 
 
-def test_disparate_impact_can_be_written_down(rng):
+def test_disparate_impact_is_json(rng):
     written = json.loads(json.dumps(asdict(disparate_impact(*records(a=(0, 30), b=(10, 30)), rng)), allow_nan=False))
     assert written["rates"][0] == {"value": "a", "records": 30, "positives": 0}
     assert written["ratios"][1]["ratio"] is None

@@ -1,4 +1,4 @@
-"""Tests within pairs: exact where they can be, level kept, blind to nothing they should see."""
+"""Tests within pairs: exact p-values, level and power."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_flipping_signed_ranks_is_the_wilcoxon_test(known, rng):
     assert sign_flip_test(ranks, rng).p == known["wilcoxon_exact_p"]
 
 
-def test_few_pairs_agree_with_going_through_all_signs(rng):
+def test_few_pairs_equal_brute_force_over_signs(rng):
     for n in range(1, 10):
         differences = rng.integers(-5, 6, n).astype(float)
         every = [abs(np.dot(signs, differences)) for signs in itertools.product((1, -1), repeat=n)]
@@ -67,13 +67,13 @@ def test_many_pairs_agree_with_the_exact_value(rng):
     assert found.p == pytest.approx(exact, abs=0.012)
 
 
-def test_pairs_without_a_difference_say_nothing(rng):
+def test_pairs_without_a_difference_do_not_change_p(rng):
     some = [1.0, 2.0, 3.5, -0.5]
     assert sign_flip_test([*some, *[0.0] * 500], rng).p == sign_flip_test(some, rng).p
     assert sign_flip_test([0.0] * 30, rng).p == 1
 
 
-def test_exchanging_the_sides_changes_only_the_sign(rng):
+def test_swapping_the_sides_changes_only_the_sign(rng):
     differences = rng.normal(0.4, 1, 12)
     there, back = sign_flip_test(differences, rng), sign_flip_test(-differences, rng)
     assert (there.p, there.statistic) == (back.p, -back.statistic)
@@ -89,7 +89,7 @@ def test_the_sign_flip_test_keeps_its_level(n, rng):
     assert 0.03 <= np.mean(below) <= 0.07
 
 
-def test_what_one_name_carries_is_evidence_of_one_name_only(rng):
+def test_differences_of_one_name_count_as_one_cluster(rng):
     names = np.repeat(np.arange(20), 50)
     differences = np.where(names == 7, 0.6, 0.0) + 1e-3 * np.tile([1, -1], 500)
     assert sign_flip_test(differences, rng).p < 0.001
@@ -120,7 +120,7 @@ def test_no_pairs_are_refused(rng):
 
 
 # ---------------------------------------------------------------------------- swaps
-def test_few_swaps_agree_with_going_through_all(rng):
+def test_few_pairs_equal_brute_force_over_swaps(rng):
     x, y = rng.normal(size=6), rng.normal(0.8, 1.5, 6)
 
     def both_ways(swapped):
@@ -133,7 +133,7 @@ def test_few_swaps_agree_with_going_through_all(rng):
     assert found.p == np.mean(np.array(every) >= every[0] - 1e-9)
 
 
-def test_a_change_of_spread_is_seen_by_swaps_and_not_by_signs(rng):
+def test_the_swap_test_detects_a_change_of_spread_and_the_sign_test_does_not(rng):
     x = rng.normal(size=150)
     y = 2 * rng.permutation(x)
     y += x.mean() - y.mean()
@@ -149,19 +149,19 @@ def test_the_swap_test_keeps_its_level(rng):
     assert 0.03 <= np.mean(below) <= 0.075
 
 
-def test_a_side_without_spread_has_no_statistic_and_yet_a_p(rng):
+def test_a_side_without_spread_has_a_p_but_no_statistic(rng):
     found = kl_swap_test(np.full(8, 0.1), np.arange(8.0), rng)
     assert found.statistic is None
     assert found.p == 2 / 2**8
 
 
-def test_an_output_that_never_changes_is_no_evidence(rng):
+def test_identical_pairs_have_p_one(rng):
     for x in (np.arange(50.0), np.full(50, 0.1)):
         found = kl_swap_test(x, x, rng)
         assert (found.p, found.statistic, found.pairs) == (1, 0, 0)
 
 
-def test_swaps_do_not_depend_on_the_units(rng):
+def test_the_swap_test_does_not_depend_on_the_units(rng):
     x, y = rng.normal(size=(2, 10))
     moved = kl_swap_test(1e6 + 3 * x, 1e6 + 3 * y, rng)
     assert moved.p == kl_swap_test(x, y, rng).p
@@ -174,6 +174,6 @@ def test_d_z_has_its_known_value(known):
 
 
 @pytest.mark.parametrize("differences", [[0.1] * 10, [249.14, 249.14 + 1e-13] * 5, [0.0] * 10])
-def test_d_z_of_differences_that_are_equal_but_for_rounding_does_not_exist(differences):
+def test_d_z_of_equal_differences_is_refused(differences):
     with pytest.raises(ZeroVariance, match="no unit"):
         d_z(differences)

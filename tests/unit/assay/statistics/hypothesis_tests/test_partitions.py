@@ -1,4 +1,4 @@
-"""Partitions are counted without enumerating them: equal to enumeration, and to drawing where there are too many."""
+"""Tests of counted partitions: equal to enumeration, and to sampling for larger groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def enumerated(first, second):
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (2, 2), (3, 5), (5, 2), (5, 5), (6, 6)])
-def test_counting_equals_going_through_all_partitions(n, m, rng):
+def test_counted_partitions_equal_brute_force(n, m, rng):
     for _ in range(20):
         first, second = rng.integers(-4, 5, n).tolist(), rng.integers(-4, 5, m).tolist()
         differences, seen = enumerated(first, second)
@@ -51,14 +51,14 @@ def test_counting_equals_scipys_permutation_test(rng):
     assert partition_test(first, second).greater == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-def test_the_two_sided_share_of_equal_groups_is_twice_the_smaller_tail(rng):
+def test_the_two_sided_p_of_groups_of_one_size_is_twice_the_smaller_tail(rng):
     for _ in range(20):
         first, second = rng.normal(size=(2, 8))
         found = partition_test(first, second)
         assert found.two_sided == pytest.approx(2 * min(found.greater, 1 - found.strict), abs=1e-12)
 
 
-def test_swapping_the_groups_keeps_the_two_sided_share_and_turns_the_other_round(rng):
+def test_swapping_the_groups_keeps_the_two_sided_p_and_mirrors_the_one_sided(rng):
     first, second = rng.normal(size=7), rng.normal(size=4)
     straight, swapped = partition_test(first, second), partition_test(second, first)
     assert swapped.two_sided == straight.two_sided
@@ -70,13 +70,13 @@ def test_moving_and_stretching_the_numbers_changes_nothing(rng):
     assert partition_test(3 * first + 40, 3 * second + 40) == partition_test(first, second)
 
 
-def test_equal_groups_are_as_unremarkable_as_can_be():
+def test_equal_groups_have_p_one():
     found = partition_test([1, 2, 3], [3, 2, 1])
     assert found.two_sided == 1
     assert found.greater > 0.5
 
 
-def test_the_largest_difference_of_twenty_and_twenty_is_one_partition_of_all():
+def test_the_largest_difference_of_20_and_20_is_one_of_all_partitions():
     found = partition_test(np.arange(20) + 100, np.arange(20))
     assert found.partitions == math.comb(EXACT_UP_TO, 20)
     assert found.greater == 1 / math.comb(40, 20)
@@ -104,7 +104,7 @@ def test_a_drawn_share_is_never_zero(rng):
     assert partition_test(np.arange(30) + 100, np.arange(30), rng).greater == 1 / (DRAWS + 1)
 
 
-def test_a_true_null_is_rejected_as_often_as_it_says(rng):
+def test_a_true_null_is_rejected_at_the_nominal_rate(rng):
     ps = [partition_test(*rng.normal(size=(2, 6))).two_sided for _ in range(2000)]
     assert np.mean(np.array(ps) <= 0.05) == pytest.approx(0.05, abs=0.015)
 
@@ -114,7 +114,7 @@ def test_too_many_members_without_a_generator_are_refused():
         partition_test(np.arange(21), np.arange(20))
 
 
-def test_an_empty_group_is_too_little():
+def test_an_empty_group_is_refused():
     with pytest.raises(TooFewObservations):
         partition_test([], [1, 2])
 

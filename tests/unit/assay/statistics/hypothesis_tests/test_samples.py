@@ -1,4 +1,4 @@
-"""Distances of samples: agree with a second implementation, and see what a Gaussian does not."""
+"""Tests of distances between samples: second implementations, and cases that a Gaussian misses."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def test_distances_are_symmetric_and_zero_from_themselves(x, y):
     assert wasserstein(x, x) == energy_distance(x, x) == 0
 
 
-def test_a_shift_is_moved_by_just_that_much(rng):
+def test_the_wasserstein_distance_of_a_shift_is_the_shift(rng):
     x = rng.normal(size=100)
     assert wasserstein(x, x + 2.5) == pytest.approx(2.5)
 
 
 @pytest.mark.parametrize("distance", [wasserstein, energy_distance])
-def test_distances_need_numbers(distance):
+def test_distances_refuse_empty_and_infinite_samples(distance):
     with pytest.raises(TooFewObservations):
         distance([], [1.0])
     with pytest.raises(EvidenceError, match="not finite"):
@@ -73,13 +73,13 @@ def test_distances_need_numbers(distance):
 
 # ---------------------------------------------------------------------------- divergence by neighbours
 @pytest.mark.parametrize(("shift", "ratio"), [(0.0, 1.0), (0.5, 1.0), (1.0, 1.0), (1.0, 1.5), (0.0, 2.0)])
-def test_neighbours_recover_the_divergence_of_gaussians(shift, ratio, rng):
+def test_nearest_neighbours_recover_the_divergence_of_gaussians(shift, ratio, rng):
     truth = math.log(ratio) + (1 + shift**2) / (2 * ratio**2) - 0.5
     found = [knn_kl(rng.normal(size=2_000), rng.normal(shift, ratio, 2_000)) for _ in range(20)]
     assert np.mean(found) == pytest.approx(truth, abs=0.03)
 
 
-def test_neighbours_see_an_output_that_has_split_in_two_and_a_gaussian_does_not(rng):
+def test_nearest_neighbours_detect_two_modes_and_a_gaussian_does_not(rng):
     x = rng.normal(size=1_000)
     split = rng.choice([-0.95, 0.95], 1_000) + rng.normal(0, math.sqrt(1 - 0.95**2), 1_000)
     assert gaussian_kl(split, x) < 0.01
@@ -92,28 +92,28 @@ def test_pairs_do_not_have_to_be_independent(rng):
     assert knn_kl(x, y) == pytest.approx(0, abs=0.03)
 
 
-def test_an_output_that_never_changes_has_no_divergence_at_all(rng):
+def test_identical_pairs_have_divergence_zero(rng):
     x = rng.normal(size=100)
     assert knn_kl(x, x) == 0
     assert knn_kl(np.round(x), np.round(x)) == 0
     assert knn_kl(np.full(10, 0.1), np.full(10, 0.1)) == 0
 
 
-def test_of_discrete_samples_neighbours_give_the_divergence_of_their_shares(rng):
+def test_nearest_neighbours_of_discrete_samples_give_the_divergence_of_shares(rng):
     x, y = rng.integers(0, 3, 400), rng.choice(3, 400, p=[0.5, 0.3, 0.2])
     shares = [np.bincount(one, minlength=3) for one in (x, y)]
     assert knn_kl(x, y) == pytest.approx(kl_divergence(*shares).value, rel=1e-9)
 
 
-def test_a_mixture_of_repeated_and_smooth_values_is_both(rng):
-    """Half of the outputs stay at one value; of the other half only a quarter does, and the rest is spread."""
+def test_a_mixture_of_repeated_and_distinct_values_adds_both_parts(rng):
+    """Half of one sample repeats a value, a quarter of the other; the remaining values are distinct."""
     n = 4_000
     x = np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n))
     y = np.where(rng.random(n) < 0.25, 0.0, rng.normal(size=n))
     assert knn_kl(x, y) == pytest.approx(0.5 * math.log(2) + 0.5 * math.log(2 / 3), abs=0.05)
 
 
-def test_neighbours_do_not_depend_on_the_units(rng):
+def test_nearest_neighbour_divergence_does_not_depend_on_the_units(rng):
     x, y = rng.normal(size=(2, 200))
     assert knn_kl(4 * x, 4 * y) == pytest.approx(knn_kl(x, y), rel=1e-12)
 
@@ -124,7 +124,7 @@ def test_a_repeated_value_that_the_other_side_never_has_is_refused(rng):
         knn_kl(x, rng.normal(size=100))
 
 
-def test_neighbours_need_pairs_enough():
+def test_nearest_neighbours_need_enough_pairs():
     with pytest.raises(TooFewObservations, match="at least 7"):
         knn_kl([1, 2, 3], [1, 2, 4])
     with pytest.raises(OutOfBounds, match="one length"):

@@ -1,4 +1,4 @@
-"""The two effects of alternation: services of a known effect, and what has none."""
+"""Tests of the two effects of alternation on services of known effect."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_paired_effect_is_the_mean_shift_in_units_of_all_outputs(rng):
     assert np.quantile(drawn, 0.025) < 0.4 / profiles.scale < np.quantile(drawn, 0.975)
 
 
-def test_a_pure_shift_is_as_uncertain_as_the_unit_it_is_measured_in(rng):
+def test_a_pure_shift_has_the_uncertainty_of_its_unit(rng):
     base = rng.normal(size=len(PERSON))
     profiles = profiles_of(np.stack([base, base + 1], axis=1))
     drawn = paired_draws(profiles, rng)["women", "men"]
@@ -61,13 +61,13 @@ def test_a_service_that_ignores_the_value_has_no_effect(rng):
     assert np.abs(drawn).max() == 0
 
 
-def test_every_two_values_are_held_against_each_other(rng):
+def test_every_pair_of_values_is_compared(rng):
     pairs = paired_draws(service(rng, of_value=(0.0, 0.1, 0.3, 0.6, 1.0)), rng, 200)
     assert len(pairs) == 10  # 20 ordered pairs, of which each is another's opposite
     assert pairs["a", "e"] == pytest.approx(pairs["a", "c"] + pairs["c", "e"], abs=0.2)
 
 
-def test_exchanging_the_values_turns_the_sign(rng):
+def test_swapping_the_values_changes_the_sign(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     there = paired_draws(profiles, np.random.default_rng(3), 400)["a", "b"]
     back = paired_draws(profiles_of(profiles.outputs[:, ::-1]), np.random.default_rng(3), 400)["women", "men"]
@@ -88,7 +88,7 @@ def test_one_name_that_carries_an_effect_makes_it_uncertain(rng):
     assert np.quantile(drawn, 0.025) < 0 < np.quantile(drawn, 0.975)
 
 
-def test_outputs_that_never_vary_have_no_unit(rng):
+def test_outputs_without_variance_are_refused(rng):
     with pytest.raises(ZeroVariance, match=r"all 1920 outputs are 0\.5"):
         paired_draws(profiles_of(np.full((len(PERSON), 2), 0.5)), rng)
 
@@ -100,26 +100,26 @@ def test_content_tied_to_the_attribute_shows_as_a_gap_between_groups(rng):
     assert drawn.mean() == pytest.approx(0.8 * 1.0 / profiles.scale, rel=0.05)
 
 
-def test_content_that_does_not_matter_leaves_a_gap_of_chance_only(rng):
+def test_irrelevant_content_leaves_a_gap_of_chance(rng):
     drawn = largest(tied_draws(service(rng, of_value=(0.0, 0.0), noise=0.05), SIDE, TIE, rng))
     by_chance = np.sqrt(2 * (0.9**2 + 0.1**2) * 2 / len(PERSON))
     assert np.quantile(drawn, 0.025) < by_chance / 2
     assert drawn.mean() < 1.5 * by_chance
 
 
-def test_what_the_attribute_adds_cancels_where_content_is_tied_both_ways(rng):
+def test_the_attribute_s_own_effect_cancels_in_the_tied_gap(rng):
     profiles = service(rng, of_value=(0.0, 0.3), of_side=-1.0, noise=0.01)
     drawn = largest(tied_draws(profiles, SIDE, TIE, rng))
     assert drawn.mean() == pytest.approx(0.8 / profiles.scale, rel=0.05)
 
 
-def test_what_people_and_frames_add_to_both_sides_is_no_doubt_about_the_gap(rng):
+def test_effects_of_people_and_frames_do_not_widen_the_tied_gap(rng):
     outputs = rng.normal(size=PEOPLE)[PERSON] + rng.normal(size=FRAMES)[FRAME] + 0.01 * rng.normal(size=len(PERSON))
     drawn = tied_draws(profiles_of(np.stack([outputs, outputs], axis=1)), SIDE, TIE, rng)
     assert drawn.std() < 0.01
 
 
-def test_exchanging_the_sides_turns_the_sign_of_the_gap(rng):
+def test_swapping_the_sides_changes_the_sign_of_the_gap(rng):
     profiles = service(rng, of_value=(0.0, 0.1), of_side=0.4)
     there = tied_draws(profiles, SIDE, TIE, np.random.default_rng(3), 400)
     back = tied_draws(profiles, 1 - SIDE, TIE, np.random.default_rng(3), 400)
@@ -128,12 +128,12 @@ def test_exchanging_the_sides_turns_the_sign_of_the_gap(rng):
     assert back == pytest.approx(-there)
 
 
-def test_content_of_one_side_cannot_be_tied(rng):
+def test_content_of_one_side_only_is_refused(rng):
     with pytest.raises(TooFewObservations, match="two sides"):
         tied_draws(service(rng), np.zeros(len(PERSON), dtype=int), TIE, rng)
 
 
-def test_groups_as_they_came_differ_by_what_their_records_differ_in(rng):
+def test_the_gap_of_recorded_groups_is_the_difference_of_their_means(rng):
     base = rng.normal(size=len(PERSON)) + 1.0 * (CONTENT % 2)
     profiles = profiles_of(np.stack([base, base], axis=1))
     drawn = largest(group_draws(profiles, CONTENT % 2, rng))
@@ -149,7 +149,7 @@ def test_the_gap_is_between_the_two_groups_furthest_apart(rng):
 
 
 # ---------------------------------------------------------------------------- leverage
-def test_leaving_out_agrees_with_computing_anew(rng):
+def test_leaving_out_a_cluster_equals_recomputing_without_it(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     left = without_each(profiles, "person", ("a", "b"))
     assert list(left) == list(range(PEOPLE))
@@ -158,7 +158,7 @@ def test_leaving_out_agrees_with_computing_anew(rng):
         assert effect == pytest.approx((rest[:, 1] - rest[:, 0]).mean() / profiles.scale)
 
 
-def test_without_the_one_name_that_carries_it_an_effect_is_gone(rng):
+def test_leaving_out_the_one_responsible_name_removes_the_effect(rng):
     outputs = np.stack([rng.normal(size=len(PERSON))] * 2, axis=1)
     outputs[PERSON == 4, 1] += 2.0
     left = without_each(profiles_of(outputs), "person", ("women", "men"))

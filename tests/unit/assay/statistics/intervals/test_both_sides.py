@@ -1,4 +1,4 @@
-"""What people and frames do on both sides: found exactly where it is a sum, or a product, and nothing else is."""
+"""Tests of effects shared by both sides: additive and multiplicative ones are recovered."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def centred(values, weight):
     return values - weight @ values / weight.sum()
 
 
-def test_sums_are_found(design, rng):
+def test_additive_shared_effects_are_recovered(design, rng):
     side, clusters = design
     of_person, of_frame = rng.normal(size=PEOPLE), rng.normal(size=FRAMES)
     added = of_person[clusters["person"]] + of_frame[clusters["frame"]]
@@ -33,7 +33,7 @@ def test_sums_are_found(design, rng):
     assert shared_sums(added + 3.0 * side, side, weight, clusters) == pytest.approx(centred(added, weight), abs=1e-9)
 
 
-def test_products_are_found_whatever_was_picked(design, rng):
+def test_multiplicative_shared_effects_are_recovered_from_picked_rows(design, rng):
     side, clusters = design
     of_person = rng.uniform(0.5, 2, PEOPLE) * (np.arange(PEOPLE) % 3 == 0)
     of_frame = rng.uniform(0.5, 2, FRAMES)
@@ -46,21 +46,21 @@ def test_products_are_found_whatever_was_picked(design, rng):
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_neither_side_is_favoured(design, rng, fit):
+def test_shared_effects_are_symmetric_in_the_sides(design, rng, fit):
     side, clusters = design
     values, weight = rng.uniform(0.1, 1, len(side)), rng.uniform(1, 2, len(side))
     assert fit(values, side, weight, clusters) == pytest.approx(fit(values, 1 - side, weight, clusters))
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_contents_are_on_one_side_and_have_no_part(design, rng, fit):
+def test_contents_have_no_shared_effect(design, rng, fit):
     side, clusters = design
     values = rng.uniform(0.1, 1, CONTENTS)[clusters["content"]]
     found = fit(values, side, np.ones(len(side)), {"content": clusters["content"]})
     assert np.ptp(found) == pytest.approx(0.0)
 
 
-def test_a_person_met_on_one_side_only_hides_no_other_from_products(design):
+def test_a_person_on_one_side_does_not_hide_the_others(design):
     side, clusters = design
     kept = (clusters["person"] != 3) | (side == 0)
     side, clusters = side[kept], {kind: ids[kept] for kind, ids in clusters.items()}
@@ -71,7 +71,7 @@ def test_a_person_met_on_one_side_only_hides_no_other_from_products(design):
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_where_nothing_came_nothing_is_shared(design, fit):
+def test_zero_values_have_zero_shared_factors(design, fit):
     side, clusters = design
     assert (fit(np.zeros(len(side)), side, np.ones(len(side)), clusters) == 0).all()
 

@@ -1,4 +1,4 @@
-"""Correlation and slope: a second implementation, recovery, and what is refused."""
+"""Tests of correlation and slope: a second implementation, recovery and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def correlated(seed, n=30, rho=0.6):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("n", [4, 10, 200])
-def test_the_coefficient_its_p_and_its_interval_are_those_of_scipy(seed, n):
+def test_pearson_with_p_and_interval_agrees_with_scipy(seed, n):
     x, y = correlated(seed, n)
     ours, theirs = pearson(x, y), stats.pearsonr(x, y)
     limits = theirs.confidence_interval(0.95)
@@ -26,7 +26,7 @@ def test_the_coefficient_its_p_and_its_interval_are_those_of_scipy(seed, n):
     assert (ours.low, ours.high) == pytest.approx((limits.low, limits.high), rel=1e-9)
 
 
-def test_it_is_the_same_the_other_way_round_and_in_other_units():
+def test_pearson_is_symmetric_and_does_not_depend_on_the_units():
     x, y = correlated(1)
     assert pearson(y, x).r == pytest.approx(pearson(x, y).r)
     assert pearson(-3 * x + 5, 1e6 * y).r == pytest.approx(-pearson(x, y).r)
@@ -40,7 +40,7 @@ def test_numbers_on_a_line_correlate_perfectly_without_an_interval(sign):
     assert found.low is None or found.low == pytest.approx(found.high)
 
 
-def test_a_coefficient_of_exactly_one_is_certain_and_one_of_exactly_nothing_is_not():
+def test_a_coefficient_of_one_has_p_zero_and_one_of_zero_has_p_one():
     across, along = [-1, 1, -1, 1], [-1, -1, 1, 1]
     same, none = pearson(across, across), pearson(across, along)
     assert (same.r, same.p, same.low, same.high) == (1, 0, None, None)
@@ -58,14 +58,14 @@ def test_the_slope_is_that_of_least_squares():
     assert slope(x, y, np.random.default_rng(0)).estimate == pytest.approx(stats.linregress(x, y).slope)
 
 
-def test_on_plain_errors_its_interval_is_the_usual_one():
+def test_the_interval_of_a_slope_equals_the_textbook_one_for_equal_errors():
     x, y = correlated(3, 400)
     found, usual = slope(x, y, np.random.default_rng(1)), stats.linregress(x, y)
     half = 1.96 * usual.stderr
     assert (found.low, found.high) == pytest.approx((usual.slope - half, usual.slope + half), abs=0.3 * usual.stderr)
 
 
-def test_the_interval_of_a_slope_holds_the_truth_although_errors_grow():
+def test_the_interval_of_a_slope_covers_with_growing_errors():
     rng = np.random.default_rng(4)
     held = 0
     for _ in range(400):
@@ -86,15 +86,15 @@ class TestRefusals:
         with pytest.raises(TooFewObservations, match="2 pairs"):
             work([0, 1], [0, 1])
 
-    def test_a_number_that_never_varies_explains_nothing(self, work):
+    def test_a_constant_first_variable_is_refused(self, work):
         with pytest.raises(ZeroVariance, match="first of the two numbers is always 4"):
             work([4, 4, 4], [0, 1, 2])
 
-    def test_lists_of_different_lengths_are_no_pairs(self, work):
+    def test_lists_of_different_lengths_are_refused(self, work):
         with pytest.raises(OutOfBounds, match="no pairs"):
             work([0, 1, 2, 3], [0])
 
 
-def test_a_second_number_that_never_varies_correlates_with_nothing():
+def test_a_constant_second_variable_is_refused():
     with pytest.raises(ZeroVariance, match="second of the two numbers is always 7"):
         pearson([0, 1, 2], [7, 7, 7])

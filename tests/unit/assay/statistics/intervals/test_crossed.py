@@ -1,4 +1,4 @@
-"""Means over crossed clusters: known errors, and intervals that cover where clusters are shared."""
+"""Tests of means over crossed clusters: known errors, and coverage with shared clusters."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_component_below_the_noise_counts_twice_and_less_than_its_mean_square(
         assert mean_error(values[:, None], {"frame": ids}).freedom == pytest.approx([expected])
 
 
-def test_a_cluster_for_each_row_says_nothing_and_is_left_out(rng):
+def test_a_kind_with_a_cluster_for_each_row_is_ignored(rng):
     values = rng.normal(size=(20, 1))
     alone = mean_error(values, {})
     found = mean_error(values, {"each": np.arange(20)})
@@ -102,7 +102,7 @@ def test_how_clusters_are_numbered_does_not_matter(rng):
     assert mean_error(values, renamed).variance == pytest.approx(mean_error(values, clusters).variance)
 
 
-def test_values_that_never_differ_have_no_error():
+def test_constant_values_have_error_zero():
     found = mean_error(np.full((40, 1), 0.25), crossing(8, 5))
     assert found.variance == pytest.approx([0])
 
@@ -124,7 +124,7 @@ def test_too_few_of_a_kind_are_refused(rows, clusters, what, rng):
 @pytest.mark.parametrize(
     ("person_sd", "frame_sd", "noise_sd"), [(1.0, 0.0, 0.3), (1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.3, 1.0, 0.5)]
 )
-def test_intervals_cover_the_mean_whatever_is_shared(person_sd, frame_sd, noise_sd, rng):
+def test_intervals_cover_the_mean_for_every_kind_of_cluster(person_sd, frame_sd, noise_sd, rng):
     clusters, held = crossing(14, 10), 0
     for _ in range(400):
         values = crossed_values(rng, clusters, person_sd, frame_sd, noise_sd)
@@ -135,7 +135,7 @@ def test_intervals_cover_the_mean_whatever_is_shared(person_sd, frame_sd, noise_
 
 
 @pytest.mark.parametrize("ratio", [1, 3, 10])
-def test_intervals_cover_where_what_is_uncertain_is_six_frames(ratio, rng):
+def test_intervals_cover_with_six_frames_only(ratio, rng):
     person, frame = np.divmod(np.arange(240), 6)
     values = rng.normal(0, np.sqrt(ratio / 40), (6, 4_000))[frame] + rng.normal(size=(240, 4_000))
     error = mean_error(values, {"person": person, "frame": frame})
@@ -143,7 +143,7 @@ def test_intervals_cover_where_what_is_uncertain_is_six_frames(ratio, rng):
     assert 0.935 <= held.mean() <= 0.965  # +- .0035; .925 to .945 where components take the place of mean squares
 
 
-def test_forgetting_what_is_shared_covers_far_too_little(rng):
+def test_ignoring_clusters_covers_far_too_little(rng):
     clusters, held = crossing(14, 10), 0
     for _ in range(200):
         values = crossed_values(rng, clusters, 1.0, 0.0, 0.3)
@@ -152,7 +152,7 @@ def test_forgetting_what_is_shared_covers_far_too_little(rng):
 
 
 # ---------------------------------------------------------------------------- draws
-def test_draws_have_the_mean_and_the_error_that_were_found(rng):
+def test_draws_have_the_estimated_mean_and_error(rng):
     clusters = crossing(20, 20)
     values = crossed_values(rng, clusters, 1.0, 1.0, 1.0)
     error = mean_error(values, clusters)

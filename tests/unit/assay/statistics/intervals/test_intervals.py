@@ -1,4 +1,4 @@
-"""Intervals of draws: analytic posteriors, and what distinguishes the two kinds."""
+"""Tests of intervals from draws: analytic posteriors, and the difference of the two kinds."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def test_one_draw_is_its_own_interval(kind):
 
 
 @pytest.mark.parametrize("kind", [hpdi, equal_tailed, interval_of])
-def test_no_draws_have_no_interval(kind):
+def test_zero_draws_are_refused(kind):
     with pytest.raises(TooFewObservations):
         kind([])
 
 
 @pytest.mark.parametrize("kind", [hpdi, equal_tailed, interval_of])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_a_draw_that_is_no_number_never_gets_out(kind, wrong):
+def test_a_draw_that_is_not_finite_is_refused(kind, wrong):
     with pytest.raises(EvidenceError, match="1 of 3 draws"):
         kind([0.1, wrong, 0.2])
 
@@ -78,20 +78,20 @@ STANDARD = stats.norm.ppf((np.arange(400) + 0.5) / 400)
 
 @pytest.mark.parametrize("interval", [size_interval, bounded_interval])
 @pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 3.0, 5.5, 9.0])
-def test_intervals_that_know_the_bound_hold_every_size_as_often_as_they_say(interval, truth):
+def test_bounded_intervals_have_their_nominal_coverage(interval, truth):
     seen = np.random.default_rng(11).normal(truth, 1, 700)
     held = [found.low - 0.02 <= truth <= found.high + 0.02 for found in (interval(one + STANDARD) for one in seen)]
     assert np.mean(held) == pytest.approx(0.95, abs=0.02)
 
 
-def test_what_is_seen_far_below_the_bound_says_no_more_than_that_it_is_little():
+def test_an_estimate_far_below_the_bound_does_not_narrow_the_interval():
     below, far = (bounded_interval(STANDARD + one) for one in (-2.0, -50.0))
     assert below.low == far.low == 0.0
     assert 0.3 < far.high < below.high < 1.0
     assert below.estimate == far.estimate == 0.0
 
 
-def test_far_from_the_bound_both_are_equal_tails():
+def test_far_from_the_bound_intervals_have_equal_tails():
     tails = equal_tailed(STANDARD + 9.0)
     for interval in (size_interval, bounded_interval):
         assert (interval(STANDARD + 9.0).low, interval(STANDARD + 9.0).high) == (tails.low, tails.high)

@@ -1,4 +1,4 @@
-"""Wilson's interval: a second implementation, its symmetry and its coverage."""
+"""Tests of Wilson's interval: a second implementation, symmetry and coverage."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from assay.statistics.intervals.credible import wilson
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (1, 7), (5, 10), (37, 40), (40, 40), (500, 12_345)])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_it_agrees_with_scipy(k, n, level):
+def test_wilson_agrees_with_scipy(k, n, level):
     ours, scipys = wilson(k, n, level), stats.binomtest(k, n).proportion_ci(level, method="wilson")
     assert (ours.low, ours.high) == pytest.approx((scipys.low, scipys.high), abs=1e-12)
     assert (ours.estimate, ours.level) == (k / n, level)
 
 
 @pytest.mark.parametrize("k", range(11))
-def test_counting_failures_instead_mirrors_it(k):
+def test_swapping_successes_and_failures_mirrors_the_interval(k):
     one, other = wilson(k, 10), wilson(10 - k, 10)
     assert (1 - other.high, 1 - other.low) == pytest.approx((one.low, one.high), abs=1e-12)
 
 
 @pytest.mark.parametrize("k", [0, 10])
-def test_it_stays_within_zero_and_one_and_holds_its_estimate(k):
+def test_wilson_stays_within_zero_and_one_and_holds_its_estimate(k):
     interval = wilson(k, 10)
     assert 0 <= interval.low <= interval.estimate <= interval.high <= 1
     assert interval.high - interval.low > 0.2
 
 
 @pytest.mark.parametrize("truth", [0.05, 0.3, 0.5, 0.9])
-def test_it_covers_the_truth_about_as_often_as_it_says(truth):
+def test_wilson_has_about_its_nominal_coverage(truth):
     outcomes = np.arange(41)
     held = [wilson(int(k), 40).low <= truth <= wilson(int(k), 40).high for k in outcomes]
     coverage = stats.binom.pmf(outcomes, 40, truth)[held].sum()  # exact, not simulated
     assert coverage == pytest.approx(0.95, abs=0.025)
 
 
-def test_no_trials_have_no_share():
+def test_zero_trials_are_refused():
     with pytest.raises(TooFewObservations):
         wilson(0, 0)
 

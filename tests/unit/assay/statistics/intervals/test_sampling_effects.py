@@ -1,4 +1,4 @@
-"""Effects of stimulus sampling: known posteriors, honest intervals, and samples without repetition."""
+"""Tests of the effects of stimulus sampling: known posteriors, coverage, and samples without repetition."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_shares_follow_bayes_rule():
     assert deviations_of(rates, tied)[0] == pytest.approx(one / (one + other) - 0.5)
 
 
-def test_tied_priors_are_even_in_the_attribute_and_come_both_ways():
+def test_tied_priors_have_even_shares_and_come_in_both_directions():
     for values, many in ((2, 2), (3, 6)):
         priors = tied_priors(values, 0.9)
         assert len(priors) == many
@@ -44,19 +44,19 @@ def test_tied_priors_are_even_in_the_attribute_and_come_both_ways():
             assert one.sides[one.favoured] == pytest.approx(other.sides[other.favoured][::-1])
 
 
-def test_what_the_attribute_does_is_no_effect_of_tied_content():
+def test_the_attribute_s_own_effect_is_not_in_step_2():
     rates = np.array([[0.6, 0.6], [0.2, 0.2]])
     ways = [deviations_of(rates, prior) for prior in tied_priors(2, 0.9)]
     assert tied_distance(ways) == pytest.approx(0)
 
 
-def test_no_yes_has_no_posterior():
+def test_a_service_that_never_says_yes_is_refused():
     with pytest.raises(EvidenceError):
         deviations_of(np.zeros((2, 2)), unbiased_prior(2))
 
 
 # ---------------------------------------------------------------------------- draws
-def test_weights_of_picked_profiles_bring_the_prior_back():
+def test_weights_of_picked_profiles_restore_the_prior():
     side = np.repeat([0, 1], 4000)
     outputs = np.clip(rng(1).uniform(0, 0.4, (8000, 2)) * [1.5, 1.0], 0, 1)
     taken = np.where(outputs.mean(axis=1) > 0.25, 0.5, 0.1)
@@ -66,7 +66,7 @@ def test_weights_of_picked_profiles_bring_the_prior_back():
     assert some.even.estimate == pytest.approx(whole.even.estimate, abs=0.01)
 
 
-def test_what_people_multiply_cancels():
+def test_multiplicative_effects_of_people_cancel():
     people = np.tile(np.arange(20), 40)
     side = np.repeat([0, 1], 400)
     outputs = (0.1 + 0.03 * people)[:, None] * np.array([[1.2, 0.8]])
@@ -76,7 +76,7 @@ def test_what_people_multiply_cancels():
 
 
 def rarely(seed, content=0.25):
-    """Pick from a pool in which every third person in every third frame makes a yes, with noise of its own."""
+    """Pick profiles from a pool in which every third person in every third frame gets a yes, with noise."""
     draw = rng([seed, 5])
     person, frame, word = (ids.ravel() for ids in np.meshgrid(*map(np.arange, (30, 6, 20)), indexing="ij"))
     side = word % 2
@@ -92,8 +92,8 @@ def rarely(seed, content=0.25):
     return Paired(profiles, side[kept], 1 / taken[kept])
 
 
-def test_where_yes_is_rare_the_estimate_is_as_sure_as_it_says():
-    """The half of tied content is known: a side's share of .75, of which the tie shows .8."""
+def test_intervals_cover_where_yes_is_rare():
+    """The true effect of tied content is known: a side's share of .75, of which the tie shows .8."""
     scores, errors = [], []
     for seed in range(60):
         half = paired_effects(rarely(seed), 0.9, rng(seed), draws=400).halves[0][:, 0]
@@ -103,7 +103,7 @@ def test_where_yes_is_rare_the_estimate_is_as_sure_as_it_says():
     assert np.median(errors) < 0.01  # with sums taken out, and the chance of the picking left in, it was .04
 
 
-def test_profiles_that_can_make_no_yes_tell_nothing():
+def test_profiles_that_never_get_a_yes_do_not_count():
     whole = rarely(4)
     able = whole.shared > 0
     assert 0.05 < able.mean() < 0.8
@@ -113,7 +113,7 @@ def test_profiles_that_can_make_no_yes_tell_nothing():
     assert whole.residuals[~able] == pytest.approx(0.0)
 
 
-def test_residuals_of_picked_profiles_are_their_rates():
+def test_picked_profiles_have_residuals_around_their_rates():
     whole = rarely(5)
     sums = [np.bincount(whole.side, whole.parts * column) for column in whole.residuals.T]
     assert np.array(sums) == pytest.approx(0.0)
@@ -124,7 +124,7 @@ def test_residuals_of_picked_profiles_are_their_rates():
     assert moved.rates[0, 0] / moved.rates[0, 1] != whole.rates[0, 0] / whole.rates[0, 1]
 
 
-def test_one_side_without_a_yes_has_the_rate_nought():
+def test_a_side_without_a_yes_has_rate_zero():
     one = rarely(6)
     outputs = one.profiles.outputs * (one.side == 0)[:, None]
     silent = Paired(Profiles(outputs, ("a", "b"), one.profiles.clusters), one.side, one.weight)
@@ -140,7 +140,7 @@ def test_swapped_sides_change_nothing_where_some_were_picked():
 
 
 @pytest.mark.parametrize("values", [2, 3, 6])
-def test_an_effect_of_nothing_does_not_lean_to_biased(values):
+def test_a_zero_effect_is_not_biased_upwards(values):
     leaning, estimates = [], []
     for seed in range(20):
         outputs = (rng(seed).random((200, values)) < 0.3).astype(float)
@@ -152,7 +152,7 @@ def test_an_effect_of_nothing_does_not_lean_to_biased(values):
 
 
 @pytest.mark.parametrize("effect", [0.05, 0.2])
-def test_intervals_of_cells_hold_the_truth(effect):
+def test_intervals_of_cells_cover_the_truth(effect):
     held = 0
     for seed in range(200):
         chances = {(0, s): 0.3 * (1 + 2 * effect) for s in (0, 1)} | {(1, s): 0.3 * (1 - 2 * effect) for s in (0, 1)}
@@ -163,7 +163,7 @@ def test_intervals_of_cells_hold_the_truth(effect):
 
 
 @pytest.mark.parametrize("of_cells", [{}, {(0, 0): 0.2, (0, 1): 0.2}, {(0, 0): 0.2}, {(0, 0): 0.2, (1, 0): 0.2}])
-def test_intervals_of_three_values_hold_the_truth_and_nothing(of_cells):
+def test_intervals_of_three_values_cover_the_truth_and_zero(of_cells):
     rates = np.full((3, 2), 0.3)
     for cell, more in of_cells.items():
         rates[cell] += more
@@ -185,7 +185,7 @@ def test_cells_with_too_few_replies_are_refused():
 
 # ---------------------------------------------------------------------------- samples without repetition
 @pytest.mark.parametrize("count", [1, 7.5, 40, 99])
-def test_probabilities_of_a_sample_sum_to_its_size_and_keep_their_order(count):
+def test_inclusion_probabilities_sum_to_the_sample_size(count):
     density = rng(3).lognormal(0, 2, 100)
     taken = inclusion(density, count)
     assert taken.sum() == pytest.approx(count)
@@ -195,11 +195,11 @@ def test_probabilities_of_a_sample_sum_to_its_size_and_keep_their_order(count):
     assert (inclusion(density, count + 1) >= taken - 1e-12).all()
 
 
-def test_more_than_there_are_takes_all():
+def test_a_sample_larger_than_the_pool_takes_all():
     assert (inclusion([1.0, 2.0, 9.0], 5) == 1).all()
 
 
-def test_a_sample_of_nothing_is_refused():
+def test_a_sample_of_size_zero_is_refused():
     with pytest.raises(OutOfBounds):
         inclusion([1.0], 0)
     with pytest.raises(EvidenceError):

@@ -1,4 +1,4 @@
-"""Intervals of the worst block's effect: they hold what they say, also where draws of a largest do not."""
+"""Tests of intervals of the worst block's effect: coverage, also where quantiles fail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNBIASED, BIASED = [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]
 
 
 def matrix(he, she, lost=0.0):
-    """Shares of he and of she that come out as he, and the share of either that is lost."""
+    """Return a transition matrix from the shares of he and of she that become he, and the lost share."""
     return np.array([[one * (1 - lost), (1 - one) * (1 - lost), lost] for one in (he, she)])
 
 
@@ -40,7 +40,7 @@ def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
         (0.7, 0.7, 0.0),  # does not look at what went in
     ],
 )
-def test_they_hold_the_truth_as_often_as_they_say(he, she, lost, neutral):
+def test_step_intervals_have_their_nominal_coverage(he, she, lost, neutral):
     rng, runs, pronouns = np.random.default_rng(7), 200, 80
     true = matrix(he, she, lost)
     truth = (neutral_effects if neutral else step_effects)(true[None], UNBIASED, BIASED)
@@ -54,33 +54,33 @@ def test_they_hold_the_truth_as_often_as_they_say(he, she, lost, neutral):
     assert (held / runs < 0.996).all() or (he, she) == (0.5, 0.5)
 
 
-def test_a_faithful_service_may_have_no_effect_and_follows_its_input_to_the_letter():
+def test_the_intervals_of_a_faithful_service_hold_zero_and_the_effect_of_its_input():
     found, _ = stated([[40, 0, 0], [0, 40, 0]])
     assert found["step_1"].low == 0
     assert found["step_1"].high < 0.06
     assert found["step_2"].low < 0.4 <= found["step_2"].high + 1e-12
 
 
-def test_a_service_that_always_says_the_same_may_be_as_far_off_as_can_be():
+def test_the_interval_of_a_constant_service_holds_the_largest_effect():
     found, _ = stated([[40, 0, 0], [40, 0, 0]])
     assert found["step_1"].low < 0.5 <= found["step_1"].high + 1e-12
     assert found["step_2"].low < 0.5 <= found["step_2"].high + 1e-12
 
 
-def test_limits_are_plain_quantiles_where_one_block_is_clearly_the_worst():
+def test_limits_are_quantiles_if_one_block_is_clearly_the_worst():
     found, effects = stated([[800, 200, 10], [450, 550, 10]])
     plain = equal_tailed(effects.step_2)
     assert [found["step_2"].low, found["step_2"].high] == pytest.approx([plain.low, plain.high], abs=0.002)
     assert found["step_2"].estimate == pytest.approx(effects.step_2.mean())
 
 
-def test_where_two_blocks_are_as_far_off_limits_reach_lower_than_quantiles():
+def test_two_equally_bad_blocks_lower_the_limits():
     found, effects = stated([[300, 100, 0], [100, 300, 0]])
     assert found["step_2"].low < equal_tailed(effects.step_2).low - 0.005
     assert found["step_2"].high == pytest.approx(equal_tailed(effects.step_2).high, abs=0.01)
 
 
-def test_to_exchange_the_values_changes_nothing():
+def test_swapping_the_values_keeps_the_intervals():
     counts = np.array([[31, 8, 1], [14, 25, 1]])
     transitions = draw_transitions(counts, np.random.default_rng(3))
     mirrored = transitions[:, ::-1][:, :, [1, 0, 2]]
@@ -98,7 +98,7 @@ def test_a_lost_value_is_an_effect_unless_it_is_harmless():
     assert stated(counts, neutral=True)[0]["step_1"].high < 0.1
 
 
-def test_what_never_came_may_have_a_share_of_nothing_only_where_it_is_said():
+def test_an_output_that_never_occurred_may_have_share_zero_only_if_declared():
     counts = np.array([[40, 0, 0], [0, 40, 0]])
     transitions = draw_transitions(counts, np.random.default_rng(1), 4000)
     effects = step_effects(transitions, UNBIASED, BIASED)
@@ -106,7 +106,7 @@ def test_what_never_came_may_have_a_share_of_nothing_only_where_it_is_said():
     assert unsaid["step_1"].low > 0
 
 
-def test_a_row_that_was_never_shown_is_not_known():
+def test_a_row_without_observations_stays_uncertain():
     found, _ = stated([[40, 0, 0], [0, 0, 0]])
     assert found["step_2"].high - found["step_2"].low > 0.3
 
@@ -122,7 +122,7 @@ def test_the_nearest_of_several_declared_distributions_counts():
     assert found.high < 0.24
 
 
-def test_of_many_outputs_the_sets_looked_at_are_those_that_matter(monkeypatch):
+def test_of_many_outputs_the_relevant_sets_are_examined(monkeypatch):
     values = 6
     rng = np.random.default_rng(5)
     counts = rng.multinomial(60, np.full(values + 1, 1 / (values + 1)), size=values) + 40 * np.eye(values, values + 1)
@@ -147,7 +147,7 @@ def between(groups):
 @pytest.mark.parametrize(
     "means", [(0, 0, 0), (0, 0, 0, 0, 0), (0, 1, 2), (0, 0, 3), (-2, 2, 0, 0), (0, 0.5, 1, 1.5, 2)], ids=str
 )
-def test_the_largest_difference_is_held_as_often_as_it_says(means):
+def test_the_interval_of_the_largest_difference_has_its_nominal_coverage(means):
     rng, held, runs = np.random.default_rng(11), 0, 400
     for _ in range(runs):
         draws = np.array(means) + rng.normal(size=len(means)) + rng.normal(size=(4000, len(means)))
@@ -156,12 +156,12 @@ def test_the_largest_difference_is_held_as_often_as_it_says(means):
     assert 0.92 <= held / runs <= 0.985  # .942 to .973 of 2,000
 
 
-def test_one_difference_alone_is_a_size():
+def test_one_difference_alone_has_the_size_interval():
     draws = np.random.default_rng(2).normal(-0.4, 0.1, (4000, 1))
     assert largest_interval(draws) == size_interval(draws[:, 0])
 
 
-def test_signs_and_order_do_not_matter_for_the_largest():
+def test_signs_and_order_do_not_change_the_largest_difference():
     draws = np.random.default_rng(3).normal((0, 0.2, 0.7), 0.2, (2000, 3))
     once = largest_interval(draws)
     for other in (-draws, draws[:, ::-1], draws * [1, -1, 1]):
@@ -169,14 +169,14 @@ def test_signs_and_order_do_not_matter_for_the_largest():
         assert [again.estimate, again.low, again.high] == pytest.approx([once.estimate, once.low, once.high])
 
 
-def test_a_clear_largest_difference_keeps_away_from_nothing():
+def test_the_interval_of_a_clear_largest_difference_excludes_zero():
     draws = np.random.default_rng(4).normal((0, 0.1, 5), 0.5, (2000, 3))
     found = largest_interval(draws)
     assert found.low == pytest.approx(5 - 1.96 * 0.5, abs=0.15)
     assert found.high == pytest.approx(5 + 1.96 * 0.5, abs=0.15)
 
 
-def test_of_very_many_differences_the_largest_are_enough_and_memory_stays_small():
+def test_of_very_many_differences_only_the_largest_are_compared():
     draws = between(np.random.default_rng(5).normal([0.0] * 49 + [3.0], 0.2, (2000, 50)))
     tracemalloc.start()
     found = largest_interval(draws)

@@ -1,4 +1,4 @@
-"""The OpenAPI document as other programs read it: valid for its own version, and true in its details."""
+"""The OpenAPI document: valid for its version, and correct in its details."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def media_types(node: Any) -> Iterator[dict[str, Any]]:
-    """Every media type object of a document."""
+    """Yield every media type object of a document."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "content" and isinstance(value, dict):
@@ -36,7 +36,7 @@ def media_types(node: Any) -> Iterator[dict[str, Any]]:
             yield from media_types(value)
 
 
-async def test_media_types_are_described_in_words_of_the_declared_version(document):
+async def test_media_types_use_only_keywords_of_the_declared_openapi_version(document):
     assert document["openapi"].startswith("3.1.")
     found = list(media_types(document))
     assert len(found) > 30
@@ -44,24 +44,24 @@ async def test_media_types_are_described_in_words_of_the_declared_version(docume
         assert set(one) <= MEDIA_TYPE_WORDS
 
 
-async def test_the_table_of_operations_names_no_operation_that_is_not_there(document):
+async def test_the_table_of_operations_names_existing_operations_only(document):
     assert set(OPERATIONS) <= set(operations(document))
 
 
-async def test_every_form_of_a_rating_says_how_old_it_is(document):
+async def test_every_representation_of_a_rating_documents_its_date_headers(document):
     for name in ("getRating", "latestRating", "getReportHtml", "getAttestation", "exportRating", "getRatingBadgeSvg"):
         headers = operations(document)[name]["responses"]["200"]["headers"]
         assert {"X-Assay-Rated-At", "X-Assay-Expires-At", "X-Assay-Methodology"} <= set(headers), name
 
 
-async def test_a_parameter_that_may_be_left_out_cannot_be_null(document):
+async def test_optional_parameters_are_not_nullable(document):
     for name, one in operations(document).items():
         for parameter in one.get("parameters", ()):
             kinds = parameter["schema"].get("anyOf", [parameter["schema"]])
             assert {"type": "null"} not in kinds, (name, parameter["name"])
 
 
-async def test_the_field_that_tells_methods_apart_is_required_of_each(document):
+async def test_the_discriminator_of_experiments_is_required(document):
     schemas = document["components"]["schemas"]
     tag = schemas["RatingRequest"]["properties"]["experiment"]["discriminator"]
     assert len(tag["mapping"]) >= 2
@@ -69,7 +69,7 @@ async def test_the_field_that_tells_methods_apart_is_required_of_each(document):
         assert tag["propertyName"] in schemas[member.rpartition("/")[2]]["required"]
 
 
-async def test_every_link_leads_to_an_operation_with_that_parameter(document):
+async def test_every_link_names_an_operation_with_that_parameter(document):
     known = operations(document)
     links = [
         link
@@ -83,7 +83,7 @@ async def test_every_link_leads_to_an_operation_with_that_parameter(document):
         assert set(link["parameters"]) == wanted
 
 
-async def test_a_link_is_good_for_what_it_leads_to(client, document, request_body, worker):
+async def test_a_documented_link_can_be_followed(client, document, request_body, worker):
     accepted = await client.post("/v1/jobs", json=request_body())
     worker.rate(accepted.json()["id"])
     shown = await client.get(accepted.headers["Location"])
@@ -92,7 +92,7 @@ async def test_a_link_is_good_for_what_it_leads_to(client, document, request_bod
     assert (await client.get(f"/v1/ratings/{shown.json()['rating']['id']}")).status_code == 200
 
 
-async def test_a_header_that_is_always_there_is_always_there(client, document, request_body):
+async def test_headers_documented_as_required_are_sent(client, document, request_body):
     bodies = {"requestRating": request_body(), "saveTarget": request_body()["target"]}
     for name, url in (("requestRating", "/v1/jobs"), ("saveTarget", "/v1/targets")):
         answer = await client.post(url, json=bodies[name])
@@ -102,7 +102,7 @@ async def test_a_header_that_is_always_there_is_always_there(client, document, r
         assert all(header in answer.headers for header in required)
 
 
-async def test_two_mistakes_of_meaning_are_one_problem_of_meaning(client, request_body):
+async def test_two_invalid_fields_are_one_bad_specification(client, request_body):
     body = request_body(callback_url="ftp://host.example/hook")
     body["target"]["base_url"] = "gopher://host.example/"
     answer = await client.post("/v1/jobs", json=body)

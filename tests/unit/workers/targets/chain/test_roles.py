@@ -1,4 +1,4 @@
-"""Who is asked what: the rated service and the author."""
+"""Questions go to the rated service or to its author."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workers.targets.chain.roles import Roles
 
 
 class Remembering:
-    """An adapter that remembers what it was asked."""
+    """Adapter that records its questions."""
 
     batch_limit = 4
 
@@ -38,7 +38,7 @@ def roles(author=None):
     return Roles(rated, author), rated, author
 
 
-def test_each_is_asked_what_is_meant_for_it():
+def test_each_service_gets_its_own_questions():
     both, rated, author = roles()
     assert asyncio.run(both.answer([Score("a"), Score("b")])) == [Reply("rated")] * 2
     assert asyncio.run(both.answer([Write("a story")])) == [Reply("written")]
@@ -48,14 +48,14 @@ def test_each_is_asked_what_is_meant_for_it():
     assert both.batch_limit == 4
 
 
-def test_what_is_written_shares_no_call():
+def test_texts_to_write_share_no_call():
     both, _, _ = roles()
     assert both.group_key(Score("a")) == both.group_key(Score("b"))
     keys = {both.group_key(ask) for ask in (Score("a"), Write("a"), Write("a", 1), Write("b"))}
     assert len(keys) == 4
 
 
-def test_a_failure_of_the_author_says_so_and_stays_what_it_is():
+def test_failure_of_the_author_names_it_and_keeps_its_code():
     both, _, _ = roles(Remembering("", CallFailed("http-429", "too many", retriable=True, retry_after_s=3, status=429)))
     with pytest.raises(CallFailed) as failed:
         asyncio.run(both.answer([Write("a")]))
@@ -63,7 +63,7 @@ def test_a_failure_of_the_author_says_so_and_stays_what_it_is():
     assert (failed.value.code, failed.value.retriable, failed.value.retry_after_s) == ("http-429", True, 3)
 
 
-def test_hosts_are_those_of_every_service_that_is_named():
+def test_hosts_of_all_described_targets_are_listed():
     target = {"protocol": "openai-completions", "base_url": "http://127.0.0.1:81/v1", "settings": {}}
     author = {"protocol": "openai-chat", "base_url": "https://user@author.example/v1", "settings": {}}
     chain = {"protocol": "chain", "base_url": "", "settings": {"links": [target, {**author, "base_url": ""}]}}

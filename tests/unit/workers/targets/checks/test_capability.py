@@ -1,4 +1,4 @@
-"""What the examination finds in services whose faults are known."""
+"""Examination of translators with known faults."""
 
 import asyncio
 import itertools
@@ -33,7 +33,7 @@ def whole(text):
 
 @dataclass
 class Service:
-    """An adapter with memory whose service behaves as told."""
+    """Adapter that records its questions and behaves as configured."""
 
     translate: Translator = honest
     batch_limit: int = 25
@@ -83,13 +83,13 @@ def test_a_sound_service_passes_in_five_calls_and_keeps_its_batches():
     assert (found.asked, found.returned, found.latency_s) == (sentence(0), "La casa: 211.", 1)
 
 
-def test_what_was_found_can_be_written_as_json():
+def test_result_can_be_serialised_as_json():
     found, _ = look(Service())
     assert set(json.loads(json.dumps(found.as_json()))) >= {"latency_s", "batch", "notes", "calls"}
     assert "adapter" not in found.as_json()
 
 
-def test_the_way_back_is_examined_only_where_the_experiment_goes_it():
+def test_reverse_pair_is_examined_only_if_the_experiment_uses_it():
     there = Service()
     look(there, [("en", "es")])
     assert all((ask.source, ask.target) == ("en", "es") for call in there.calls for ask in call)
@@ -119,7 +119,7 @@ def test_a_service_that_mixes_up_or_loses_several_texts_is_unfit(translate):
     assert "answers to lists" in unfit.value.hint
 
 
-def test_a_service_that_loses_numbers_is_asked_one_by_one_because_its_order_cannot_be_seen():
+def test_service_that_loses_numbers_is_asked_one_by_one():
     found, _ = look(Service(lambda asks: ["La casa." for _ in asks]))
     assert (found.batch, found.order_kept, found.adapter.batch_limit) == (False, None, 1)
     assert any("could not be checked" in note for note in found.notes)
@@ -168,7 +168,7 @@ def test_a_service_that_answers_differently_each_time_is_fit_with_a_note():
     assert any("not deterministic" in note for note in found.notes)
 
 
-def test_an_echo_is_noted():
+def test_untranslated_text_is_noted():
     found, _ = look(Service(lambda asks: [ask.text for ask in asks]))
     assert any("as it was sent" in note for note in found.notes)
 
@@ -197,14 +197,14 @@ def test_a_service_that_does_not_say_its_languages_is_examined_all_the_same():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "refused-address", "tls", "http-400", "wrong-shape"])
-def test_a_failure_that_will_not_pass_is_told_at_once(code):
+def test_permanent_failure_is_reported_at_once(code):
     service = Service(failures=lambda: CallFailed(code, "no", retriable=False))
     refusal = unfit(service)
     assert (refusal.code, refusal.message, len(service.calls)) == (code, "no", 1)
     assert refusal.failure.code == code
 
 
-def test_a_dead_service_is_given_up_after_some_tries():
+def test_unreachable_service_is_given_up_after_some_attempts():
     service = Service(failures=lambda: CallFailed("connect", "nobody there"))
     assert unfit(service).failure.retriable
     assert len(service.calls) == TRIES
@@ -213,7 +213,7 @@ def test_a_dead_service_is_given_up_after_some_tries():
     assert len(silent.calls) == PATIENCE
 
 
-def test_a_service_asks_for_patience_and_is_given_some():
+def test_retry_after_is_obeyed_in_an_examination():
     waits = iter([CallFailed("http-429", "slow down", retriable=True, retry_after_s=999)])
     _, slept = look(Service(failures=lambda: next(waits, None)))
     assert slept == [10.0]

@@ -1,4 +1,4 @@
-"""What the examination finds in image classifiers whose faults are known, and in services that draw."""
+"""Examination of image classifiers and image generators with known faults."""
 
 import asyncio
 import base64
@@ -54,7 +54,7 @@ def by_image(ask: Look) -> dict[str, Any]:
 
 @dataclass
 class Service:
-    """An adapter with memory whose service behaves as told."""
+    """Adapter that records its questions and behaves as configured."""
 
     say: Callable[[Look], Any]
     batch_limit: int = 1
@@ -156,7 +156,7 @@ def test_a_service_to_which_all_images_are_alike_is_noticed():
     assert found.notes == ("all images got the same answer: does the image reach the model?",)
 
 
-def test_words_are_answers_too():
+def test_answers_in_words_are_accepted():
     found = examine(Service(lambda ask: {"scores": None, "text": "A red circle, I think"}))
     assert (found.labels, found.deterministic) == (None, True)
     assert "1 of 3 plain shapes were recognised" in found.notes
@@ -170,7 +170,7 @@ def test_answers_with_and_without_probabilities_are_noticed():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "tls", "refused-address"])
-def test_what_no_other_image_would_escape_ends_the_examination(code):
+def test_fatal_failure_ends_the_examination_of_images(code):
     service = Service(lambda ask: CallFailed(code, "no"))
     with pytest.raises(TargetUnfit) as caught:
         examine(service)
@@ -193,7 +193,7 @@ def workplace(database_url, tmp_path):
 
 @pytest.fixture
 def serve():
-    """Start a service on this machine that answers JSON with what a function makes of it."""
+    """Start a service on this machine that answers JSON with the result of a function."""
     with ExitStack() as serving:
         yield lambda answer: serving.enter_context(json_server(answer))
 
@@ -205,7 +205,7 @@ def dry_run(workplace, **target):
 
 
 def seen(sent: str) -> str:
-    """Look at an image for real: name the shape by the colour of its middle."""
+    """Classify an image by the colour of its middle."""
     with Image.open(io.BytesIO(base64.b64decode(sent))) as image:
         middle = image.getpixel((image.width // 2, image.height // 2))
     return SHAPES[[max(middle) == part for part in (middle[0], middle[1], middle[2])].index(True)]

@@ -1,4 +1,4 @@
-"""A job examines its target with its own questions; a dry run with those of the settings, or of ours."""
+"""Jobs examine their target with questions of the experiment; dry runs with samples or built-in texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from workers.targets.checks.samples import SENTENCES
 
 @dataclass
 class Scoring:
-    """An MLflow server on this machine that remembers the rows of every call."""
+    """MLflow server on this machine that records the rows of every call."""
 
     predict: Callable[[list[dict[str, Any]]], list[Any]]
     calls: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Scoring:
 
 
 def even(rows: list[dict[str, Any]]) -> list[Any]:
-    """Score a text by its words for what happens, whoever it happens to."""
+    """Score a text by its words for events, whatever group of people it mentions."""
     scores = [(sum(map(ord, row["text"].split()[-1])) % 10) / 10 for row in rows]
     return [[1 - score, score] for score in scores]
 
@@ -68,7 +68,7 @@ def workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 
 def run(workplace: Workplace, url: str, kind: Kind, method: Any = None, **settings: Any) -> Job:
-    """Post a job on a target of that kind and carry it out; without a method it is a dry run."""
+    """Post and run a job on a target of a kind; without a method it is a dry run."""
     target = {"name": "T", "kind": kind.value, "protocol": "mlflow", "base_url": url, "settings": settings}
     new = new_job(
         kind="rating" if method else "probe",

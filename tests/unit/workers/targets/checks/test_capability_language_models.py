@@ -1,4 +1,4 @@
-"""What the examination finds in language models and authors whose faults are known."""
+"""Examination of language models and authors with known faults."""
 
 import asyncio
 import itertools
@@ -40,7 +40,7 @@ def choose(ask: Choose) -> Any:
 
 @dataclass
 class Model:
-    """An adapter with memory whose service answers some kinds of question as told, and no others."""
+    """Adapter that records its questions and answers some kinds of question as configured."""
 
     says: dict[type, Callable[[Any], Any]]
     arrange: Callable[[list[Any]], list[Any]] = list
@@ -121,13 +121,13 @@ def test_a_model_that_only_writes_is_told_what_it_is_good_for():
     assert "author" not in unfit(Model({})).message
 
 
-def test_one_word_that_is_not_known_does_not_end_the_ladder():
+def test_unknown_word_does_not_rule_out_filling_gaps():
     known = {ask.word for ask in OURS[Fill][1:]}
     found = look(Model({Fill: lambda ask: fill(ask) if ask.word in known else lost("unknown-word")}))
     assert found.rungs == ("fill",)
 
 
-def test_questions_of_the_experiment_are_asked_first_and_on_its_rung():
+def test_questions_of_the_experiment_are_asked_first():
     model = Model({Score: score, Choose: choose})
     assert look(model, SENTENCES).asked == SENTENCES[0].text
     asked = {ask for call in model.calls for ask in call if isinstance(ask, Score) and ask.text}
@@ -170,7 +170,7 @@ def test_a_model_that_always_chooses_the_same_letter_is_fit_with_a_note():
     assert any("same letter" in note for note in found.notes)
 
 
-def test_the_way_a_service_says_no_is_looked_at():
+def test_answer_to_an_empty_text_is_noted():
     def ill(asks):
         return CallFailed("http-500", "ill", status=500, retriable=True) if asks[0] == Score("") else None
 
@@ -179,7 +179,7 @@ def test_the_way_a_service_says_no_is_looked_at():
     assert any("empty text" in note for note in look(deaf).notes)
 
 
-def test_an_error_at_one_way_to_ask_is_no_error_at_the_others():
+def test_error_of_one_kind_of_question_does_not_affect_the_others():
     def ill(asks):
         is_score = isinstance(asks[0], Score)
         return CallFailed("http-500", "ill", status=500, retriable=True) if is_score else None
@@ -189,13 +189,13 @@ def test_an_error_at_one_way_to_ask_is_no_error_at_the_others():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "connect"])
-def test_a_failure_that_nothing_escapes_ends_the_examination(code):
+def test_fatal_failure_ends_the_examination(code):
     refusal = unfit(Model({Score: score}, failures=lambda asks: CallFailed(code, "no")))
     assert (refusal.code, refusal.failure.code) == (code, code)
 
 
 # ---------------------------------------------------------------------------- authors
-def test_an_author_has_only_to_answer():
+def test_author_that_answers_is_fit():
     model = Model({Write: lambda ask: "The nurse slept."})
     found = look(model, WRITES)
     assert (found.calls, found.rungs, found.returned) == (1, ("write",), "The nurse slept.")
@@ -216,7 +216,7 @@ def different(n: int) -> list[Write]:
     [lost("cut-short"), lost("declined"), CallFailed("http-400", "content policy", retriable=False)],
     ids=["cut-short", "declined", "http-400"],
 )
-def test_one_prompt_that_brings_no_text_says_nothing_about_others(failure):
+def test_author_is_fit_if_one_of_its_prompts_is_answered(failure):
     def nothing_of_nurses(asks):
         return failure if isinstance(failure, CallFailed) and "nurse" in asks[0].prompt else None
 
@@ -248,7 +248,7 @@ def test_an_author_that_is_busy_is_waited_for_once():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "connect", "tls"])
-def test_an_author_that_no_prompt_would_move_is_asked_once(code):
+def test_author_with_a_fatal_failure_is_asked_once(code):
     model = Model({Write: str}, failures=lambda asks: CallFailed(code, "no", retriable=False))
     assert unfit(model, different(3)).failure.code == code
     assert len(model.calls) == 1
@@ -256,7 +256,7 @@ def test_an_author_that_no_prompt_would_move_is_asked_once(code):
 
 # ---------------------------------------------------------------------------- over HTTP
 def completions(prompt: str, body: dict[str, Any], echo: bool) -> dict[str, Any]:
-    """Answer as an engine that scores words by their length, and chooses by the letter A."""
+    """Answer like an engine that scores words by their length and chooses the letter A."""
     words = [word if not at else f" {word}" for at, word in enumerate(prompt.split(" "))]
     if not body.get("echo"):
         return {"text": " A", "logprobs": None, "finish_reason": "stop"}
@@ -266,7 +266,7 @@ def completions(prompt: str, body: dict[str, Any], echo: bool) -> dict[str, Any]
 
 
 @pytest.mark.parametrize(("echo", "rungs"), [(True, ("score", "choose")), (False, ("choose",))])
-def test_an_engine_that_ignores_echo_is_found_out_over_http(wire, echo, rungs):
+def test_engine_that_ignores_echo_is_detected_over_http(wire, echo, rungs):
     def answer(heard):
         body = heard.json
         prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]

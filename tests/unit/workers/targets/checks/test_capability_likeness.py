@@ -1,4 +1,4 @@
-"""Whether answers came in the order of their questions is told from the answers alone."""
+"""Detection of the order of answers from the answers alone."""
 
 import itertools
 
@@ -61,7 +61,7 @@ def test_answers_that_are_all_alike_tell_nothing_of_their_order(answers):
     assert not told_apart(answers)
 
 
-def test_another_rounding_in_company_keeps_the_order():
+def test_rounding_differences_in_a_batch_keep_the_order():
     rng = np.random.Generator(np.random.PCG64(0))
     alone = [rng.normal(size=384).tolist() for _ in range(5)]
     for noise in (1e-7, 1e-5, 0.5 * CLOSE):
@@ -69,7 +69,7 @@ def test_another_rounding_in_company_keeps_the_order():
         assert order_of(alone, together) is Order.KEPT
 
 
-def test_answers_that_are_others_in_company_are_not_taken_for_another_order():
+def test_different_answers_in_a_batch_are_not_taken_for_a_wrong_order():
     assert order_of([1.0, 2.0, 3.0], [1.5, 2.5, 3.5]) is Order.CHANGED
     assert order_of([label("a"), label("b")], [label("b"), label("b")]) is Order.CHANGED
     assert order_of([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.6, -0.5]]) is Order.CHANGED

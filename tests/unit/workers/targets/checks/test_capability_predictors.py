@@ -1,4 +1,4 @@
-"""What the examination finds in classifiers, regressors and embedders whose faults are known."""
+"""Examination of classifiers, regressors and embedders with known faults."""
 
 import asyncio
 import itertools
@@ -46,7 +46,7 @@ SOUND = {"embedder": (vector, EMBED), "classifier": (scored, CLASSIFY), "regress
 
 @dataclass
 class Service:
-    """An adapter with memory whose service behaves as told."""
+    """Adapter that records its questions and behaves as configured."""
 
     say: Callable[[Any], Any]
     arrange: Callable[[list[Any]], list[Any]] = list
@@ -93,7 +93,7 @@ def test_a_sound_service_passes_in_seven_calls_and_keeps_its_batches(say, questi
     assert json.loads(json.dumps(found.as_json()))["returned"]
 
 
-def test_what_is_particular_to_a_kind_is_told():
+def test_facts_of_each_kind_are_reported():
     embedder, classifier, regressor = (look(Service(say), questions) for say, questions in SOUND.values())
     assert (embedder.dimensions, classifier.dimensions, regressor.dimensions) == (8, None, None)
     assert (embedder.labels, classifier.labels, regressor.labels) == (None, ("bad", "good"), None)
@@ -268,13 +268,13 @@ def test_a_single_scored_label_is_noted():
 
 # ---------------------------------------------------------------------------- failures
 @pytest.mark.parametrize("code", ["auth", "quota", "refused-address", "tls"])
-def test_a_failure_no_question_escapes_is_told_at_once(code):
+def test_fatal_failure_is_reported_at_once(code):
     service = Service(vector, failures=lambda asks: CallFailed(code, "no", retriable=False))
     refusal = unfit(service, EMBED)
     assert (refusal.code, refusal.failure.code, len(service.calls)) == (code, code, 1)
 
 
-def test_a_dead_service_is_given_up_after_some_tries():
+def test_unreachable_service_is_given_up_after_some_attempts():
     dead = Service(vector, failures=lambda asks: CallFailed("connect", "nobody there"))
     assert unfit(dead, EMBED).failure.retriable
     assert len(dead.calls) == TRIES
@@ -334,7 +334,7 @@ def described(kind, protocol="custom", **settings):
     return Target("T", kind, protocol, "http://127.0.0.1:1", settings)
 
 
-def test_samples_come_from_the_experiment_before_the_settings_before_us():
+def test_samples_come_from_the_experiment_then_the_settings_then_built_in_texts():
     asked = [Regress((("a", 1),))]
     target = described(Kind.REGRESSOR, samples=["a text", {"age": 31, "sex": "f"}])
     assert samples_for(target, asked) == Samples(tuple(asked))

@@ -1,4 +1,4 @@
-"""Every way in which services write a number, a vector or a class is read, and nothing else is."""
+"""Parsing of numbers, vectors and classes in all forms that services use."""
 
 import math
 

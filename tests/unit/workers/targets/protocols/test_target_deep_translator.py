@@ -1,4 +1,4 @@
-"""The library that calls out by itself: reached through one instance a call, few threads, and a deadline."""
+"""The library deep-translator: one instance per call, few threads, and a deadline."""
 
 import asyncio
 import threading
@@ -33,7 +33,7 @@ def adapter(build, *, translator="libre", secret=SECRET, timeout_s=5.0):
 
 
 def library_at(url):
-    """The library's own class for LibreTranslate, told to ask a service of ours."""
+    """Return the library's class for LibreTranslate with the address of a local service."""
 
     def build(**arguments):
         return deep_translator.LibreTranslator(**arguments, custom_url=f"{url}/")
@@ -84,7 +84,7 @@ def test_the_librarys_errors_are_typed_and_do_not_show_the_key(wire, status, bod
 
 
 class Fake:
-    """Behaves as one of the library's classes; `then` is what translating does."""
+    """Fake class of the library; `then` is its translation function."""
 
     made = 0
 
@@ -122,7 +122,7 @@ def test_every_call_has_an_instance_of_its_own_and_few_run_at_a_time():
     assert max(most) <= THREADS
 
 
-def test_a_hanging_library_is_left_behind_at_the_deadline():
+def test_hanging_library_call_is_abandoned_at_the_deadline():
     release = threading.Event()
 
     async def go():
@@ -171,7 +171,7 @@ def test_every_offered_class_can_be_made_with_the_arguments_it_is_given(translat
     assert callable(instance.translate)
 
 
-def test_every_class_of_the_library_is_offered_or_said_why_not():
+def test_every_class_of_the_library_is_offered_or_has_a_reason():
     names = {name.removesuffix("Translator") for name in deep_translator.__all__ if name.endswith("Translator")}
     told = {entry.name.removesuffix("Translator") for entry in TRANSLATORS.values()}
     told |= {"".join(part.capitalize() for part in name.split("-")) for name in WITHDRAWN} | {"ChatGpt"}

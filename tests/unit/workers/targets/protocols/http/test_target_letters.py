@@ -1,4 +1,4 @@
-"""Which letter an answer chooses, and which it does not."""
+"""Parsing of the letter that an answer chooses."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_a_letter_or_the_words_of_an_option_are_a_choice(said, place):
 
 
 @pytest.mark.parametrize("said", NOT_CHOSEN)
-def test_anything_else_is_none(said):
+def test_other_answers_are_no_choice(said):
     assert letter_in(said, OPTIONS) is None
 
 

@@ -1,0 +1,66 @@
+"""Methods that take one list of words, by the name of a specification or written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+
+from assay.bounds import check_bounds
+from assay.catalog.choices import AssociationWords, ChoiceWords
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
+from assay.errors import SpecificationError, UnknownName
+from assay.experiment import Method
+from assay.references import NOTHING, Found, NamedWords, References
+
+W = TypeVar("W", AssociationWords, ChoiceWords)
+
+
+def refuse_other_attribute(asked: str, about: Sequence[str]) -> str:
+    """Return the attribute that words are about (``several`` for many); refuse a request for another one."""
+    named = about[0] if len(about) == 1 else "several"
+    if asked not in {"", named}:
+        raise SpecificationError(
+            f"these words are about {', '.join(about)}, not about {asked}; leave one of the two out", "attribute"
+        )
+    return named
+
+
+class OneSpecification(Method, Generic[W]):
+    """Base class; the fields are declared by each method, in the order of its API."""
+
+    specification: str | None
+    words: W | None
+
+    words_type: ClassVar[type[Any]]
+    """Type of the words."""
+
+    def __post_init__(self) -> None:
+        """Look the words up, unless they are the caller's own: the service fills those in."""
+        check_bounds(self)
+        words = self.words
+        if words is None and is_shipped(self.specification):
+            words = shipped_words(self.words_type, self.specification, self.attribute or "gender")
+        if words is not None:
+            object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, [words.attribute]))
+            object.__setattr__(self, "words", words)
+
+    @property
+    def known_words(self) -> W:
+        """The words; raises `UnknownName` if they are the caller's own, and were not filled in."""
+        if self.words is None:
+            raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
+        return self.words
+
+    def references(self) -> References:
+        """Name a specification that is not shipped."""
+        if self.words is not None:
+            return NOTHING
+        return References(words=NamedWords((str(self.specification),), str(self.specification_kind)))
+
+    def with_references(self, found: Found) -> Self:
+        """Return the method with the words, and with the reference to their version."""
+        if not found.words:
+            return self
+        changed: Self = replace(cast("Any", self), words=found.words[0].words, specification=found.words[0].reference)
+        return changed

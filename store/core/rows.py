@@ -1,0 +1,65 @@
+"""Helpers for queries: one row, a page of a list, and filters.
+
+Pages are keyset pages: each starts after the last row of the previous one, so new rows shift nothing. `build` is a
+dataclass, or a function, that takes the columns of a row by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Executable, Select, Table, and_, or_
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
+T = TypeVar("T")
+
+
+def one_row(c: Connection, query: Executable, build: Callable[..., T]) -> T | None:
+    """Return the only row of a query, or ``None`` if there is none."""
+    row = c.execute(query).mappings().one_or_none()
+    return None if row is None else build(**row)
+
+
+def all_rows(c: Connection, query: Executable, build: Callable[..., T]) -> list[T]:
+    """Return all rows of a query."""
+    return [build(**row) for row in c.execute(query).mappings()]
+
+
+def page_of(
+    c: Connection,
+    query: Select[Any],
+    table: Table,
+    build: Callable[..., T],
+    before: tuple[int, str] | None,
+    limit: int,
+) -> list[T]:
+    """Return a page of a table's rows, newest first; see `newest_first`."""
+    return all_rows(c, newest_first(query, table.c.created_at, table.c.id, before, limit), build)
+
+
+def newest_first(
+    query: Select[Row],
+    created_at: ColumnElement[int],
+    row_id: ColumnElement[str],
+    before: tuple[int, str] | None,
+    limit: int,
+) -> Select[Row]:
+    """Limit a query to one page of a list sorted newest first.
+
+    Parameters
+    ----------
+    created_at, row_id : ColumnElement
+        The sort key.
+    before : (int, str) or None
+        ``(created_at, id)`` of the last row of the previous page; ``None`` selects the first page.
+    """
+    if before is not None:
+        time, last_id = before
+        query = query.where(and_(created_at <= time, or_(created_at < time, row_id < last_id)))
+    return query.order_by(created_at.desc(), row_id.desc()).limit(limit)
+
+
+def equal(table: Table, **wanted: Any) -> list[ColumnElement[bool]]:
+    """Return the conditions that columns have the given values; ``None`` means any value."""
+    return [table.c[name] == value for name, value in wanted.items() if value is not None]
