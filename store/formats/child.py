@@ -31,6 +31,7 @@ def main() -> None:
         _import_arrow()
     _limit(order)
     with os.fdopen(order["file"], "rb") as file:
+        file.seek(0)  # the place in the file is shared with the parent
         answer = _run(TASKS[order["task"]], file, order["arguments"])
     sys.stdout.write(json.dumps(answer))
 
@@ -61,7 +62,7 @@ def _limit(order: Mapping[str, Any]) -> None:
 def _import_arrow() -> None:
     try:
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-        import pyarrow.parquet
+        from pyarrow import parquet  # noqa: F401
     except ImportError:  # told when the file is read
         return
     pa.set_cpu_count(1)

@@ -106,7 +106,8 @@ def _read_in_child(content: bytes) -> ImageFacts:
         try:
             return ImageFacts(**run_limited("image", file))
         except Unreadable as refused:
-            raise ImageRefused(refused.code, str(refused)) from None
+            at_limit = refused.code == Unreadable.code
+            raise ImageRefused("image-too-large" if at_limit else refused.code, str(refused)) from None
 
 
 def _read_here(content: bytes) -> ImageFacts:

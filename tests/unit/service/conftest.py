@@ -255,7 +255,15 @@ def anyio_backend() -> str:
 def settings(tmp_path: Path, migrated: Path) -> Settings:
     shutil.copy(migrated, tmp_path / "assay.db")
     # tests read a status right after a step of the worker; the cache has its own tests
-    return Settings(data_dir=tmp_path, auth="none", status_cache_s=0, badge_cache_s=0)
+    rates = dict.fromkeys(("upload_rate", "call_rate", "write_rate"), "1000000/minute")
+    return Settings(
+        data_dir=tmp_path,
+        auth="none",
+        status_cache_s=0,
+        badge_cache_s=0,
+        public_url="http://assay.test",
+        **rates,
+    )
 
 
 @pytest.fixture
