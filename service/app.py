@@ -21,9 +21,9 @@ from service.corpora import specification_routes
 from service.dependencies import Service
 from service.domains import routes as domains
 from service.http import problem_mapping
-from service.http.middleware import RequestMiddleware
+from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.openapi import document
-from service.http.rate_limit import RateLimiter
+from service.http.rate_limit import CALLS, JOBS, UPLOADS, WRITES, RateLimiter
 from service.http.swr_cache import SwrCache
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Dispatcher
@@ -147,6 +147,7 @@ def create_app(
         meter=service.meter,
         max_body_bytes=settings.max_body_bytes,
         max_upload_bytes=settings.max_upload_bytes,
+        hosts=None if settings.keys_required else own_hosts(settings.public_url),
     )
     problem_mapping.register(app)
     document.describe(app, keys_required=settings.keys_required)
@@ -180,6 +181,15 @@ def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
     return {**quiet, "tracing": True, "tracer_provider": tracer_provider}
 
 
+def _rates(settings: Settings) -> dict[str, str]:
+    return {
+        JOBS: settings.job_rate,
+        UPLOADS: settings.upload_rate,
+        CALLS: settings.call_rate,
+        WRITES: settings.write_rate,
+    }
+
+
 def _wire(
     settings: Settings,
     validator: TargetValidator,
@@ -203,7 +213,7 @@ def _wire(
         target_validator=validator,
         dispatcher=Dispatcher(doorbell, meter),
         meter=meter,
-        rate_limiter=RateLimiter(settings.job_rate, settings.redis_url, meter),
+        rate_limiter=RateLimiter(_rates(settings), settings.redis_url, meter),
         event_stream=EventStream(
             lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget
         ),

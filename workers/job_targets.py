@@ -16,8 +16,10 @@ from assay.canonical import target_digest
 from assay.errors import AssayError
 from assay.experiment import generator
 from assay.model import AUTHORED, Ask, Kind
+from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
 from store.ratings import compositions
+from store.security.secrets import destination_of
 from store.targets import targets
 from store.targets.targets import StoredTarget
 from workers.calls.driver import Called
@@ -167,7 +169,8 @@ def _rated_target(workplace: Workplace, job: Job) -> Target:
     if job.sealed_secret is None:
         secret = _saved_secret(workplace, job, job.target_id, job.target)
     else:
-        secret = workplace.vault.open(job.sealed_secret, tenant=job.tenant, target=job.id, field="secret")
+        place = {"tenant": job.tenant, "target": job.id}
+        secret = workplace.vault.open_for_target(job.sealed_secret, **place, described=job.target)
     return keep_to_links(_build(job.target, secret, _link_secrets(workplace, job)))
 
 
@@ -206,7 +209,7 @@ def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapsho
         raise TargetMoved(row.name, row.id)
     if row.sealed_secret is None:
         return None
-    return workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=row.id, field="secret")
+    return _open(workplace, row, row.sealed_secret)
 
 
 def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
@@ -217,12 +220,18 @@ def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
     with workplace.database.read() as connection:
         saved = compositions.targets_named(connection, job.tenant, links)
     return {
-        name: workplace.vault.open(row.sealed_secret, tenant=job.tenant, target=name, field="secret")
+        name: _open(workplace, row, row.sealed_secret)
         for name, row in saved.items()
         if row.sealed_secret is not None and _same_address(row, links[name])
     }
 
 
 def _same_address(row: StoredTarget, snapshot: Mapping[str, Any]) -> bool:
-    """Whether a saved target still has the address and protocol of a job's snapshot."""
-    return (row.protocol, row.base_url) == (snapshot["protocol"], snapshot.get("base_url") or "")
+    """Whether a saved target still has the address, protocol and authentication of a job's snapshot."""
+    same_place = (row.protocol, row.base_url) == (snapshot["protocol"], snapshot.get("base_url") or "")
+    return same_place and destination_of(targets.descriptor(row)) == destination_of(snapshot)
+
+
+def _open(workplace: Workplace, row: StoredTarget, sealed: SealedSecret) -> str:
+    described = targets.descriptor(row)
+    return workplace.vault.open_for_target(sealed, tenant=row.tenant, target=row.id, described=described)

@@ -15,6 +15,7 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 from rich.console import Console
 
+from cli.agency.server import BoundedProtocol, Server
 from cli.agency.shared_key import require_shared_key
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
@@ -78,7 +79,8 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         more_registries=more_registries,
     )
     _collect_less()
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5, http=BoundedProtocol)
+    server = Server(config, app.state.service.event_stream.stop_waiting)
     # the socket is ours: uvicorn would leave the process with a code that means a letter if the port is taken
     with _listening(settings) as listening, contextlib.suppress(KeyboardInterrupt):
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host

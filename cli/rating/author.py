@@ -43,8 +43,9 @@ def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
     """Store an author that has a key as a target, where the worker reads the key."""
     if author is None or not author.get("secret"):
         return
-    sealed = vault.seal(author["secret"], tenant=TENANT, target=AUTHOR_ID, field="secret")
-    targets.add(c, NewTarget(id=AUTHOR_ID, tenant=TENANT, sealed_secret=sealed, **_described(author)))
+    described = _described(author)
+    sealed = vault.seal_for_target(author["secret"], tenant=TENANT, target=AUTHOR_ID, described=described)
+    targets.add(c, NewTarget(id=AUTHOR_ID, tenant=TENANT, sealed_secret=sealed, **described))
 
 
 def _described(author: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from cli.logs import configure_logs
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.export import check_export, write_export
 from store.core import migrate
+from store.core.columns import new_id
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Job, NewJob
@@ -242,12 +243,15 @@ def _run(
     migrate.upgrade(settings.resolved_database_url)
     workplace = open_workplace(settings)
     secret = request["target"].get("secret")
+    job_id = new_id("job")
+    sealed = workplace.vault.seal_for_target(secret, tenant=TENANT, target=job_id, described=target) if secret else None
     new = NewJob(
+        id=job_id,
         tenant=TENANT,
         kind="rating",
         target_id=None,
         target=target,
-        sealed_secret=workplace.vault.seal(secret, tenant=TENANT, target="inline", field="secret") if secret else None,
+        sealed_secret=sealed,
         experiment=dump_method(method),
         author=described_author(request["author"]),
         request_digest=digest_of([target, dump_method(method), request["seed"]]),

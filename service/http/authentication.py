@@ -40,11 +40,6 @@ class Caller:
     scopes: frozenset[str]
     key_id: str | None = None
 
-    @property
-    def rate_key(self) -> str:
-        """Name under which the caller's rate is counted."""
-        return self.key_id or self.tenant
-
     def may(self, scope: str) -> bool:
         """Return whether the caller has `scope`."""
         return scope in self.scopes or "admin" in self.scopes

@@ -54,8 +54,8 @@ class RequestFingerprint:
     kept_h: int
 
     def by(self, caller: Caller) -> Repeatable:
-        """Add the caller, because two callers may use the same key."""
-        return Repeatable(f"{caller.key_id or caller.tenant} {self.where}", self.key, self.payload_digest, self.kept_h)
+        """Add the tenant, because two tenants may use the same key."""
+        return Repeatable(f"{caller.tenant} {self.where}", self.key, self.payload_digest, self.kept_h)
 
 
 async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) -> RequestFingerprint:

@@ -7,8 +7,10 @@ differently, and the database cannot store some of it. All of it is refused.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +18,9 @@ from operator import methodcaller
 from typing import Any, NoReturn
 
 from fastapi import Request
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from fastapi.security.base import SecurityBase
 from pydantic import BaseModel
 from starlette.responses import Response
 
@@ -25,6 +29,11 @@ from service.http.problems import Problem
 
 MAX_DEPTH = 32
 """Maximum nesting of objects and arrays; requests of the API nest 5 levels deep."""
+MAX_KEYS = 1_000
+"""Maximum number of keys of an object; a record of a table has at most as many columns."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+LARGE_BYTES = 1 << 15
+"""Size above which a body is parsed in a thread, so that other requests are answered meanwhile."""
 MAX_DIGITS = 30
 """Maximum length of a number; JSON parsers agree on about 17 significant digits only."""
 
@@ -52,13 +61,13 @@ def read_json(body: bytes) -> Any:
         raise Problem("malformed-body", f"the body is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         raise Problem("malformed-body", f"{error.msg} (line {error.lineno}, column {error.colno})") from None
-    for pointer, depth, text in _walk(value):
+    for path, depth, text in _walk(value):
         if depth > MAX_DEPTH:
-            _refuse(pointer, f"nested deeper than {MAX_DEPTH} levels")
+            _refuse(_pointer(path), f"nested deeper than {MAX_DEPTH} levels")
         if "\x00" in text:
-            _refuse(pointer, "holds the character NUL, which cannot be stored")
-        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-            _refuse(pointer, "holds half of a surrogate pair, which is not a character")
+            _refuse(_pointer(path), "holds the character NUL, which cannot be stored")
+        if not text.isascii() and _SURROGATE.search(text):
+            _refuse(_pointer(path), "holds half of a surrogate pair, which is not a character")
     return value
 
 
@@ -121,22 +130,36 @@ def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> 
     return Problem("bad-specification", str(error), errors=[found])
 
 
-def _walk(value: Any) -> Iterator[tuple[str, int, str]]:
-    """Yield every string, joined keys and container with its pointer and depth, without recursion."""
-    stack: list[tuple[str, int, Any]] = [("", 0, value)]
+_Path = tuple[Any, str | int] | None
+"""The path of the parent, and a key or place; its text is made only where something is refused."""
+
+
+def _walk(value: Any) -> Iterator[tuple[_Path, int, str]]:
+    """Yield every string, joined keys and container with its path and depth, without recursion."""
+    stack: list[tuple[_Path, int, Any]] = [(None, 0, value)]
     while stack:
-        pointer, depth, one = stack.pop()
+        path, depth, one = stack.pop()
         if isinstance(one, str):
-            yield pointer, depth, one
+            yield path, depth, one
         elif isinstance(one, dict):
-            yield pointer, depth + 1, "".join(one)
-            stack.extend((pointer + pointer_to(key), depth + 1, inner) for key, inner in one.items())
+            yield path, depth + 1, "".join(one)
+            stack.extend(((path, key), depth + 1, inner) for key, inner in one.items())
         elif isinstance(one, list):
-            yield pointer, depth + 1, ""
-            stack.extend((pointer + pointer_to(place), depth + 1, inner) for place, inner in enumerate(one))
+            yield path, depth + 1, ""
+            stack.extend(((path, place), depth + 1, inner) for place, inner in enumerate(one))
+
+
+def _pointer(path: _Path) -> str:
+    parts: list[str | int] = []
+    while path is not None:
+        path, part = path
+        parts.append(part)
+    return pointer_to(*reversed(parts))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_KEYS:
+        _refuse("", f"an object has {len(pairs):,} keys; at most {MAX_KEYS:,} are allowed")
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
@@ -178,7 +201,8 @@ class StrictRequest(Request):
     async def json(self) -> Any:
         """Parse the body as strict JSON."""
         if not hasattr(self, "_json"):
-            self._json = read_json(await self.body())
+            body = await self.body()
+            self._json = read_json(body) if len(body) <= LARGE_BYTES else await asyncio.to_thread(read_json, body)
         return self._json
 
 
@@ -188,14 +212,27 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the route's handler with the checks of its body."""
         handle, takes_body = super().get_route_handler(), self.body_field is not None
+        checks = list(_security_of(self.dependant))
 
         async def handle_strictly(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
+            for check in checks:  # nothing is read of a caller who may not send it, or sends too much
+                caller = await check(request)
+                await request.app.state.service.rate_limiter.admit(request.method, self.path_format, caller.tenant)
             if takes_body and not _is_json(request.headers.get("content-type", "")) and await request.body():
                 raise Problem("unsupported-media-type", headers={"Accept": "application/json"})
             return await handle(request)
 
         return handle_strictly
+
+
+def _security_of(dependant: Dependant) -> Iterator[Any]:
+    """Yield the checks of keys and scopes among a route's dependencies."""
+    check: Any = dependant.call
+    if isinstance(check, SecurityBase):
+        yield check
+    for each in dependant.dependencies:
+        yield from _security_of(each)
 
 
 def _is_json(content_type: str) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 import traceback
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from fastapi import Request
@@ -17,6 +19,7 @@ from structlog.contextvars import bound_contextvars
 
 from service.http.problem_mapping import allowed_methods
 from service.http.problems import Problem, respond
+from service.http.rate_limit import SAFE
 from service.metrics import Meter
 from store.core.columns import new_id
 from store.formats.image import MOST_BYTES
@@ -45,8 +48,15 @@ class RequestMiddleware:
     The framework's own ``max_body_size`` is not used, because it answers in plain text.
     """
 
-    def __init__(self, app: ASGIApp, meter: Meter, max_body_bytes: int, max_upload_bytes: int) -> None:
-        self._app, self._meter = app, meter
+    def __init__(
+        self,
+        app: ASGIApp,
+        meter: Meter,
+        max_body_bytes: int,
+        max_upload_bytes: int,
+        hosts: frozenset[str] | None = None,
+    ) -> None:
+        self._app, self._meter, self._hosts = app, meter, hosts
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,6 +84,9 @@ class RequestMiddleware:
         self._meter.count_request(answer.method, route, answer.status, time.perf_counter() - began)
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        if self._hosts is not None and (refused := foreign_origin(scope, self._hosts)) is not None:
+            await respond(Request(scope), refused)(scope, receive, answer.send)
+            return
         limit = self._limit(scope["method"], scope["path"])
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
@@ -142,6 +155,54 @@ def _options(scope: Scope) -> Response:
     if not allow:
         return respond(Request(scope), Problem("not-found", f"nothing is served at {scope['path'][:200]}"))
     return Response(status_code=204, headers={"Allow": ", ".join(allow)})
+
+
+def own_hosts(public_url: str | None) -> frozenset[str]:
+    """Return the names under which a service without keys answers, besides loopback addresses."""
+    public = urlsplit(public_url or "").hostname
+    return frozenset({"localhost"} | ({public} if public else set()))
+
+
+def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
+    """Return the problem of a request that another web site may have caused, to a service without keys.
+
+    A page can make a browser send requests to this machine (with an `Origin`), or to its own name after that name
+    was made to lead to this machine (with a foreign `Host`).
+    """
+    headers = Headers(scope=scope)
+    host, origin, site = headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site", "none")
+    if host is not None and not _is_own(_hostname(f"//{host}"), hosts):
+        return Problem(
+            "foreign-origin", f"the host {host[:200]!r} is not this machine's; set ASSAY_PUBLIC_URL to use it"
+        )
+    if scope["method"] in SAFE:
+        return None
+    if site not in {"none", "same-origin"} or (origin is not None and not _is_same(origin, host, hosts)):
+        named = f"a page of {origin[:200]!r}" if origin else f"a page of another site ({site[:20]})"
+        return Problem("foreign-origin", f"{named} sent this request; use a key and ASSAY_AUTH=keys for that")
+    return None
+
+
+def _is_own(name: str | None, hosts: frozenset[str]) -> bool:
+    if name in hosts:
+        return True
+    try:
+        return ip_address(name or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _is_same(origin: str, host: str | None, hosts: frozenset[str]) -> bool:
+    """Return whether an origin is the host of the request, or a name of the service that a proxy passes on."""
+    name = _hostname(origin)
+    return origin.partition("://")[2] == host or (name in hosts and name != "localhost")
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
 
 
 def _request_id(scope: Scope) -> str:

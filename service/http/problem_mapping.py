@@ -86,14 +86,21 @@ def _from_number(request: Request, error: HTTPException) -> Problem:
     return problem
 
 
+MAX_ERRORS = 50
+"""Maximum number of invalid fields that a problem names."""
+
+
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Handle a request that does not fit the schema; name every invalid field."""
     assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
-    found = _independent(error.errors())
+    every = error.errors()
+    found = _independent(every[:MAX_ERRORS])
     causes = [one.get("ctx", {}).get("error") for one in found]
     places = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in found]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
+    if (more := len(every) - MAX_ERRORS) > 0:
+        detail = f"{len(every):,} fields are invalid; errors names the first {len(places)}, and {more:,} are not named"
     return respond(request, Problem("bad-specification" if well_formed else "invalid-request", detail, errors=places))
 
 

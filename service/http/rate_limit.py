@@ -1,4 +1,4 @@
-"""Rate limit of new jobs per caller (draft-ietf-httpapi-ratelimit-headers-11).
+"""Rate limits per tenant and kind of work (draft-ietf-httpapi-ratelimit-headers-11).
 
 The counts are in the broker's Redis if there is one, so that all API processes share them. While Redis
 is unreachable, each process counts for itself: a dead Redis must not stop a POST.
@@ -7,6 +7,7 @@ is unreachable, each process counts for itself: a dead Redis must not stop a POS
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,28 @@ from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 from limits.errors import StorageError
 
+from service.http.problems import Problem
 from service.metrics import Meter
 
 if TYPE_CHECKING:
     from limits.aio.storage import RedisStorage
     from redis.asyncio import ConnectionPool
 
-POLICY = "jobs"
-"""Name of the policy in the headers."""
+JOBS, UPLOADS, CALLS, WRITES = "jobs", "uploads", "calls", "writes"
+"""Kinds of work, which are also the names of the policies in the headers."""
+
+WORK: Mapping[str, str] = {
+    "POST /v1/uploads": UPLOADS,
+    "POST /v1/corpora/{corpus_id}/images": UPLOADS,
+    "POST /v1/targets/{target_id}/probe": CALLS,
+    "POST /v1/domains/{domain_id}/verify": CALLS,
+    "POST /v1/webhooks/{webhook_id}/ping": CALLS,
+    "POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": CALLS,
+    "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,
+    "POST /v1/jobs": "",
+}
+"""Work of the operations that change something; the others are `WRITES`. New jobs are counted when they are made."""
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
 """Seconds without a request to a storage that failed."""
@@ -33,8 +48,9 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Allowance:
-    """Rest of a caller's limit: `remaining` new jobs; the full limit again in `reset_s` seconds."""
+    """Rest of a tenant's limit: `remaining` requests; the full limit again in `reset_s` seconds."""
 
+    work: str
     allowed: bool
     limit: int
     window_s: int
@@ -45,20 +61,27 @@ class Allowance:
     def headers(self) -> dict[str, str]:
         """The header fields of the draft."""
         return {
-            "RateLimit-Policy": f'"{POLICY}";q={self.limit};w={self.window_s}',
-            "RateLimit": f'"{POLICY}";r={self.remaining};t={self.reset_s}',
+            "RateLimit-Policy": f'"{self.work}";q={self.limit};w={self.window_s}',
+            "RateLimit": f'"{self.work}";r={self.remaining};t={self.reset_s}',
         }
+
+    def check(self) -> None:
+        """Raise ``rate-limited`` if it is used up."""
+        if not self.allowed:
+            what = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
+            headers = {"Retry-After": str(max(1, self.reset_s)), **self.headers}
+            raise Problem("rate-limited", f"{self.limit} {what} are allowed in {self.window_s} s", headers=headers)
 
 
 class RateLimiter:
-    """Rate limiter with a sliding window per caller.
+    """Rate limiter with a sliding window per tenant and kind of work.
 
-    The `rate` is written as ``"60/minute"``. The counts are in Redis, or without `redis_url` in the
-    memory of this process; `meter` counts the failures of Redis.
+    The `rates` of each kind of work are written as ``"60/minute"``. The counts are in Redis, or without `redis_url` in
+    the memory of this process; `meter` counts the failures of Redis.
     """
 
-    def __init__(self, rate: str, redis_url: str | None, meter: Meter) -> None:
-        self._item = parse(rate)
+    def __init__(self, rates: Mapping[str, str], redis_url: str | None, meter: Meter) -> None:
+        self._items = {work: parse(rate) for work, rate in rates.items()}
         self._here = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._connections: ConnectionPool | None = None
         self._shared = None
@@ -67,35 +90,42 @@ class RateLimiter:
             self._shared = SlidingWindowCounterRateLimiter(_redis(redis_url, self._connections))
         self._rest_until, self._meter = 0.0, meter
 
-    async def take(self, caller: str, count: int = 1) -> Allowance:
-        """Take `count` new jobs from the caller's limit, or none if fewer are left."""
-        return await self._ask(caller, count)
+    async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
+        """Take `count` from the tenant's limit, or none if fewer are left."""
+        return await self._ask(work, tenant, count)
 
-    async def left(self, caller: str) -> Allowance:
-        """Return the rest of the caller's limit without taking from it."""
-        return await self._ask(caller, 0)
+    async def left(self, tenant: str, work: str = JOBS) -> Allowance:
+        """Return the rest of the tenant's limit without taking from it."""
+        return await self._ask(work, tenant, 0)
+
+    async def admit(self, method: str, path: str, tenant: str) -> None:
+        """Count a request that changes something; raise ``rate-limited`` if its kind of work is used up."""
+        work = WORK.get(f"{method} {path}", WRITES)
+        if work and method not in SAFE:
+            (await self.take(tenant, work=work)).check()
 
     async def close(self) -> None:
         """Close the connections to the storage."""
         if self._connections is not None:
             await self._connections.aclose()
 
-    async def _ask(self, caller: str, count: int) -> Allowance:
+    async def _ask(self, work: str, tenant: str, count: int) -> Allowance:
         if self._shared is not None and time.monotonic() >= self._rest_until:
             try:
-                return await self._count(self._shared, caller, count)
+                return await self._count(self._shared, work, tenant, count)
             except (StorageError, OSError, TimeoutError) as error:
                 self._rest_until = time.monotonic() + STORAGE_REST_S
                 self._meter.rate_storage_failures.inc()
                 log.warning("rate storage unreachable", why=type(error).__name__)
-        return await self._count(self._here, caller, count)
+        return await self._count(self._here, work, tenant, count)
 
-    async def _count(self, limiter: SlidingWindowCounterRateLimiter, caller: str, count: int) -> Allowance:
-        taken = count > 0 and await limiter.hit(self._item, caller, cost=count)
-        window = await limiter.get_window_stats(self._item, caller)
+    async def _count(self, limiter: SlidingWindowCounterRateLimiter, work: str, tenant: str, count: int) -> Allowance:
+        item = self._items[work]
+        taken = count > 0 and await limiter.hit(item, work, tenant, cost=count)
+        window = await limiter.get_window_stats(item, work, tenant)
         remaining, reset_s = max(0, window.remaining), max(0, round(window.reset_time - time.time()))
         allowed = taken if count else remaining > 0
-        return Allowance(allowed, self._item.amount, self._item.get_expiry(), remaining, reset_s)
+        return Allowance(work, allowed, item.amount, item.get_expiry(), remaining, reset_s)
 
 
 def _connections(url: str) -> ConnectionPool:

@@ -31,7 +31,7 @@ class _Follower:
 
     def __init__(self, cursor: int) -> None:
         self.cursor = cursor
-        self.waiting: asyncio.Queue[Event] = asyncio.Queue()
+        self.waiting: asyncio.Queue[Event | None] = asyncio.Queue()
 
     def hand(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -50,21 +50,37 @@ class EventStream:
         self._read, self._on_end = read, on_end
         self._followers: dict[str, set[_Follower]] = {}
         self._pollers: dict[str, asyncio.Task[None]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.stopping = False
+
+    def stop_waiting(self) -> None:
+        """End every wait and every stream, as if the job had no more events; for any thread or signal handler."""
+        self.stopping = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._release)
+
+    def _release(self) -> None:
+        for followers in self._followers.values():
+            for follower in followers:
+                follower.waiting.put_nowait(None)
 
     async def follow(self, job_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
         """Yield every event with an id above `after`, past and future, until the job ends.
 
-        A follower with `MAX_WAITING` unread events is disconnected. It can follow again after the last event
-        it read.
+        A follower with `MAX_WAITING` unread events is disconnected, and every one when the service stops. It can
+        follow again after the last event it read.
         """
+        self._loop = asyncio.get_running_loop()
         follower = _Follower(after)
         followers = self._followers.setdefault(job_id, set())
         followers.add(follower)
         if job_id not in self._pollers:
             self._pollers[job_id] = asyncio.create_task(self._poll(job_id), name=f"events of {job_id}")
         try:
-            while follower.waiting.qsize() < MAX_WAITING:
+            while follower.waiting.qsize() < MAX_WAITING and not self.stopping:
                 event = await follower.waiting.get()
+                if event is None:
+                    return
                 yield event
                 if event.type in ENDINGS:
                     return

@@ -113,6 +113,10 @@ FoundJob = Annotated[Job, Depends(found_job)]
 
 
 # ---------------------------------------------------------------------------- events
+RETRY_MS = 2_000
+"""Milliseconds after which a follower connects again to a service that restarts."""
+
+
 async def stream_start(
     job: FoundJob,
     here: Here,
@@ -143,6 +147,8 @@ async def follow_job(
         return
     async for event in here.event_stream.follow(job.id, after):
         yield ServerSentEvent(data=EventView.from_row(event, job=event.job_id), event=event.type, id=str(event.id))
+    if here.event_stream.stopping:
+        yield ServerSentEvent(comment="the service restarts", retry=RETRY_MS)
 
 
 # ---------------------------------------------------------------------------- observations
@@ -191,7 +197,7 @@ async def answer_order(
         await here.event_stream.ended(placed.job.id, wait)
         answer = await here.database.write(_answer_after_wait, placed.job, show, repeat)
     if allowance is None:
-        allowance = await here.rate_limiter.left(caller.rate_key)
+        allowance = await here.rate_limiter.left(caller.tenant)
     response = answer.response(**sent.headers, **allowance.headers)
     if wait and b'"status":"succeeded"' in answer.body:
         response.status_code = status_if_succeeded

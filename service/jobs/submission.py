@@ -100,11 +100,8 @@ async def permit(here: Service, caller: Caller, target_url: str | None, count: i
         rest_s = await here.database.read(cool_down.rest_s, caller.tenant, target_url, cooldown_s)
         if rest_s:
             raise cooling_down(rest_s)
-    allowance = await here.rate_limiter.take(caller.rate_key, count)
-    if not allowance.allowed:
-        detail = f"{allowance.limit} new jobs are allowed in {allowance.window_s} s"
-        headers = {"Retry-After": str(max(1, allowance.reset_s)), **allowance.headers}
-        raise Problem("rate-limited", detail, headers=headers)
+    allowance = await here.rate_limiter.take(caller.tenant, count)
+    allowance.check()
     return allowance
 
 
@@ -238,7 +235,8 @@ def new_job(here: Service, caller: Caller, target: ResolvedTarget, *, digest: st
     job_id = new_id("job")
     sealed: SealedSecret | None = None
     if target.secret is not None and target.saved_id is None:  # the secret of a saved target stays with the target
-        sealed = here.vault.seal(target.secret, tenant=caller.tenant, target=job_id, field="secret")
+        place = {"tenant": caller.tenant, "target": job_id}
+        sealed = here.vault.seal_for_target(target.secret, **place, described=target.descriptor)
     return NewJob(
         id=job_id,
         tenant=caller.tenant,

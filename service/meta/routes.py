@@ -84,7 +84,7 @@ async def get_info(here: Here) -> InfoView:
 @router.get("/v1/limits")
 async def get_limits(here: Here, caller: Reader) -> LimitsView:
     """Read your limits, and how much of them is left."""
-    left = await here.rate_limiter.left(caller.rate_key)
+    left = await here.rate_limiter.left(caller.tenant)
     most = here.settings.max_active_jobs
     used = await here.database.read(jobs.count_unfinished, caller.tenant)
     return LimitsView(

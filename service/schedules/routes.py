@@ -122,7 +122,7 @@ async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Rep
     if isinstance(answer, Run):
         for job_id in answer.job_ids:
             here.dispatcher.ring(job_id)
-    left = await here.rate_limiter.left(caller.rate_key)
+    left = await here.rate_limiter.left(caller.tenant)
     return answer.response(**left.headers)
 
 

@@ -61,7 +61,7 @@ async def place_suite(
         if wait and not answer.finished:
             await wait_for_end(here, answer.cells, wait)
             answer = await here.database.write(_answer_after_wait, answer, repeat, show)
-    return answer, await here.rate_limiter.left(caller.rate_key)
+    return answer, await here.rate_limiter.left(caller.tenant)
 
 
 async def wait_for_end(here: Service, cells: Sequence[StoredCell], within_s: float) -> None:

@@ -13,7 +13,7 @@ from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import TARGETS
 from service.http.pagination import Paging, read_list
-from service.http.problems import existing, removed
+from service.http.problems import Problem, existing, removed
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
 from service.jobs.submission import probe_order
@@ -29,6 +29,7 @@ from service.targets.target_resolution import (
     with_described_links,
 )
 from store.core.columns import new_id
+from store.security.secrets import destination_of
 from store.targets import targets
 from store.targets.targets import NewTarget, StoredTarget
 
@@ -81,10 +82,13 @@ async def get_target(request: Request, row: FoundTarget) -> Response:
 async def replace_target(body: Description, row: OwnTarget, here: Here, caller: TargetWriter) -> Response:
     """Replace a target. Without `secret`, it keeps its secret; `null` removes it.
 
+    If the protocol, address or way of authentication changes, a target with a secret needs it again (422
+    `secret-required`).
+
     Running jobs continue with the earlier description.
     """
     keep = "secret" not in body.model_fields_set
-    new = await _new_target(here, caller.tenant, row.id, body, open_secret(here, row) if keep else None)
+    new = await _new_target(here, caller.tenant, row.id, body, row if keep else None)
     replaced = existing(
         await here.database.write(targets.replace, row.id, caller.tenant, new, keep_secret=keep), "target", row.id
     )
@@ -118,15 +122,28 @@ async def probe_target(
 
 
 async def _new_target(
-    here: Service, tenant: str, target_id: str, body: TargetDescription, kept_secret: str | None = None
+    here: Service, tenant: str, target_id: str, body: TargetDescription, kept: StoredTarget | None = None
 ) -> NewTarget:
-    """Return a target to store, checked with its own secret or the kept one; its own secret is encrypted."""
+    """Return a target to store, checked with its own secret or that of `kept`; its own secret is encrypted."""
     asked = of_described(body)
     with located():
         described = await with_links(here, tenant, asked.descriptor)
-        check_target(here, ResolvedTarget(described, asked.secret or kept_secret))
+        if kept is not None and kept.sealed_secret is not None:
+            _check_destination(targets.descriptor(kept), described)
+        secret = asked.secret if kept is None else open_secret(here, kept)
+        check_target(here, ResolvedTarget(described, secret))
         await check_uploaded(here, tenant, described)
     plain, sealed = asked.secret, None
     if plain is not None:
-        sealed = here.vault.seal(plain, tenant=tenant, target=target_id, field="secret")
+        sealed = here.vault.seal_for_target(plain, tenant=tenant, target=target_id, described=described)
     return NewTarget(id=target_id, tenant=tenant, sealed_secret=sealed, **described)
+
+
+def _check_destination(saved: dict[str, Any], described: dict[str, Any]) -> None:
+    """Refuse to send a stored secret anywhere but where it was stored for."""
+    if destination_of(saved) != destination_of(described):
+        detail = (
+            "the target's protocol, address or way of authentication changes, so its stored secret is not kept: send "
+            "`secret` again, or null to remove it"
+        )
+        raise Problem("secret-required", detail, errors=[{"pointer": "/secret", "detail": "needed for a new address"}])

@@ -80,7 +80,8 @@ def open_secret(here: Service, row: StoredTarget) -> str | None:
     """Decrypt a saved target's secret."""
     if row.sealed_secret is None:
         return None
-    return here.vault.open(row.sealed_secret, tenant=row.tenant, target=row.id, field="secret")
+    described = targets.descriptor(row)
+    return here.vault.open_for_target(row.sealed_secret, tenant=row.tenant, target=row.id, described=described)
 
 
 def check_target(here: Service, target: ResolvedTarget) -> None:

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, ParamSpec, TypeVar
+from typing import Any, BinaryIO
 
 import numpy as np
 from fastapi import Request
 
 from assay.errors import SpecificationError
 from service.dependencies import Service
-from store import formats
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload, StoredUpload
-from store.formats.table import TableRows, read_rows
-from store.formats.trials import read_trials
+from store.formats import NPZ, PARQUET
+from store.formats.child import TASKS
+from store.formats.limited import run_limited
+from store.formats.table import TableRows, sample_of
 
 MAX_ROWS_OF_A_JOB = 20_000
 """Maximum number of rows in a job (`assay.methods.shared.profiles.RecordProfiles`)."""
@@ -35,10 +37,13 @@ UPLOADED = "uploaded"
 
 PIECE_BYTES = 1 << 20
 
-_READERS = ThreadPoolExecutor(2, thread_name_prefix="uploads")
+PACKED = frozenset({PARQUET, NPZ})
+"""Media types of files that can unpack to more than their size."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
+SMALL_BYTES = 1 << 18
+"""Size up to which a text is read in this process."""
+
+_READERS = ThreadPoolExecutor(2, thread_name_prefix="uploads")
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ async def keep(
     known = await here.database.read(uploads.find, came.digest, tenant, purpose)
     if known is not None and known.media_type == media_type:
         return known, False  # validated when it was first sent
-    summary = await _reading(formats.inspect, came.file, purpose, media_type)
+    summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type)
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
     return await here.database.write(uploads.add, new, came.file)
 
@@ -90,13 +95,17 @@ async def rows_of(
     The job's seed makes `rng`, and so the sample, repeatable. An unknown table is refused with the field ``upload``.
     """
     upload = await found(here, tenant, named, "table")
-    reading = partial(read_rows, media_type=upload.media_type, summary=upload.summary, most=most, rng=rng)
-    return await _with_content(here, upload, reading)
+    sample = sample_of(upload.summary, most, rng)
+    place = {"media_type": upload.media_type, "summary": upload.summary, "sample": sample}
+    rows = await _with_content(here, upload, "rows", **place)
+    return TableRows(tuple(rows), int(upload.summary["rows"]))
 
 
 async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upload") -> list[dict[str, Any]]:
     """Read uploaded trials for a job (`store.formats.trials.read_trials`)."""
-    return await _with_content(here, await found(here, tenant, named, "trials", field=field), read_trials)
+    upload = await found(here, tenant, named, "trials", field=field)
+    rows: list[dict[str, Any]] = await _with_content(here, upload, "trials")
+    return rows
 
 
 async def found(here: Service, tenant: str, named: str, purpose: str, *, field: str = "upload") -> StoredUpload:
@@ -111,15 +120,18 @@ async def found(here: Service, tenant: str, named: str, purpose: str, *, field: 
     return upload
 
 
-async def _with_content(here: Service, upload: StoredUpload, reading: Callable[[BinaryIO], T]) -> T:
+async def _with_content(here: Service, upload: StoredUpload, task: str, **arguments: Any) -> Any:
     with await asyncio.to_thread(_temporary) as file:
         if not await here.database.read(uploads.copy_to, upload.id, file):
             raise SpecificationError(f"the upload {upload.id} was removed a moment ago", "upload")
-        return await _reading(reading, file)
+        return await _reading(task, file, **arguments)
 
 
-async def _reading(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_READERS, partial(work, *args, **kwargs))
+async def _reading(task: str, file: BinaryIO, **arguments: Any) -> Any:
+    """Run a task of `store.formats.child`: in a child process, unless the file is a small text that cannot unpack."""
+    small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
+    work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
+    return await asyncio.get_running_loop().run_in_executor(_READERS, work)
 
 
 def _temporary() -> BinaryIO:

@@ -49,7 +49,12 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(1 << 20, gt=0, description="Largest request body")
     max_upload_bytes: int = Field(64 << 20, gt=0, description="Largest file that may be uploaded")
     idempotency_h: int = Field(24, gt=0, description="Hours for which responses to an Idempotency-Key are stored")
-    job_rate: str = Field("1200/minute", description="Rate limit of new jobs per API key (without keys: per tenant)")
+    job_rate: str = Field("1200/minute", description="Rate limit of new jobs per tenant")
+    upload_rate: str = Field("300/hour", description="Rate limit of uploads and pictures per tenant")
+    call_rate: str = Field(
+        "60/minute", description="Rate limit of probes, pings, redeliveries and checks of domains per tenant"
+    )
+    write_rate: str = Field("1200/minute", description="Rate limit of other requests that change something, per tenant")
     status_cache_s: float = Field(
         0.25, ge=0, le=5, description="Seconds for which a job's status is cached; 0: no cache"
     )

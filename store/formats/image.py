@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import io
 import struct
+import tempfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from threading import BoundedSemaphore
+from typing import Any, BinaryIO
 
 from PIL import Image
 
 from assay.errors import SpecificationError
+from store.formats.limited import run_limited
+from store.formats.refusal import Unreadable
 
 MOST_BYTES = 10_000_000
 """Maximum size of a file, in bytes."""
 
 MOST_PIXELS = 40_000_000
 """Maximum number of pixels; a small file can contain many more."""
+
+PIXELS_HERE = 4_000_000
+"""Number of pixels that are decoded in this process: 16 MB of memory."""
 
 MEDIA_TYPES: Mapping[str, str] = {
     "PNG": "image/png",
@@ -40,7 +47,7 @@ _UNREADABLE = (
 """Errors that Pillow raises for damaged files, documented and undocumented."""
 
 _DECODING = BoundedSemaphore(2)
-"""Limits concurrent decoding, because the largest image needs about 160 MB of memory."""
+"""Limits concurrent child processes, because the largest image needs about 160 MB of memory."""
 
 
 class ImageRefused(SpecificationError):
@@ -70,7 +77,7 @@ def digest_of_image(content: bytes) -> str:
 
 
 def read_image(content: bytes) -> ImageFacts:
-    """Validate that a file is one complete picture, and return its facts.
+    """Validate that a file is one complete picture, and return its facts; large ones are decoded in a child process.
 
     The file must be a PNG, JPEG, WebP or GIF of at most `MOST_BYTES` and `MOST_PIXELS`. All pixels are decoded, so that
     a damaged image is found now and not when it is shown.
@@ -80,6 +87,30 @@ def read_image(content: bytes) -> ImageFacts:
     ImageRefused
         For any other file.
     """
+    if len(content) <= MOST_BYTES:
+        with _opened(content) as image:
+            pixels = image.size[0] * image.size[1]
+        if PIXELS_HERE < pixels <= MOST_PIXELS:
+            return _read_in_child(content)
+    return _read_here(content)
+
+
+def read_whole_image(file: BinaryIO) -> dict[str, Any]:
+    """Validate an image in this process, and return the fields of its facts."""
+    return asdict(_read_here(file.read()))
+
+
+def _read_in_child(content: bytes) -> ImageFacts:
+    with tempfile.TemporaryFile(prefix="assay-image-") as file, _DECODING:
+        file.write(content)
+        try:
+            return ImageFacts(**run_limited("image", file))
+        except Unreadable as refused:
+            at_limit = refused.code == Unreadable.code
+            raise ImageRefused("image-too-large" if at_limit else refused.code, str(refused)) from None
+
+
+def _read_here(content: bytes) -> ImageFacts:
     if len(content) > MOST_BYTES:
         raise ImageRefused(
             "image-too-large", f"the image has {len(content):,} bytes; the maximum is {MOST_BYTES:,}, so scale it down"
@@ -90,8 +121,7 @@ def read_image(content: bytes) -> ImageFacts:
             raise _too_many_pixels(f"{width:,} x {height:,}")
         if kind in _MOVING and _moves(image):
             raise ImageRefused("moving-image", "the file contains several pictures (an animation); send one of them")
-        with _DECODING:
-            _decode(image, kind)
+        _decode(image, kind)
     return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height)
 
 

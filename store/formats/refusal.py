@@ -27,7 +27,7 @@ class NotInstalled(SpecificationError):
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f"{what} needs the package {package}, which is in the extra {extra!r}: install assay[{extra}]")
-        self.package, self.extra = package, extra
+        self.what, self.package, self.extra = what, package, extra
 
 
 def shown(text: str, most: int = 60) -> str:

@@ -51,22 +51,25 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
     return {"rows": rows, "columns": [tally.column().as_json() for tally in tallies]}
 
 
-def read_rows(
-    file: BinaryIO, media_type: str, summary: Mapping[str, Any], *, most: int, rng: np.random.Generator
-) -> TableRows:
-    """Read the rows of a validated table, or a random sample of them.
-
-    `summary` is the result of `inspect`. From a table with more than `most` rows, rows are sampled uniformly and keep
-    their order; `rng` is the source of randomness.
-    """
+def sample_of(summary: Mapping[str, Any], most: int, rng: np.random.Generator) -> list[int] | None:
+    """Choose `most` rows of a larger table uniformly, by their places from 0; ``None`` for all of a smaller one."""
     total = int(summary["rows"])
+    return None if total <= most else [int(place) for place in rng.choice(total, size=most, replace=False)]
+
+
+def read_rows(
+    file: BinaryIO, media_type: str, summary: Mapping[str, Any], sample: Sequence[int] | None
+) -> list[dict[str, Field]]:
+    """Read the rows of a validated table, or a sample of them, in the order of the table.
+
+    `summary` is the result of `inspect`, `sample` that of `sample_of`.
+    """
     file.seek(0)
-    chosen = None if total <= most else frozenset(rng.choice(total, size=most, replace=False).tolist())
+    chosen = None if sample is None else frozenset(sample)
     names = [str(column["name"]) for column in summary["columns"]]
     kinds = [str(column["type"]) for column in summary["columns"]]
     numbered = _parquet(file) if media_type == PARQUET else _csv(file, kinds, chosen)
-    rows = [dict(zip(names, row, strict=True)) for place, row in numbered if chosen is None or place in chosen]
-    return TableRows(tuple(rows), total)
+    return [dict(zip(names, row, strict=True)) for place, row in numbered if chosen is None or place in chosen]
 
 
 def _csv(file: BinaryIO, kinds: Sequence[str], chosen: frozenset[int] | None) -> Iterator[tuple[int, Sequence[Field]]]:

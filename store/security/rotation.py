@@ -73,14 +73,23 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
         query = query.where(table.c.id > after)
     rows, lost = c.execute(query).mappings().all(), []
     for row in rows:
-        sealed, place = _sealed(held, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"], "field": FIELD}
         try:
-            fresh = vault.seal(vault.open(sealed, **place), **place)
+            fresh = _resealed(vault, held, row)
         except (SecretLost, SecretMoved):
             lost.append(row["id"])
             continue
         c.execute(update(table).where(table.c.id == row["id"]).values(_columns(held, fresh)))
     return Rotated(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
+
+
+def _resealed(vault: Vault, held: Holder, row: RowMapping) -> SealedSecret:
+    sealed, place = _sealed(held, row), {"tenant": row.get("tenant", AGENCY), "target": row["id"]}
+    if held.table in (targets, jobs):
+        described = row["target"] if held.table is jobs else dict(row)
+        return vault.seal_for_target(
+            vault.open_for_target(sealed, **place, described=described), **place, described=described
+        )
+    return vault.seal(vault.open(sealed, **place, field=FIELD), **place, field=FIELD)
 
 
 def _old(held: Holder, vault: Vault) -> ColumnElement[bool]:

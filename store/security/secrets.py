@@ -7,9 +7,12 @@ decrypted. The id of the key is stored too, so that keys can be rotated.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -24,6 +27,10 @@ KEY_BYTES = 32
 NONCE_BYTES = 12
 SHOWN_CHARACTERS = 4
 KEY_FILE = "secret.key"
+TARGET_FIELD = "secret"
+AUTHENTICATION = ("auth", "auth_name", "auth_value", "translator", "version")
+"""Settings of protocols that decide where a target's secret is written in a request, or who receives it."""
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Vault:
@@ -85,6 +92,42 @@ class Vault:
         except InvalidTag:
             raise SecretMoved(target, field) from None
         return plain.decode("utf-8", "surrogatepass")
+
+    def seal_for_target(self, plain: str, *, tenant: str, target: str, described: Mapping[str, Any]) -> SealedSecret:
+        """Encrypt a target's secret for its destination; `target` is the id of the target, or of a job.
+
+        Parameters
+        ----------
+        described : mapping
+            Description of the target, with `protocol`, `base_url` and `settings`.
+        """
+        return self.seal(plain, tenant=tenant, target=target, field=f"{TARGET_FIELD} {destination_of(described)}")
+
+    def open_for_target(self, sealed: SealedSecret, *, tenant: str, target: str, described: Mapping[str, Any]) -> str:
+        """Decrypt a target's secret, unless it was encrypted for another destination.
+
+        Secrets that were stored before destinations were authenticated are opened as well, until they are resealed.
+
+        Raises
+        ------
+        SecretLost, SecretMoved
+            As for `open`.
+        """
+        try:
+            return self.open(sealed, tenant=tenant, target=target, field=f"{TARGET_FIELD} {destination_of(described)}")
+        except SecretMoved:
+            return self.open(sealed, tenant=tenant, target=target, field=TARGET_FIELD)
+
+
+def destination_of(described: Mapping[str, Any]) -> str:
+    """Return where a target's secret is sent and how: protocol, scheme, host, port and authentication, as JSON."""
+    base_url, settings = described.get("base_url") or "", described.get("settings") or {}
+    try:
+        address = urlsplit(base_url)
+        origin = [address.scheme, address.hostname, address.port or DEFAULT_PORTS.get(address.scheme)]
+    except ValueError:  # such an address is never called
+        origin = [base_url]
+    return json.dumps([described["protocol"], origin, {name: settings.get(name) for name in AUTHENTICATION}])
 
 
 def key_id_of(key: bytes) -> str:

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from demo.server import DemoServer
+from demo.translators.behaviours import BEHAVIOURS
 from tests.support.commands import run_command
+from tests.support.json_server import json_server
 
 
 def environment_of(**more: str) -> dict[str, str]:
@@ -120,6 +122,47 @@ def test_a_secret_from_the_environment_is_never_printed(services):
         assert secret not in done.stdout + done.stderr
 
 
+AUTHENTICATIONS = {
+    "own header": ({"auth": "header", "auth_name": "X-Token", "auth_value": "{secret}"}, ("--secret",)),
+    "bearer": ({"auth": "header"}, ()),
+    "query": ({"auth": "query", "auth_name": "key", "auth_value": "{secret}"}, ()),
+}
+
+
+@pytest.mark.parametrize("name", AUTHENTICATIONS)
+def test_rate_sends_the_secret_to_the_service_that_demands_it(tmp_path, name):
+    # guards against eb55f1e, where no secret given to `assay rate` could be opened
+    secret, received = "sk-arrives-at-the-service-77aa", []
+    settings, options = AUTHENTICATIONS[name]
+    behaviour = BEHAVIOURS["faithful"]
+
+    def answer(asked):
+        return {"said": behaviour.translate(asked["q"], asked["source"], asked["target"])}
+
+    with json_server(answer, received) as url:
+        file = tmp_path / "service.toml"
+        body = '{ q = "{text}", source = "{source}", target = "{target}" }'
+        lines = [f'{key} = "{value}"' for key, value in settings.items()]
+        file.write_text(
+            f'[target]\nkind = "translator"\nprotocol = "custom"\nbase_url = "{url}"\n'
+            f'[target.settings]\npath = "/mt"\nbody = {body}\noutput = "said"\n' + "\n".join(lines)
+        )
+        if options:
+            done = assay("rate", str(file), *options, secret)
+        else:
+            done = assay("rate", str(file), ASSAY_TARGET_SECRET=secret)
+    assert done.returncode == 1, done.stderr
+    assert "DSBS" in done.stdout
+    carried = {
+        "own header": lambda path, headers: headers["X-Token"] == secret,
+        "bearer": lambda path, headers: headers["Authorization"] == f"Bearer {secret}",
+        "query": lambda path, headers: path == f"/mt?key={secret}",
+    }[name]
+    assert len(received) > 100
+    assert all(carried(*request) for request in received)
+    assert secret not in done.stdout + done.stderr
+
+
 def test_a_shell_sees_the_same_code_and_line():
     """The other tests fork a process with loaded libraries; this one starts a new process."""
     done = subprocess.run(
@@ -214,6 +257,7 @@ def test_a_secret_key_is_rotated_while_its_targets_stay(tmp_path: Path):
     with database.read() as c:
         moved = targets.find(c, "tgt_1", "t").sealed_secret
     after = Vault.from_settings(Settings(data_dir=tmp_path, secret_key=new))
-    assert after.open(moved, tenant="t", target="tgt_1", field="secret") == "word"
+    described = {"protocol": "deepl", "base_url": "http://x", "settings": {}}
+    assert after.open_for_target(moved, tenant="t", target="tgt_1", described=described) == "word"
     assert "word" not in done.stdout + done.stderr + lost.stdout + lost.stderr
     database.close()

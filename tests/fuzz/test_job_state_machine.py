@@ -62,7 +62,7 @@ class Callers:
 
     def __init__(self, app: Any, runner: asyncio.Runner, mine: str, theirs: str) -> None:
         self._runner, self._tokens = runner, {"mine": mine, "theirs": theirs}
-        self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://assay.test")
+        self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")
         self._document = app.openapi()
         self._operations = {
             operation["operationId"]: (method.upper(), path, operation)
@@ -560,6 +560,9 @@ def place(database_url, tmp_path, hand, runner):
         database_url=database_url,
         auth="keys",
         job_rate="1000000/minute",
+        upload_rate="1000000/minute",
+        call_rate="1000000/minute",
+        write_rate="1000000/minute",
         status_cache_s=0,  # the model compares with the current state
         attempt_cap=CAP,
         egress_allow="127.0.0.0/8",

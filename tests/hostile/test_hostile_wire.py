@@ -94,6 +94,7 @@ def test_an_answer_that_is_not_http_is_a_typed_failure(villain, tools, wire):
 TOO_LARGE = {
     "a length over the cap": OK + b"Content-Length: %d\r\n\r\n" % (CAP + 1),
     "a length of twenty digits": OK + b"Content-Length: 99999999999999999999\r\n\r\n",
+    "a chunk's size of twenty digits": CHUNKED + b"f" * 20 + b"\r\n",
     "a head over its cap": OK + b"X-A: " + b"a" * (HEADER_CAP + 1) + b"\r\n\r\n",
     "a status line over the cap": b"HTTP/1.1 200 " + b"O" * (HEADER_CAP + 1) + b"\r\n\r\n",
     "many headers": OK + b"".join(b"X-%d: a\r\n" % place for place in range(HEADER_CAP // 8)) + b"\r\n",

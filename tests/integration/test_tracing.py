@@ -32,7 +32,7 @@ provider = start_tracing(settings, "api")
 app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda job: None, tracer_provider=provider)
 
 async def post_job():
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://assay") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         target = {"name": "t", "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:1",
                   "secret": "very-secret-word"}
         asked = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}

@@ -6,16 +6,19 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
 @contextmanager
-def json_server(answer: Callable[[Any], Any]) -> Iterator[str]:
-    """Serve `answer` of every posted document; yield the address."""
+def json_server(answer: Callable[[Any], Any], received: list[tuple[str, Message]] | None = None) -> Iterator[str]:
+    """Serve `answer` of every posted document; yield the address. Add path and headers of requests to `received`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            if received is not None:
+                received.append((self.path, self.headers))
             said = json.dumps(answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

@@ -30,7 +30,7 @@ _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
 READ_SIZE = 1 << 15
 """Maximum number of bytes read from a connection at once."""
 
-_LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}'", re.IGNORECASE)
+_LARGE = re.compile(r"Too many headers|overflow:\s+b'(?:content-length: *)?[0-9a-f]{1,20}(?:\\r)?'", re.IGNORECASE)
 """Messages of the parser for too many headers, and for lengths that overflow its counter."""
 
 Headers = list[tuple[bytes, bytes]]

@@ -137,7 +137,8 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
         stream["schema"] = stream.pop("itemSchema")
     responses.pop("422", None)
     responses["default"] = PROBLEM_REF
-    for status in _failures(operation):
+    limited = () if method == "get" or "security" not in operation else ("429",)
+    for status in (*_failures(operation), *limited):
         responses[status] = PROBLEM_REF
     operation["responses"] = {status: responses[status] for status in sorted(responses)}
 

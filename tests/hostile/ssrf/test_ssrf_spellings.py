@@ -56,7 +56,7 @@ def counter(stage, _sqlite_template: Path, tmp_path_factory: pytest.TempPathFact
     app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda job_id: None)
     living = app.router.lifespan_context(app)
     stage.run(living.__aenter__())
-    client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://assay.test")
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1")
     yield Counter(stage, client)
     stage.run(client.aclose())
     stage.run(living.__aexit__(None, None, None))

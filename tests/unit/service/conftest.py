@@ -38,6 +38,14 @@ class ModelSettings:
     model: str = "base"
 
 
+@dataclass(frozen=True, kw_only=True)
+class AuthSettings:
+    path: str = "/"
+    auth: str = "header"
+    auth_name: str = "Authorization"
+    auth_value: str = "Bearer {secret}"
+
+
 @dataclass(frozen=True)
 class Protocol:
     name: str
@@ -58,6 +66,7 @@ class FewProtocols:
         Protocol("tei", kinds=frozenset({Kind.EMBEDDER}), settings_type=ModelSettings),
         Protocol("openai-chat", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
         Protocol("openai-completions", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
+        Protocol("own-interface", settings_type=AuthSettings),
         Protocol("hf-inference", kinds=frozenset({Kind.IMAGE_CLASSIFIER})),
     )
 
@@ -246,7 +255,15 @@ def anyio_backend() -> str:
 def settings(tmp_path: Path, migrated: Path) -> Settings:
     shutil.copy(migrated, tmp_path / "assay.db")
     # tests read a status right after a step of the worker; the cache has its own tests
-    return Settings(data_dir=tmp_path, auth="none", status_cache_s=0, badge_cache_s=0)
+    rates = dict.fromkeys(("upload_rate", "call_rate", "write_rate"), "1000000/minute")
+    return Settings(
+        data_dir=tmp_path,
+        auth="none",
+        status_cache_s=0,
+        badge_cache_s=0,
+        public_url="http://assay.test",
+        **rates,
+    )
 
 
 @pytest.fixture

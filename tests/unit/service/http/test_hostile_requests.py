@@ -489,11 +489,16 @@ async def test_every_list_refuses_an_invented_cursor(world, cursor):
 
 
 # ---------------------------------------------------------------------------- limits (row 50)
+CREATE_JOBS = {
+    *("requestRating", "requestSuite", "runSchedule", "probeTarget", "rerateRating", "writeSentences", "verifyDomain"),
+}
+
+
 async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
     world = await build({"job_rate": "2/hour"})  # `build` has used it up for a job and a suite
     tried = 0
     for one in world.operations:
-        if not one.documents(429):
+        if one.written["operationId"] not in CREATE_JOBS:
             continue
         answer = await world.send(one, json=world.body(one))
         assert refused(one, answer, "too much")["code"] == "rate-limited"
@@ -502,7 +507,25 @@ async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
         assert answer.headers["RateLimit-Policy"] == '"jobs";q=2;w=3600'
         assert re.fullmatch(r'"jobs";r=0;t=\d+', answer.headers["RateLimit"])
         tried += 1
-    assert tried == 7
+    assert tried == len(CREATE_JOBS)
+
+
+async def test_every_operation_that_changes_something_is_429_above_its_rate(build):
+    world = await build({"upload_rate": "40/hour", "call_rate": "40/hour", "write_rate": "40/hour"})
+    changing = [
+        one for one in world.operations if one.method != "GET" and one.written["operationId"] != "requestRating"
+    ]
+    for one in changing:
+        assert one.documents(429), one
+    used_up = {}
+    for one in changing:  # each is tried until its kind of work is used up, and counted with the others of its kind
+        for _ in range(41):
+            answer = await world.send(one)
+            if answer.status_code == 429 and (policy := answer.headers["RateLimit-Policy"]) != '"jobs";q=1200;w=60':
+                used_up[one.written["operationId"]] = policy
+                break
+    assert set(used_up) == {one.written["operationId"] for one in changing}
+    assert set(used_up.values()) == {f'"{work}";q=40;w=3600' for work in ("uploads", "calls", "writes")}
 
 
 # ---------------------------------------------------------------------------- addresses (rows 51, 52)

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from service.http.rate_limit import RateLimiter
+from service.http.rate_limit import JOBS, UPLOADS, RateLimiter
 from service.metrics import Meter
 
 
@@ -16,7 +16,7 @@ def storage(request):
 
 @asynccontextmanager
 async def counting(rate, storage):
-    rates = RateLimiter(rate, storage, Meter())
+    rates = RateLimiter({JOBS: rate, UPLOADS: rate}, storage, Meter())
     try:
         yield rates
     finally:
@@ -70,5 +70,15 @@ def test_several_jobs_are_taken_from_the_limit_together_or_not_at_all(storage):
             ]
             assert not (await rates.take("bert", 6)).allowed
             assert (await rates.left("bert")).remaining == 5
+
+    asyncio.run(check())
+
+
+def test_kinds_of_work_are_counted_apart(storage):
+    async def check():
+        async with counting("1/hour", storage) as rates:
+            assert (await rates.take("anna", work=UPLOADS)).allowed
+            assert not (await rates.take("anna", work=UPLOADS)).allowed
+            assert (await rates.take("anna", work=JOBS)).allowed
 
     asyncio.run(check())

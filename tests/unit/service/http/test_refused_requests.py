@@ -305,7 +305,8 @@ async def test_every_problem_has_a_page_that_explains_it(client):
 
 async def test_problem_types_are_under_the_public_address_if_there_is_one(serve, settings):
     client = await serve(settings.model_copy(update={"public_url": "https://assay.example/base/"}))
-    assert (await client.get("/nope")).json()["type"] == "https://assay.example/base/problems/not-found"
+    answer = await client.get("/nope", headers={"Host": "assay.example"})
+    assert answer.json()["type"] == "https://assay.example/base/problems/not-found"
 
 
 async def test_a_callback_to_a_forbidden_address_is_refused(client, request_body):

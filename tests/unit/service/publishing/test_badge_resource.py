@@ -108,6 +108,7 @@ async def test_a_badge_with_an_invalid_key_is_401(client, rated):
 
 async def test_links_in_embeds_use_the_public_address(serve, settings, rated):
     client = await serve(settings.model_copy(update={"public_url": "https://assay.example/agency"}))
+    client.headers["Host"] = "assay.example"
     rating_id = await rated(on=client)
     overlay = yaml.safe_load((await client.get(f"/v1/ratings/{rating_id}/overlay.yaml")).text)
     facts = overlay["actions"][0]["update"]["x-bias-rating"]

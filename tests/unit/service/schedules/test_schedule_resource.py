@@ -81,7 +81,7 @@ async def test_a_scheduled_suite_creates_a_suite(client):
 async def test_a_run_uses_the_current_description_of_its_saved_target(client, worker):
     target_id = await saved_target(client)
     address = await made(client, request={"target": {"id": target_id}, "experiment": EXPERIMENT})
-    moved = TRANSLATOR | {"base_url": "http://127.0.0.1:5999"}
+    moved = TRANSLATOR | {"base_url": "http://127.0.0.1:5999", "secret": "sesame-street"}
     assert (await client.put(f"/v1/targets/{target_id}", json=moved)).status_code == 200
     run = await client.post(address + "/run")
     job = (await client.get(run.headers["Location"])).json()

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 
+from store.core.errors import SecretMoved
 from store.jobs import jobs
 from store.security.secrets import Vault
 from store.targets import targets
@@ -48,7 +49,8 @@ async def test_a_secret_is_sealed_for_its_target(client, settings, worker):
     with worker.database.read() as c:
         row = targets.find(c, target_id, "default")
     assert SECRET.encode() not in row.sealed_secret.ciphertext
-    opened = Vault.from_settings(settings).open(row.sealed_secret, tenant="default", target=target_id, field="secret")
+    place = {"tenant": "default", "target": target_id, "described": targets.descriptor(row)}
+    opened = Vault.from_settings(settings).open_for_target(row.sealed_secret, **place)
     assert opened == SECRET
 
 
@@ -59,7 +61,8 @@ async def test_a_secret_sent_with_a_job_is_sealed_for_that_job_and_never_shown(c
     assert SECRET not in (await client.get(f"/v1/jobs/{job_id}")).text
     with worker.database.read() as c:
         job = jobs.find(c, job_id, None)
-    opened = Vault.from_settings(settings).open(job.sealed_secret, tenant="default", target=job_id, field="secret")
+    place = {"tenant": "default", "target": job_id, "described": job.target}
+    opened = Vault.from_settings(settings).open_for_target(job.sealed_secret, **place)
     assert opened == SECRET
 
 
@@ -74,6 +77,56 @@ async def test_a_replaced_target_keeps_its_secret_unless_one_is_sent(client):
     assert refused.json()["errors"][0]["pointer"] == "/secret"
     removed = await client.put(url, json=rest | {"secret": None, "protocol": "libretranslate"})
     assert removed.json()["secret_hint"] is None
+
+
+DECLARED = {"path": "/mt", "auth": "header"}
+CUSTOM = {
+    "name": "ours",
+    "kind": "translator",
+    "protocol": "own-interface",
+    "base_url": "http://127.0.0.1:9/a",
+    "settings": DECLARED,
+    "secret": "a-secret-for-one-place-x9f2",
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"base_url": "https://127.0.0.1:9/a"},
+        {"base_url": "http://127.0.0.2:9/a"},
+        {"base_url": "http://127.0.0.1:10/a"},
+        {"protocol": "libretranslate", "settings": {}},
+        {"settings": DECLARED | {"auth": "query"}},
+        {"settings": DECLARED | {"auth_name": "X-Key"}},
+        {"settings": DECLARED | {"auth_value": "{secret}"}},
+    ],
+)
+async def test_a_stored_secret_does_not_follow_its_target_to_a_new_address(client, worker, settings, change):
+    # guards against eb55f1e, where it was sent to the new address
+    created = await client.post("/v1/targets", json=CUSTOM)
+    assert created.status_code == 201, created.text
+    url, target_id = created.headers["Location"], created.json()["id"]
+    rest = {key: value for key, value in CUSTOM.items() if key != "secret"}
+    refused = await client.put(url, json=rest | change)
+    assert (refused.status_code, refused.json()["code"]) == (422, "secret-required")
+    assert (await client.get(url)).json()["base_url"] == CUSTOM["base_url"]
+    changed = await client.put(url, json=rest | change | {"secret": "another-secret-of-mine-abcd"})
+    assert changed.json()["secret_hint"] == "…abcd"
+    with worker.database.read() as c:
+        row = targets.find(c, target_id, "default")
+    vault, place = Vault.from_settings(settings), {"tenant": "default", "target": target_id}
+    described = targets.descriptor(row)
+    assert vault.open_for_target(row.sealed_secret, **place, described=described) == "another-secret-of-mine-abcd"
+    with pytest.raises(SecretMoved):
+        vault.open_for_target(row.sealed_secret, **place, described=CUSTOM)
+
+
+@pytest.mark.parametrize("change", [{"base_url": "http://127.0.0.1:9/b"}, {"settings": DECLARED | {"path": "/nmt"}}])
+async def test_a_stored_secret_is_kept_if_only_the_path_changes(client, change):
+    url = (await client.post("/v1/targets", json=CUSTOM)).headers["Location"]
+    rest = {key: value for key, value in CUSTOM.items() if key != "secret"}
+    assert (await client.put(url, json=rest | change)).json()["secret_hint"] == "…x9f2"
 
 
 async def test_a_removed_target_is_404(client):

@@ -20,7 +20,7 @@ def types(content: bytes) -> dict[str, str]:
 def rows(content: bytes, media_type: str = CSV):
     file = io.BytesIO(content)
     summary = formats.inspect(file, "table", media_type)
-    return table.read_rows(file, media_type, summary, most=1_000, rng=generator(0)).rows
+    return tuple(table.read_rows(file, media_type, summary, table.sample_of(summary, 1_000, generator(0))))
 
 
 @pytest.mark.parametrize(

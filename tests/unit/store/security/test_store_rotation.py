@@ -61,8 +61,8 @@ def test_rotation_re_encrypts_every_secret_with_the_new_key(database, old, both,
         assert rotation.count_old(c, both) == 0
         for number in range(8):
             kept = targets.find(c, f"tgt_{number}", "acme")
-            place = {"tenant": "acme", "target": kept.id, "field": "secret"}
-            assert new_alone.open(kept.sealed_secret, **place) == f"secret of {kept.id}"
+            place = {"tenant": "acme", "target": kept.id, "described": targets.descriptor(kept)}
+            assert new_alone.open_for_target(kept.sealed_secret, **place) == f"secret of {kept.id}"
     assert rotate_all(database, both, 0) == (0, []), "a second rotation changes nothing"
 
 
@@ -84,7 +84,5 @@ def test_rotation_re_encrypts_secrets_of_unfinished_jobs_only(database, a_job, o
     assert rotate_all(database, both, 1) == (1, [])
     with database.read() as c:
         waiting = jobs.find(c, "job_waits", None)
-        assert (
-            Vault(NEW, "new").open(waiting.sealed_secret, tenant="acme", target="job_waits", field="secret")
-            == "a secret"
-        )
+        place = {"tenant": "acme", "target": "job_waits", "described": waiting.target}
+        assert Vault(NEW, "new").open_for_target(waiting.sealed_secret, **place) == "a secret"

@@ -7,12 +7,12 @@ from collections.abc import Container, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-import jmespath
 from jmespath.exceptions import JMESPathError
 
 from assay.model import Ask, Choose, Failure, Kind, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
+from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.language import accept_declared
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
@@ -41,7 +41,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         super().__init__(target, settings, egress)
         self.batch_limit = settings.batch_maximum if settings.batch == "array" else 1
         self.retriable: Container[int] = frozenset(settings.retriable_statuses)
-        self._output = jmespath.compile(settings.output)
+        self._output = Expression(settings.output)
         self._numeric = target.kind is Kind.REGRESSOR or (
             target.kind is Kind.LANGUAGE_MODEL and settings.answer == "log-probability"
         )
@@ -118,6 +118,10 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             said = self._output.search(body)
         except MISFITS:
             raise CallFailed("wrong-shape", f"the output expression does not fit what {place} answered") from None
+        except ExpressionTooLong:
+            raise CallFailed(
+                "wrong-shape", f"the output expression takes more than {MAX_STEPS:,} steps on what {place} answered"
+            ) from None
         if said is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in what {place} answered")
         answers = said if self.settings.batch == "array" else [said]

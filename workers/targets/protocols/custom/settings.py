@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-import jmespath
 from annotated_types import Ge, Le, MaxLen, MinLen
-from jmespath.exceptions import JMESPathError
 
 from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
+from workers.targets.protocols.custom.expressions import Expression
 from workers.targets.protocols.custom.templates import check_placeholders, placeholders, standing_alone
 from workers.targets.protocols.http.language_model import LanguageModelSettings
 from workers.targets.settings import PredictorSettings, TranslatorSettings
@@ -85,7 +84,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_output()
+        Expression(self.output)
         self._check_places()
         self._check_labels()
         self._check_headers()
@@ -119,12 +118,6 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def about_records(self) -> bool:
         """Whether questions are sent as records."""
         return bool(placeholders(self.body) & {"row", "rows"})
-
-    def _check_output(self) -> None:
-        try:
-            jmespath.compile(self.output)
-        except (JMESPathError, RecursionError) as wrong:
-            raise SpecificationError(f"output is not a JMESPath expression: {_first_line(wrong)}", "output") from None
 
     def _check_places(self) -> None:
         """Validate that the question is sent, and that every placeholder has a value."""
@@ -190,7 +183,3 @@ def _check_header_name(name: str, where: str) -> None:
 
 def _flat(body: Any) -> bool:
     return body is None or (isinstance(body, dict) and all(isinstance(value, str) for value in body.values()))
-
-
-def _first_line(wrong: Exception) -> str:
-    return (str(wrong).splitlines() or ["it cannot be read"])[0][:200]

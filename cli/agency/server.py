@@ -1,0 +1,96 @@
+"""The HTTP server: uvicorn with limits on connections and on slow requests, and waits that end when it stops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from ipaddress import ip_address
+from types import FrameType
+from typing import ClassVar
+
+import h11
+import structlog
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+BYTES_PER_S = 2_000
+"""Slowest rate at which a request may arrive, after `BoundedProtocol.patience_s`."""
+
+log = structlog.get_logger(__name__)
+
+
+class BoundedProtocol(H11Protocol):
+    """A connection that is closed if it is one too many, or if its request arrives too slowly.
+
+    Connections from this machine (a proxy, or a person at its shell) are limited in all, but not per peer. A request
+    must be complete within `patience_s` seconds and one for each `BYTES_PER_S`,
+    which is checked every `check_s` seconds.
+    """
+
+    max_connections = 4_000
+    max_per_peer = 200
+    patience_s = 15.0
+    check_s = 1.0
+    peers: ClassVar[Counter[str]] = Counter()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start to count a connection, or refuse it."""
+        super().connection_made(transport)
+        self._waiting_since, self._received = self.loop.time(), 0
+        self._peer = self.client[0] if self.client else ""
+        self.peers[self._peer] += 1
+        self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
+        crowded = self.peers[self._peer] > self.max_per_peer and not _is_loopback(self._peer)
+        if crowded or len(self.connections) > self.max_connections:
+            log.warning("connection refused", peer=self._peer, connections=len(self.connections))
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Count a connection no longer."""
+        self._check_timer.cancel()
+        self.peers[self._peer] -= 1
+        if not self.peers[self._peer]:
+            del self.peers[self._peer]
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of a request."""
+        self._received += len(data)
+        super().data_received(data)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request of the connection."""
+        self._waiting_since, self._received = self.loop.time(), 0
+        super().on_response_complete()
+
+    def _check_progress(self) -> None:
+        self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
+        incomplete = self.conn.their_state in {h11.IDLE, h11.SEND_BODY}
+        waited_s = self.loop.time() - self._waiting_since
+        if incomplete and self.transport.is_reading() and waited_s > self.patience_s + self._received / BYTES_PER_S:
+            log.info("slow request cut off", peer=self._peer, received=self._received)
+            self.transport.abort()
+
+
+class Server(uvicorn.Server):
+    """A server that ends long waits when it is asked to stop, so that they are answered and not cut off.
+
+    `on_stop` is called in the signal handler.
+    """
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Ask the server to stop."""
+        self._on_stop()
+        super().handle_exit(sig, frame)
+
+
+def _is_loopback(peer: str) -> bool:
+    try:
+        return ip_address(peer).is_loopback
+    except ValueError:
+        return not peer  # a socket in the file system has no peer's address

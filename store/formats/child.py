@@ -1,0 +1,73 @@
+"""The child process of `store.formats.limited`: reads one file under limits, and writes its result as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from assay.errors import SpecificationError
+from store.formats import inspect
+from store.formats.image import read_whole_image
+from store.formats.refusal import NotInstalled
+from store.formats.table import PARQUET, read_rows
+from store.formats.trials import read_trials
+
+TASKS: Mapping[str, Callable[..., Any]] = {
+    "inspect": inspect,
+    "rows": read_rows,
+    "trials": read_trials,
+    "image": read_whole_image,
+}
+
+
+def main() -> None:
+    """Run the task that is described on standard input; end with a status other than 0 at a limit."""
+    order = json.load(sys.stdin)
+    if order["arguments"].get("media_type") == PARQUET:
+        _import_arrow()
+    _limit(order)
+    with os.fdopen(order["file"], "rb") as file:
+        file.seek(0)  # the place in the file is shared with the parent
+        answer = _run(TASKS[order["task"]], file, order["arguments"])
+    sys.stdout.write(json.dumps(answer))
+
+
+def _run(task: Callable[..., Any], file: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {"result": task(file, **arguments)}
+    except NotInstalled as missing:
+        return {"not_installed": [missing.what, missing.package, missing.extra]}
+    except SpecificationError as refused:
+        place = {name: getattr(refused, name, None) for name in ("line", "column")}
+        return {"unreadable": str(refused), "code": refused.code} | place
+
+
+def _limit(order: Mapping[str, Any]) -> None:
+    os.nice(10)  # requests that are answered meanwhile go first
+    resource.setrlimit(resource.RLIMIT_CPU, (order["processor_s"], order["processor_s"]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (order["answer"], order["answer"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        with open("/proc/self/statm", encoding="ascii") as sizes:
+            taken = int(sizes.read().split()[0]) * resource.getpagesize()
+    except OSError:  # not Linux: the limit includes the libraries
+        taken = 0
+    resource.setrlimit(resource.RLIMIT_AS, (taken + order["memory"], taken + order["memory"]))
+
+
+def _import_arrow() -> None:
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+        from pyarrow import parquet  # noqa: F401
+    except ImportError:  # told when the file is read
+        return
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+
+
+if __name__ == "__main__":
+    main()

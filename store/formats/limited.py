@@ -1,0 +1,86 @@
+"""Read a file that is not trusted in a child process with limits on memory, processor time and output.
+
+A few hundred bytes of Parquet or PNG can unpack to gigabytes, and a parser can have errors of its own. In a child
+they cost at most `MEMORY_BYTES` and `PROCESSOR_S`, and nothing of this process.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from typing import Any, BinaryIO
+
+from store.formats.refusal import NotInstalled, Unreadable
+
+MEMORY_BYTES = 384 << 20
+"""Memory of a child beyond what its libraries take."""
+
+PROCESSOR_S = 120
+"""Processor time of a child, in seconds; reading 64 MiB of CSV takes about half of it."""
+
+ANSWER_BYTES = 64 << 20
+"""Maximum size of what a child returns, as JSON."""
+
+LONGEST_S = 4 * PROCESSOR_S
+
+
+def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
+    """Run a task of `store.formats.child` on a file, and return its result.
+
+    Parameters
+    ----------
+    task : str
+        Name of the task.
+    file : binary file
+        A file on disk; read from its start.
+    **arguments
+        JSON values for the task.
+
+    Raises
+    ------
+    Unreadable
+        As the task raises it, or if the child needs more than its limits.
+    NotInstalled
+        If a package for reading the file is missing.
+    """
+    file.flush()
+    order = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}
+    order |= {"processor_s": PROCESSOR_S, "answer": ANSWER_BYTES}
+    with tempfile.TemporaryFile(prefix="assay-answer-") as answer:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-m", "store.formats.child"],
+            stdin=subprocess.PIPE,
+            stdout=answer,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[file.fileno()],
+            env={"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        )
+        try:
+            child.communicate(json.dumps(order).encode("ascii"), timeout=LONGEST_S)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            child.kill()
+            child.wait()
+        answer.seek(0)
+        return _result(child.returncode, answer.read())
+
+
+def _result(status: int, answer: bytes) -> Any:
+    if status != 0:
+        raise Unreadable(
+            f"reading it takes more than {MEMORY_BYTES >> 20} MiB of memory, {PROCESSOR_S} s or {ANSWER_BYTES >> 20} "
+            "MiB of content; send a smaller file"
+        )
+    said = json.loads(answer)
+    if "unreadable" in said:
+        refused = Unreadable(said["unreadable"])
+        refused.line, refused.column = said["line"], said["column"]
+        if (code := said.get("code")) is not None:
+            refused.code = code
+        raise refused
+    if "not_installed" in said:
+        raise NotInstalled(*said["not_installed"])
+    return said["result"]

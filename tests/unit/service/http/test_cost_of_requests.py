@@ -1,0 +1,104 @@
+"""What a request may cost before and while it is read (reliability rows 66, 67, 72 and 75)."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import httpx
+import pytest
+
+from service.http.json import MAX_KEYS, read_json
+from service.http.problem_mapping import MAX_ERRORS
+from service.http.problems import Problem
+
+pytestmark = pytest.mark.anyio
+
+UPLOAD = {"params": {"purpose": "table", "name": "t"}, "headers": {"Content-Type": "text/csv"}}
+
+
+class Unread(httpx.AsyncByteStream):
+    """A body that notes whether any of it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    async def __aiter__(self):
+        self.asked = True
+        yield b"{"
+
+
+@pytest.mark.parametrize("key", [None, "assay_wrong", "reader"])
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/targets", "/v1/uploads?purpose=table&name=t", "/v1/compositions"])
+async def test_the_body_of_a_caller_without_a_valid_key_is_not_read(serve, guarded, worker, key, path):
+    # guards against eb55f1e, where 1 MB was read and parsed first
+    client, body = await serve(guarded), Unread()
+    if key == "reader":
+        key = worker.make_key("mine", "ratings:read")
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    refused = await client.post(path, content=body, headers=headers)
+    assert refused.status_code in {401, 403}
+    assert not body.asked
+
+
+async def test_unknown_fields_are_named_up_to_a_maximum(client):
+    fields = {f"unknown_{number}": number for number in range(MAX_KEYS - 10)}
+    refused = await client.post("/v1/targets", json=fields)
+    assert refused.status_code == 422
+    assert len(refused.json()["errors"]) == MAX_ERRORS
+    assert f"the first {MAX_ERRORS}" in refused.json()["detail"]
+    assert len(refused.content) < 20_000
+
+
+async def test_an_object_with_80000_fields_is_refused_in_one_line(client):
+    refused = await client.post("/v1/targets", json={f"f{number}": 1 for number in range(80_000)})
+    assert (refused.status_code, len(refused.json()["errors"])) == (422, 1)
+    assert f"at most {MAX_KEYS:,}" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    {
+        "a long key above many items": json.dumps({"k" * 500_000: [0] * 200_000}).encode(),
+        "many empty lists": b"[" + b"[]," * 300_000 + b"[]]",
+        "many objects": b"[" + b"{}," * 300_000 + b"{}]",
+        "long text": json.dumps("\u00e9" * 160_000).encode(),
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_parsing_a_megabyte_costs_at_most_100_megabytes(body):
+    tracemalloc.start()
+    read_json(body[1])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000_000
+
+
+def test_nesting_is_refused_by_its_place():
+    deep = json.dumps({"a": [0, eval("[" * 40 + "]" * 40)]}).encode()
+    with pytest.raises(Problem) as refused:
+        read_json(deep)
+    assert refused.value.errors[0]["pointer"].startswith("/a/1/0/0")
+
+
+async def test_rates_count_the_tenant_and_not_its_keys(serve, guarded, worker):
+    client = await serve(guarded.model_copy(update={"upload_rate": "2/hour"}))
+    for expected in (201, 201, 429):
+        headers = {"Authorization": f"Bearer {worker.make_key('mine')}", "Content-Type": "text/csv"}
+        sent = await client.post("/v1/uploads", params=UPLOAD["params"], content=f"a\n{expected}\n", headers=headers)
+        assert sent.status_code in {expected, 200}, sent.text
+    assert sent.json()["code"] == "rate-limited"
+    assert int(sent.headers["Retry-After"]) >= 1
+    headers["Authorization"] = f"Bearer {worker.make_key('another')}"
+    sent = await client.post("/v1/uploads", params=UPLOAD["params"], content="a\n1\n", headers=headers)
+    assert sent.status_code == 201
+
+
+async def test_an_idempotency_key_belongs_to_the_tenant(serve, guarded, worker):
+    client = await serve(guarded)
+    target = {"name": "t", "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:1"}
+    made = []
+    for _ in range(2):
+        headers = {"Authorization": f"Bearer {worker.make_key('mine')}", "Idempotency-Key": "the-same"}
+        made.append((await client.post("/v1/targets", json=target, headers=headers)).json()["id"])
+    assert made[0] == made[1]

@@ -1,0 +1,112 @@
+"""Files that unpack to far more than their size, read in a child process (reliability row 62)."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+from store.formats import NPZ, PARQUET, Unreadable
+from store.formats.image import ImageRefused, read_image
+from store.formats.limited import MEMORY_BYTES, run_limited
+
+MIB = 1 << 20
+
+
+def dictionary_bomb() -> bytes:
+    """Return Parquet of less than 1 kB: one value of 14 MB, a thousand times."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    column = arrow.DictionaryArray.from_arrays(arrow.array([0] * 1_000, arrow.int32()), ["x" * 14_000_000])
+    sink = io.BytesIO()
+    parquet.write_table(arrow.table({"a": column}), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def words_bomb() -> bytes:
+    """Return npz of 2 MB whose words take 480 MB."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in (("words", np.zeros(1_200, "U100000")), ("vectors", np.zeros((1_200, 2), np.float32))):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array)
+    return sink.getvalue()
+
+
+def pixel_bomb(width: int, height: int) -> bytes:
+    """Return a PNG of one colour."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    rows = zlib.compress((b"\0" + b"\0" * width * 4) * height, 1)
+    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+MEASURED = """
+import io, json, resource, sys, tempfile
+from store.formats import Unreadable
+from store.formats.image import read_image
+from store.formats.limited import run_limited
+content, order = sys.stdin.buffer.read(), json.loads(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    if order is None:
+        read_image(content)
+    else:
+        with tempfile.TemporaryFile() as file:
+            file.write(content)
+            run_limited("inspect", file, **order)
+    how = "read"
+except Unreadable as refused:
+    how = str(refused)
+self, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(json.dumps([how, self - before, child]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "order", "how"),
+    [
+        (dictionary_bomb, {"purpose": "table", "media_type": PARQUET}, "more than 384 MiB of memory"),
+        (words_bomb, {"purpose": "embedding", "media_type": NPZ}, "more than 384 MiB of memory"),
+        (lambda: pixel_bomb(6_000, 6_000), None, "read"),
+    ],
+    ids=["parquet", "npz", "png"],
+)
+def test_a_bomb_costs_its_child_a_limited_memory_and_this_process_little(content, order, how):
+    # guards against eb55f1e, where 283 bytes of Parquet took 1.4 GB in the process of the API
+    bomb = content()
+    assert len(bomb) < 3 * MIB
+    command = [sys.executable, "-c", MEASURED, json.dumps(order)]
+    done = subprocess.run(command, input=bomb, capture_output=True, check=True)
+    told, grown_kib, child_kib = json.loads(done.stdout)
+    assert how in told
+    assert grown_kib * 1024 < 50 * MIB
+    assert child_kib * 1024 < MEMORY_BYTES + 200 * MIB  # what the libraries take comes on top
+
+
+def test_a_child_answers_as_the_task_itself():
+    with tempfile.TemporaryFile() as file:
+        file.write(b"n,who\n1,a\n2,b\n")
+        summary = run_limited("inspect", file, purpose="table", media_type="text/csv")
+        rows = run_limited("rows", file, media_type="text/csv", summary=summary, sample=[1])
+        assert (summary["rows"], rows) == (2, [{"n": 2, "who": "b"}])
+        file.write(b"3\n")
+        with pytest.raises(Unreadable, match="line 4") as refused:
+            run_limited("inspect", file, purpose="table", media_type="text/csv")
+        assert (refused.value.line, refused.value.code) == (4, "unreadable-upload")
+
+
+def test_a_damaged_large_image_is_refused_by_its_reason():
+    with pytest.raises(ImageRefused) as refused:
+        read_image(pixel_bomb(3_000, 3_000)[:-40])
+    assert refused.value.code == "damaged-image"

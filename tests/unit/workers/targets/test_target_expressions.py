@@ -1,0 +1,108 @@
+"""Expressions of `custom`: a subset of JMESPath that stays cheap (reliability row 64)."""
+
+import contextlib
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import SpecificationError
+from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
+from workers.targets.protocols.custom.settings import CustomSettings
+
+REPLY = {"data": [{"index": 1, "vector": [3.0]}, {"index": 0, "vector": [1.0]}], "text": "hola", "scores": {"a": 0.25}}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    {
+        "text": "hola",
+        "data[0].vector": [3.0],
+        "data[].index": [1, 0],
+        "data[::-1].index": [0, 1],
+        "data[?index == `0`].vector | [0]": [1.0],
+        "data[?contains('a literal longer than ten', 'long')].index": [1, 0],
+        "sort_by(data, &index)[].vector[]": [1.0, 3.0],
+        "max_by(data, &index).vector": [3.0],
+        "scores.a || text": 0.25,
+        "{label: text, scores: scores}": {"label": "hola", "scores": {"a": 0.25}},
+        "data[].[index, vector]": [[1, [3.0]], [0, [1.0]]],
+        "join(', ', keys(scores))": "a",
+    }.items(),
+)
+def test_common_expressions_are_evaluated(text, result):
+    assert Expression(text).search(REPLY) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    {
+        "|".join(["[@,@]"] * 40): "several",
+        "[[@,@],@]": "several",
+        "{a: @, b: {c: @}}": "several",
+        "[a,b,c,d,e]": "5 entries",
+        "to_string(@)": "to_string()",
+        "map(&a, @)": "map()",
+        "merge(@, @)": "merge()",
+        "to_array(@)": "to_array()",
+        "data[*].not_null(`[1, 1, 1]`)": "literal list",
+        "data[*].not_null('a text of many characters')": "25 characters",
+        "join(text, keys(scores))": "join()",
+        "data[": "not a JMESPath expression",
+        "(" * 499: "not a JMESPath expression",
+    }.items(),
+)
+def test_expression_whose_result_could_explode_is_refused_by_name(text, named):
+    with pytest.raises(SpecificationError, match="output") as refused:
+        CustomSettings(body={"q": "{text}"}, output=text)
+    assert named in str(refused.value)
+    assert refused.value.field == "output"
+
+
+def test_evaluation_ends_after_its_budget_of_steps():
+    zeros = [0] * MAX_STEPS
+    with pytest.raises(ExpressionTooLong):
+        Expression("[?@ == `1`]").search(zeros)
+
+
+PARTS = st.sampled_from(
+    [
+        "@",
+        "a",
+        "a[]",
+        "a[*]",
+        "a[?b]",
+        "[]",
+        "[*]",
+        "*",
+        "[0]",
+        "sort_by(@, &b)",
+        "max_by(a, &b)",
+        "values(@)",
+        "[@, a]",
+        "{x: @, y: a}",
+        "join('0123456789', @)",
+        "reverse(@)",
+        "not_null(a, @)",
+        "[?@ == a]",
+        "a || @",
+        "keys(@)",
+    ]
+)
+WIDE = {"a": [{"b": n, "a": [n, n]} for n in range(2000)], "b": ["x"] * 2000}
+
+
+@given(st.lists(PARTS, min_size=1, max_size=40))
+def test_no_permitted_expression_costs_more_than_a_small_multiple_of_the_reply(parts):
+    text = " | ".join(parts)
+    try:
+        expression = Expression(text)
+    except SpecificationError:
+        return
+    tracemalloc.start()
+    with contextlib.suppress(ExpressionTooLong, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        expression.search(WIDE)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000

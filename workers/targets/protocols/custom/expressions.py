@@ -1,0 +1,126 @@
+"""A subset of JMESPath whose cost is bounded, for expressions that a stranger wrote.
+
+All of JMESPath can build values that grow exponentially: each ``[@, @]`` doubles its input, and ``to_string`` writes
+the result out. Two limits keep an expression's cost below a small multiple of the reply's size. The syntax tree is
+checked when a target is described, and the evaluation counts its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+from jmespath.visitor import TreeInterpreter
+
+from assay.errors import SpecificationError
+
+Node = Mapping[str, Any]
+
+MAX_STEPS = 1_000_000
+"""Most syntax-tree nodes that one evaluation visits: about a second."""
+
+MAX_COLUMNS = 4
+"""Most entries of a ``[a, b]`` or ``{a: b}``, and one of them in an expression."""
+
+MAX_LITERAL = 10
+"""Most characters of a literal, but where it is only compared: ``join`` may write it out many times."""
+
+FUNCTIONS = frozenset(
+    {"abs", "avg", "ceil", "contains", "ends_with", "floor", "join", "keys", "length", "max", "max_by", "min"}
+    | {"min_by", "not_null", "reverse", "sort", "sort_by", "starts_with", "sum", "to_number", "values"}
+)
+"""Functions whose result is no larger than what they are given."""
+
+_COMPARING = frozenset({"contains", "ends_with", "starts_with"})
+_COLUMNS = {"multi_select_list": "[a, b]", "multi_select_dict": "{a: b}"}
+
+
+class ExpressionTooLong(Exception):
+    """An evaluation took more than `MAX_STEPS` steps."""
+
+
+class Expression:
+    """A compiled expression.
+
+    Parameters
+    ----------
+    text : str
+        JMESPath with the functions of `FUNCTIONS`, at most one ``[a, b]`` or ``{a: b}`` and short literals.
+
+    Raises
+    ------
+    SpecificationError
+        If `text` is not JMESPath, or holds what could make its result grow; the message names it.
+    """
+
+    def __init__(self, text: str) -> None:
+        try:
+            self._tree: Node = jmespath.compile(text).parsed
+            nodes = list(_nodes(self._tree))
+        except (JMESPathError, RecursionError) as wrong:
+            line = (str(wrong).splitlines() or ["it cannot be read"])[0][:200]
+            raise SpecificationError(f"output is not a JMESPath expression: {line}", "output") from None
+        for node, parent in nodes:
+            _check(node, parent)
+        if sum(node["type"] in _COLUMNS for node, _ in nodes) > 1:
+            raise SpecificationError("output may hold one [a, b] or {a: b}, not several", "output")
+
+    def search(self, value: Any) -> Any:
+        """Evaluate on parsed JSON.
+
+        Raises
+        ------
+        ExpressionTooLong
+            After `MAX_STEPS` steps.
+        JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+            Where the expression does not fit `value`.
+        """
+        return _Counted().visit(dict(self._tree), value)
+
+
+class _Counted(TreeInterpreter):
+    """The library's interpreter, with an end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = 0
+
+    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise ExpressionTooLong
+        return super().visit(node, *args, **kwargs)
+
+
+def _nodes(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Node | None]]:
+    yield node, parent
+    for child in node["children"]:
+        if isinstance(child, Mapping):
+            yield from _nodes(child, node)
+
+
+def _check(node: Node, parent: Node | None) -> None:
+    kind, value, children = node["type"], node.get("value"), node["children"]
+    if kind == "function_expression" and value not in FUNCTIONS:
+        allowed = ", ".join(sorted(FUNCTIONS))
+        raise SpecificationError(f"output must not call {value}(); it may call {allowed}", "output")
+    if kind == "function_expression" and value == "join" and children[:1] and children[0]["type"] != "literal":
+        raise SpecificationError("output may join() with a literal such as ', ' only", "output")
+    if kind in _COLUMNS and len(children) > MAX_COLUMNS:
+        raise SpecificationError(
+            f"output has a {_COLUMNS[kind]} of {len(children)} entries; at most {MAX_COLUMNS} are allowed", "output"
+        )
+    if kind == "literal" and isinstance(value, str) and len(value) > MAX_LITERAL and not _compared(parent):
+        raise SpecificationError(
+            f"output holds a text of {len(value)} characters; more than {MAX_LITERAL} may only be compared", "output"
+        )
+    if kind == "literal" and isinstance(value, (list, dict)):
+        raise SpecificationError("output must not hold a literal list or object", "output")
+
+
+def _compared(parent: Node | None) -> bool:
+    if parent is None:
+        return False
+    return parent["type"] == "comparator" or parent.get("value") in _COMPARING
