@@ -319,7 +319,10 @@ async def _asking(app: Any, url: str, trace: Trace, work: Callable[[str], None])
     import httpx
 
     transport = httpx.ASGITransport(app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
 
         async def post(seed: int) -> str:
             target = {"name": "figures", "kind": "translator", "protocol": "libretranslate", "base_url": url}

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ from cli.logs import configure_logs
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.export import check_export, write_export
 from store.core import migrate
-from store.core.columns import new_id
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method, parse_method
+from store.security.secrets import Vault
 from workers.engine.tasks import open_workplace, owner
 from workers.engine.worker_context import Leaving
 from workers.run_job import run_job
@@ -243,15 +243,12 @@ def _run(
     migrate.upgrade(settings.resolved_database_url)
     workplace = open_workplace(settings)
     secret = request["target"].get("secret")
-    job_id = new_id("job")
-    sealed = workplace.vault.seal_for_target(secret, tenant=TENANT, target=job_id, described=target) if secret else None
     new = NewJob(
-        id=job_id,
         tenant=TENANT,
         kind="rating",
         target_id=None,
         target=target,
-        sealed_secret=sealed,
+        sealed_secret=None,
         experiment=dump_method(method),
         author=described_author(request["author"]),
         request_digest=digest_of([target, dump_method(method), request["seed"]]),
@@ -263,6 +260,7 @@ def _run(
         expected=method.expected_probes(),
         key_id=None,
     )
+    new = _with_secret(new, secret, workplace.vault)
     try:
         with workplace.database.write() as connection:
             keep_author(connection, workplace.vault, request["author"])
@@ -291,6 +289,13 @@ def _run(
         return ended, rating.document if rating else None
     finally:
         workplace.database.close()
+
+
+def _with_secret(new: NewJob, secret: str | None, vault: Vault) -> NewJob:
+    """Encrypt the service's secret for the job that opens it."""
+    if not secret:
+        return new
+    return replace(new, sealed_secret=vault.seal_for_target(secret, tenant=TENANT, target=new.id, described=new.target))
 
 
 def _in_thread(work: Any, leaving: Leaving) -> None:
