@@ -50,12 +50,10 @@ async def hammer(port: int, requests: Iterator[bytes], connections: int, expect:
 
 def get(path: str) -> bytes:
     """Write a GET request."""
-    return f"GET {path} HTTP/1.1\r\nhost: bench\r\naccept: application/json\r\n\r\n".encode()
+    return f"GET {path} HTTP/1.1\r\nhost: localhost\r\naccept: application/json\r\n\r\n".encode()
 
 
 def post(path: str, body: bytes) -> bytes:
     """Write a POST request."""
-    head = (
-        f"POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-    )
+    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     return head.encode() + body

@@ -34,7 +34,6 @@ LARGE_BODY = 1024 * 1024
 """Size of a request body in bytes from which aiohttp warns unless it can stream it."""
 
 PLAIN: Mapping[str, Any] = {
-    "connector_owner": False,
     "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),  # the caller's deadline is the only one
     "auto_decompress": False,
     "trust_env": False,
@@ -137,8 +136,8 @@ class GuardedTransport:
         trust: ssl.SSLContext | None = None,
     ) -> None:
         self._cap, self._whole, self._trust = response_cap, whole, trust
-        self._open = partial(GuardedConnector, Guard(tuple(allow), resolve), dial, self._trusted, whole=whole)
-        self._kept: GuardedConnector | None = None
+        self._connector = partial(GuardedConnector, Guard(tuple(allow), resolve), dial, self._trusted, whole=whole)
+        self._kept: aiohttp.ClientSession | None = None
 
     async def call(self, request: httpx.Request) -> Received:
         """Send a request and read its complete response; see `ask`."""
@@ -163,13 +162,11 @@ class GuardedTransport:
         except ClosedUnheard as closed:
             stale = closed.kept
         if stale:  # closed while idle: retry once on a new connection
-            fresh = self._open()
-            try:
-                return await self._exchange(place, fresh, request)
-            except ClosedUnheard:
-                pass
-            finally:
-                await fresh.close()
+            async with self._open() as fresh:
+                try:
+                    return await self._exchange(place, fresh, request)
+                except ClosedUnheard:
+                    pass
         raise CallFailed("truncated", f"{place} closed the connection without an answer")
 
     async def aclose(self) -> None:
@@ -178,20 +175,20 @@ class GuardedTransport:
             kept, self._kept = self._kept, None
             await kept.close()
 
-    async def _exchange(self, place: Place, connector: GuardedConnector, request: dict[str, Any]) -> Received:
-        """Send a request over a connector and read the response, in a session of its own."""
+    def _open(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(connector=self._connector(), cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
+
+    async def _exchange(self, place: Place, session: aiohttp.ClientSession, request: dict[str, Any]) -> Received:
+        """Send a request and read the response."""
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:
-            async with aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN
-            ) as session:
-                answer = await session.request(**request, allow_redirects=False)
-                try:
-                    while len(body) <= cap and (piece := await answer.content.readany()):
-                        body += piece
-                finally:
-                    answer.close()
+            answer = await session.request(**request, allow_redirects=False)
+            try:
+                while len(body) <= cap and (piece := await answer.content.readany()):
+                    body += piece
+            finally:
+                answer.close()
             if self._whole and len(body) > cap:
                 raise CallFailed("too-large", f"{place} sent more than {cap:,} bytes")
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
