@@ -55,5 +55,6 @@ def get(path: str) -> bytes:
 
 def post(path: str, body: bytes) -> bytes:
     """Write a POST request."""
-    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    head += f"content-length: {len(body)}\r\n\r\n"
     return head.encode() + body
