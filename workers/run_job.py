@@ -30,7 +30,7 @@ from workers.calls.driver import Driver, TargetUnavailable
 from workers.calls.ledger import JobLedger
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
-from workers.engine.heartbeat import Heartbeat
+from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
 from workers.engine.worker_context import Workplace, import_first, seconds_left, waited_s
 from workers.generation import authored, writing
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
@@ -74,10 +74,11 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> str:
         lease_s=settings.lease_s,
         every_s=settings.heartbeat_s,
         leaving=workplace.leaving,
+        ends_in_s=seconds_left(claim) + OVERDUE_S,
         on_missed=workplace.meter.heartbeats_missed.inc,
     )
     try:
-        with heartbeat:
+        with process_alarm(seconds_left(claim) + ALARM_S), heartbeat:
             asyncio.run(_run_until_stopped(workplace, claim, heartbeat))
     except Exception as error:  # noqa: BLE001 - every failure is told apart in one place
         return end_badly(workplace, claim, error)

@@ -19,7 +19,7 @@ from store.ratings.experiment_json import parse_method
 from workers.calls.driver import TargetRefused, TargetUnavailable
 from workers.calls.limits import TargetResting
 from workers.egress import CallFailed
-from workers.engine.heartbeat import Stopped
+from workers.engine.heartbeat import Overdue, Stopped
 from workers.engine.problems import problem
 from workers.engine.worker_context import Workplace, seconds_left
 from workers.generation import authored, writing
@@ -63,6 +63,8 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
             # a service that answered before may return; one that never answered fails the job
             return _rest_or_fail(workplace, claim, TargetUnavailable(failure), workplace.settings.breaker_delay_s)
+        case Overdue():
+            return _fail(workplace, claim, problem(TimeoutError()))
         case TargetUnfit() | TargetRefused() | CallFailed() | TimeoutError() | AssayError():
             return _fail(workplace, claim, problem(error))
         case _:

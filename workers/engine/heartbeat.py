@@ -1,14 +1,19 @@
 """Heartbeat of a claimed job: a thread that renews its lease, and stops the job when necessary.
 
 Its thread and database connection are its own, so that slow targets and long computations cannot delay it. A job
-stops when it was cancelled, its lease was lost, or the worker shuts down.
+stops when it was cancelled, its lease was lost, or the worker shuts down. A job whose own code does not return is
+ended after its deadline: by an exception in its thread, or if even that cannot be raised, with its process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Self
 
 import structlog
@@ -19,7 +24,17 @@ from store.jobs import jobs
 from store.jobs.jobs import Claim
 from workers.engine.worker_context import Leaving
 
+OVERDUE_S = 5.0
+"""Seconds after its deadline at which a job that has not ended is interrupted in its thread."""
+
+ALARM_S = 20.0
+"""Seconds after its deadline at which the process of a job that cannot be interrupted ends; another fails the job."""
+
 log = structlog.get_logger()
+
+
+class Overdue(Exception):
+    """The deadline has passed, and the job's own code has not returned."""
 
 
 class Stopped(Exception):
@@ -31,7 +46,11 @@ class Stopped(Exception):
 
 
 class Heartbeat:
-    """Renews the lease every `every_s` seconds while the ``with`` block runs."""
+    """Renews the lease every `every_s` seconds while the ``with`` block runs.
+
+    The lease is renewed until the block has ended, also after the job was told to stop: its slot counts as long as its
+    thread works. `ends_in_s` seconds after it began, the thread that entered the block is interrupted by `Overdue`.
+    """
 
     def __init__(
         self,
@@ -41,11 +60,14 @@ class Heartbeat:
         lease_s: float,
         every_s: float,
         leaving: Leaving,
+        ends_in_s: float = threading.TIMEOUT_MAX,
         on_missed: Callable[[], object] = lambda: None,
     ) -> None:
         self._database, self._claim = database, claim
         self._lease_s, self._every_s, self._leaving = lease_s, every_s, leaving
         self._on_missed = on_missed
+        self._overdue_at = time.monotonic() + ends_in_s
+        self._working_thread = 0
         self._done = threading.Event()
         self._why: str | None = None
         self._stop: Callable[[], object] | None = None
@@ -53,12 +75,14 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{claim.job.id}", daemon=True)
 
     def __enter__(self) -> Self:
+        self._working_thread = threading.get_ident()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+        _raise_in(self._working_thread, None)
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
         """Call `stop` in `loop` once, when the job must stop."""
@@ -77,13 +101,17 @@ class Heartbeat:
         while not self._done.wait(tick_s):
             rested += tick_s
             if self._leaving.is_set():
-                return self._stop_job("leaving")
+                self._stop_job("leaving")
+            if time.monotonic() >= self._overdue_at:
+                log.error("job interrupted after its deadline", job=self._claim.job.id)
+                _raise_in(self._working_thread, Overdue)
             if rested < self._every_s:
                 continue
             rested = 0.0
             if why := self._ask_database():
-                return self._stop_job(why)
-        return None
+                self._stop_job(why)
+            if self._why == "lease-lost":
+                return
 
     def _ask_database(self) -> str | None:
         try:
@@ -98,6 +126,33 @@ class Heartbeat:
         return "cancelled" if beat.cancel_requested else None
 
     def _stop_job(self, why: str) -> None:
+        if self._why is not None:
+            return
         self._why = why
         if self._loop is not None and self._stop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop)
+
+
+@contextmanager
+def process_alarm(after_s: float) -> Iterator[None]:
+    """End this process after `after_s` seconds, unless the block ends before; only where jobs have processes.
+
+    A job in the main thread is in a process of its own (Celery's prefork). The kernel ends it even if its code never
+    returns to the interpreter.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, after_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _raise_in(thread: int, error: type[Exception] | None) -> None:
+    """Raise an exception in another thread at its next step; ``None`` takes back one that was not raised yet."""
+    what = ctypes.py_object(error) if error is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)

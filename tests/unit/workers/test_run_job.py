@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,13 +20,14 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.jobs import jobs, observations
-from store.jobs.jobs import Job, NewJob
+from store.jobs.jobs import Claim, Job, NewJob
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault, key_id_of
 from workers.calls.ledger import JobLedger
 from workers.calls.shared_rate_limits import lane_of
 from workers.engine.worker_context import Workplace
+from workers.run_job import _WORK as WORK
 from workers.run_job import run_job
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
@@ -336,3 +340,63 @@ def test_worker_counts_its_jobs_and_calls(workplace, services):
     assert value("assay_dispatch_delay_seconds_count") == 2
     assert 0 < value("assay_analysis_seconds_sum") < 60
     assert value("assay_ledger_write_seconds_count") > 0
+
+
+# ---------------------------------------------------------------------------- code that does not return (row 65)
+async def never_returns(workplace: Workplace, claim: object) -> None:
+    while True:
+        pass
+
+
+def test_a_job_whose_own_code_does_not_return_fails_and_its_worker_goes_on(workplace, services, monkeypatch):
+    # guards against eb55f1e, where such a job held its slot for ever
+    monkeypatch.setattr("workers.run_job.OVERDUE_S", 0.5)
+    with monkeypatch.context() as patched:
+        patched.setitem(WORK, "rating", never_returns)
+        ended = run(workplace, post(workplace, services.url("faithful"), deadline_s=1))
+    assert (ended.status, ended.error["code"]) == ("failed", "deadline_exceeded")
+    after = run(workplace, post(workplace, services.url("faithful"), seed=8))
+    assert after.status == "succeeded"
+
+
+def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, services, monkeypatch):
+    # guards against eb55f1e, where its slot was given to another job at once (row 76)
+    held: list[bool] = []
+
+    async def slow_to_stop(workplace: Workplace, claim: Claim) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            time.sleep(2.5)  # noqa: ASYNC251  code that does not yield, for longer than the lease
+            with workplace.database.write() as c:
+                held.append(jobs.heartbeat(c, claim, 1).held)
+
+    workplace.settings = workplace.settings.model_copy(update={"lease_s": 1.0})
+    monkeypatch.setitem(WORK, "rating", slow_to_stop)
+    job = post(workplace, services.url("faithful"))
+    running = threading.Thread(target=run_job, args=(job.id, workplace, "one"))
+    running.start()
+    time.sleep(0.5)
+    with workplace.database.write() as c:
+        jobs.request_cancel(c, job.id, None)
+    time.sleep(2)
+    with workplace.database.write() as c:
+        assert jobs.claim(c, job.id, "another", 5) is None
+    running.join(20)
+    assert held == [True]
+    with workplace.database.read() as c:
+        assert jobs.find(c, job.id, None).status == "cancelled"
+
+
+def test_a_process_whose_job_holds_the_interpreter_is_ended_by_the_kernel():
+    hang = "import re; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.5): "
+    code = hang + "re.match(r'(a+)+$', 'a' * 60 + 'b')"
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+    assert done.returncode == -signal.SIGALRM
+
+
+def test_the_alarm_of_a_job_ends_with_the_job():
+    code = (
+        "import time; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.2): pass\ntime.sleep(1)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
