@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import os
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ from fastapi import Request
 
 from assay.errors import SpecificationError
 from service.dependencies import Service
+from service.http.problems import Problem
 from store.corpora import uploads
 from store.corpora.uploads import NewUpload, StoredUpload
 from store.formats import NPZ, PARQUET
@@ -43,6 +45,12 @@ PACKED = frozenset({PARQUET, NPZ})
 SMALL_BYTES = 1 << 18
 """Size up to which a text is read in this process."""
 
+MAX_RECEIVING, MAX_RECEIVING_OF_TENANT = 16, 4
+"""Uploads that arrive at once: they take that many times the largest size of temporary space."""
+
+_receiving: Counter[str] = Counter()
+"""Number of arriving uploads of each tenant."""
+
 _READERS = ThreadPoolExecutor(2, thread_name_prefix="uploads")
 
 
@@ -56,8 +64,27 @@ class Received:
 
 
 @asynccontextmanager
-async def received(request: Request) -> AsyncIterator[Received]:
-    """Write the body of a request to a temporary file, deleted at the end of the block."""
+async def received(request: Request, tenant: str) -> AsyncIterator[Received]:
+    """Write the body of a request to a temporary file, deleted at the end of the block.
+
+    Raises
+    ------
+    Problem
+        ``rate-limited`` while `MAX_RECEIVING` files arrive, or `MAX_RECEIVING_OF_TENANT` of this tenant.
+    """
+    if _receiving.total() >= MAX_RECEIVING or _receiving[tenant] >= MAX_RECEIVING_OF_TENANT:
+        detail = f"at most {MAX_RECEIVING_OF_TENANT} uploads of a tenant, and {MAX_RECEIVING} in all, arrive at once"
+        raise Problem("rate-limited", detail, headers={"Retry-After": "5"})
+    _receiving[tenant] += 1
+    try:
+        async with _written(request) as came:
+            yield came
+    finally:
+        _receiving[tenant] -= 1
+
+
+@asynccontextmanager
+async def _written(request: Request) -> AsyncIterator[Received]:
     with await asyncio.to_thread(_temporary) as file:
         digest, size, piece = hashlib.sha256(), 0, bytearray()
         async for part in request.stream():
@@ -78,10 +105,16 @@ async def keep(
     ------
     Unreadable, NotInstalled
         If the file cannot be read.
+    Problem
+        ``upload-quota`` if the tenant's uploads would take more than ``ASSAY_UPLOAD_QUOTA_BYTES``.
     """
     known = await here.database.read(uploads.find, came.digest, tenant, purpose)
     if known is not None and known.media_type == media_type:
         return known, False  # validated when it was first sent
+    quota, stored = here.settings.upload_quota_bytes, await here.database.read(uploads.stored_bytes, tenant)
+    if stored + came.bytes > quota:
+        detail = f"your uploads take {stored:,} bytes, and with this one {stored + came.bytes:,}; {quota:,} are allowed"
+        raise Problem("upload-quota", detail)
     summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type)
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
     return await here.database.write(uploads.add, new, came.file)

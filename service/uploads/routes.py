@@ -42,7 +42,7 @@ async def send_upload(request: Request, here: Here, caller: Writer, form: Annota
     The whole file is validated before it is stored; 422 names the invalid line and column.
     """
     media_type = _media_type(request, form.purpose)
-    async with received(request) as came:
+    async with received(request, caller.tenant) as came:
         kept, new = await keep(here, caller.tenant, form.name, form.purpose, media_type, came)
     headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id)}
     return json_response(UploadView.from_row(kept), status=201 if new else 200, headers=headers)

@@ -48,6 +48,7 @@ class Settings(BaseSettings):
     )
     max_body_bytes: int = Field(1 << 20, gt=0, description="Largest request body")
     max_upload_bytes: int = Field(64 << 20, gt=0, description="Largest file that may be uploaded")
+    upload_quota_bytes: int = Field(1 << 30, gt=0, description="Maximum size of all uploads of a tenant")
     idempotency_h: int = Field(24, gt=0, description="Hours for which responses to an Idempotency-Key are stored")
     job_rate: str = Field("1200/minute", description="Rate limit of new jobs per tenant")
     upload_rate: str = Field("300/hour", description="Rate limit of uploads and pictures per tenant")

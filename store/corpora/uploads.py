@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, Text, cast, delete, exists, func, insert, or_, select
 
 from store.core.clock import now_ms
 from store.core.columns import new_id
@@ -95,6 +95,13 @@ def page(
     """List a tenant's uploads, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(uploads).where(uploads.c.tenant == tenant, *equal(uploads, purpose=purpose))
     return page_of(c, query, uploads, StoredUpload, before, limit)
+
+
+def stored_bytes(c: Connection, tenant: str) -> int:
+    """Return the size of all of a tenant's uploads."""
+    return int(
+        c.execute(select(func.coalesce(func.sum(uploads.c.bytes), 0)).where(uploads.c.tenant == tenant)).scalar_one()
+    )
 
 
 def remove(c: Connection, upload_id: str, tenant: str) -> bool:

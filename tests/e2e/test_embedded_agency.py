@@ -6,7 +6,9 @@ import os
 import signal
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from demo.translators.behaviours import BEHAVIOURS
@@ -168,6 +170,21 @@ def test_sigterm_releases_the_job_and_the_next_process_finishes_it(serve, counte
         one.start()
         ended = one.finished(job["id"])
     assert ended["status"] == "succeeded"
+
+
+def test_a_pending_wait_is_answered_at_sigterm(serve, services):
+    # guards against eb55f1e, where it was answered with 500
+    one = serve()
+    job = one.agency.post("/v1/jobs", request(services.url("slow"), seed=5))
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(
+            httpx.get, f"{one.agency.url}/v1/jobs/{job['id']}", headers={"Prefer": "wait=30"}, timeout=60
+        )
+        time.sleep(1)
+        os.kill(one.process.pid, signal.SIGTERM)
+        answer = waiting.result(30)
+    assert one.process.wait(20) is not None
+    assert (answer.status_code, answer.json()["status"]) in {(200, "running"), (200, "queued")}
 
 
 def test_a_running_job_can_be_cancelled(serve, services):

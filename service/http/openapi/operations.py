@@ -155,7 +155,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "proveInclusion": Operation(ETAG),
     "proveConsistency": Operation(ETAG),
     # uploads
-    "sendUpload": Operation(LOCATION | ETAG, also=KNOWN, then=_then("upload_id", "getUpload", "removeUpload")),
+    "sendUpload": Operation(
+        LOCATION | ETAG, CONFLICT, also=KNOWN, then=_then("upload_id", "getUpload", "removeUpload")
+    ),
     "listUploads": Operation(LINK),
     "getUpload": Operation(ETAG),
     "removeUpload": Operation(fails=CONFLICT),

@@ -1,9 +1,11 @@
-"""What a request may cost before and while it is read (reliability rows 66, 67, 72 and 75)."""
+"""What a request may cost before and while it is read (reliability rows 63, 66, 67, 72 and 75)."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tracemalloc
+from functools import partial
 
 import httpx
 import pytest
@@ -102,3 +104,38 @@ async def test_an_idempotency_key_belongs_to_the_tenant(serve, guarded, worker):
         headers = {"Authorization": f"Bearer {worker.make_key('mine')}", "Idempotency-Key": "the-same"}
         made.append((await client.post("/v1/targets", json=target, headers=headers)).json()["id"])
     assert made[0] == made[1]
+
+
+class Slow(httpx.AsyncByteStream):
+    """A file that arrives only when it is allowed to."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+
+    async def __aiter__(self):
+        yield b"a\n"
+        await self.go_on.wait()
+        yield b"1\n"
+
+
+async def test_a_tenants_uploads_arrive_four_at_a_time(client):
+    files, send = [Slow() for _ in range(4)], partial(client.post, "/v1/uploads", **UPLOAD)
+    arriving = [asyncio.create_task(send(content=file)) for file in files]
+    await asyncio.sleep(0.2)
+    fifth = await send(content=b"a\n2\n")
+    assert (fifth.status_code, fifth.json()["code"], fifth.headers["Retry-After"]) == (429, "rate-limited", "5")
+    for file in files:
+        file.go_on.set()
+    assert {(await each).status_code for each in arriving} <= {200, 201}
+    assert (await send(content=b"a\n2\n")).status_code == 201
+
+
+async def test_a_tenants_uploads_are_limited_in_all(serve, settings):
+    client = await serve(settings.model_copy(update={"upload_quota_bytes": 10}))
+    assert (await client.post("/v1/uploads", content=b"a\n1\n2\n", **UPLOAD)).status_code == 201
+    refused = await client.post("/v1/uploads", content=b"a\n1\n3\n", **UPLOAD)
+    assert (refused.status_code, refused.json()["code"]) == (409, "upload-quota")
+    again = await client.post("/v1/uploads", content=b"a\n1\n2\n", **UPLOAD)
+    assert again.status_code == 200, "what is stored already takes no more space"
+    assert (await client.delete(f"/v1/uploads/{again.json()['id']}")).status_code == 204
+    assert (await client.post("/v1/uploads", content=b"a\n1\n3\n", **UPLOAD)).status_code == 201

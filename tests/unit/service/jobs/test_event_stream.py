@@ -128,3 +128,23 @@ async def test_the_poller_stops_when_its_last_follower_leaves():
     stream = EventStream(Table("queued").read)
     assert not await stream.ended("job", 0.1)
     assert not stream._pollers
+
+
+# ---------------------------------------------------------------------------- shutdown (reliability row 70)
+async def test_a_wait_ends_with_the_present_status_when_the_service_stops(app, client, request_body):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    waiting = asyncio.create_task(client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"}))
+    await asyncio.sleep(0.2)
+    app.state.service.event_stream.stop_waiting()
+    answer = await asyncio.wait_for(waiting, 5)
+    assert (answer.status_code, answer.json()["status"]) == (200, "queued")
+
+
+async def test_a_stream_ends_with_a_retry_hint_when_the_service_stops(app, client, request_body):
+    job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    following = asyncio.create_task(client.get(f"/v1/jobs/{job_id}/events"))
+    await asyncio.sleep(0.2)
+    app.state.service.event_stream.stop_waiting()
+    answer = await asyncio.wait_for(following, 5)
+    assert "event: queued" in answer.text
+    assert "retry: 2000" in answer.text
