@@ -9,7 +9,9 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
-FAULTS = range(1, 62)
+OPEN = {73, 74, 77, 79, 80, 81, 82, 83, 84, 85}
+"""Promises without a test yet."""
+FAULTS = [number for number in range(1, 86) if number not in OPEN]
 
 
 @cache
@@ -26,7 +28,7 @@ def rows(text: str) -> dict[int, str]:
 
 
 def test_every_fault_has_exactly_one_row():
-    assert sorted(rows(PAGE)) == list(FAULTS)
+    assert sorted(rows(PAGE)) == FAULTS
 
 
 def test_every_row_of_the_main_table_names_tests_that_exist():
