@@ -81,7 +81,7 @@ async def keep(
     """
     known = await here.database.read(uploads.find, came.digest, tenant, purpose)
     if known is not None and known.media_type == media_type:
-        return known, False  # validated when it was first sent
+        return known, False  # the same file was validated when it was first sent
     summary = await _reading("inspect", came.file, purpose=purpose, media_type=media_type)
     new = NewUpload(tenant, name, purpose, media_type, came.digest, came.bytes, summary)
     return await here.database.write(uploads.add, new, came.file)
