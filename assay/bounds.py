@@ -33,7 +33,7 @@ def _bounds(specification: type[Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 def _broken(bound: Any, value: Any) -> str | None:
-    """Return what `value` should have been if it breaks `bound`, else ``None``."""
+    """Return a phrase for the valid values, such as "at least 1", if `value` violates `bound`; else ``None``."""
     if value is None:
         return None
     if isinstance(value, float) and not math.isfinite(value):

@@ -48,7 +48,7 @@ class EvidenceTree:
     """Merkle tree over observations, built as they come (RFC 9162, section 2.1.1)."""
 
     def __init__(self) -> None:
-        self._stack: list[tuple[int, bytes]] = []  # (leaves below, hash), largest first
+        self._stack: list[tuple[int, bytes]] = []  # complete subtrees as (number of leaves, hash), largest first
         self.size = 0
 
     def append(self, observation: Mapping[str, Any]) -> None:

@@ -105,7 +105,7 @@ class Method(ABC):
         """List the pairs of languages that a translator is asked for."""
         return ()
 
-    # ------------------------------------------------------------------------ its report
+    # ------------------------------------------------------------------------ report
     @staticmethod
     def tables(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
         """Make tables (`assay.reports.view.Table`) of a component as stored, or of the aggregation.
@@ -124,7 +124,7 @@ class Method(ABC):
         """Return the plural of what a component counts as usable, unusable or failed."""
         return "Answers"
 
-    # ------------------------------------------------------------------------ its references
+    # ------------------------------------------------------------------------ references
     def references(self) -> References:
         """List what the experiment names instead of holding it."""
         return NOTHING
@@ -248,7 +248,7 @@ class Session:
             failure = observation.reply.failure
             sent = failure is None or failure.code != BUDGET
             self.authored += sent and isinstance(observation.probe.ask, AUTHORED)
-        if observation.reply.ok:  # a failure is no answer: the same question may be asked again
+        if observation.reply.ok:  # failures are not remembered, so that the same question can be asked again
             self._known[observation.probe.ask] = observation.reply
             self._known.move_to_end(observation.probe.ask)
             if len(self._known) > REMEMBERED_ASKS:

@@ -134,10 +134,11 @@ def main() -> None:
         ):
             bare_rates, validated, own_rates = [], [], []
             for _ in range(ROUNDS):
-                if requests is posts:  # a tenant has hundreds of unfinished jobs, not thousands
+                if requests is posts:  # the table is emptied: a tenant has hundreds of unfinished jobs, not thousands
                     server.execute("TRUNCATE jobs CASCADE")
                     validated.append(per_second(reference, validations, 16, expect))
-                # as many as take it about as long: a short while is more often undisturbed than a long one
+                # the faster reference gets more requests, so that both runs take equally long and are equally often
+                # disturbed
                 bare_rates.append(per_second(reference, partial(requests, round(1 / goal)), connections, expect))
                 own_rates.append(per_second(ours, partial(requests, 1), connections, expect))
             if validated:

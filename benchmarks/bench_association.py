@@ -146,7 +146,7 @@ def main() -> None:
     if importlib.util.find_spec("pymc") is None:
         print("PyMC is not in this environment, so there is no ratio; install it beside Assay: pip install pymc")
         return
-    # more of our draws than of theirs: their Monte Carlo error is what is left
+    # ten times as many draws as usual, so that the remaining Monte Carlo error is PyMC's
     posterior = fit(rows, 1, draws=10 * DRAWS)
     theirs = pymc_run(rows, posterior.connections)
     ratio, apart = theirs.seconds / ours, furthest(posterior, theirs.drawn)

@@ -57,7 +57,7 @@ async def compare(url: str, calls: int, concurrency: int) -> tuple[float, float]
         best = [0.0, 0.0]
         for place in (0, 1) * ROUNDS:
             call = (bare, guarded)[place]
-            await rate(call, concurrency * 2, concurrency)  # open the connections
+            await rate(call, concurrency * 2, concurrency)  # opens the connections before the time is measured
             best[place] = max(best[place], await rate(call, calls, concurrency))
     return best[0], best[1]
 

@@ -165,7 +165,8 @@ def main() -> None:
     pairs = list(sentences(count))
     bodies = bodies_of(pairs)
     with target(delay_ms, "echo") as port:
-        asyncio.run(bare_loop(port, bodies[:200], concurrency))  # warm both ends
+        # warm-up, so that the first measured calls are not slower
+        asyncio.run(bare_loop(port, bodies[:200], concurrency))
         with tempfile.TemporaryDirectory() as folder:
             pipe(port, pairs[:50], concurrency, folder)
         bare, ours = [], []

@@ -147,7 +147,7 @@ def _of_a_job() -> tuple[float, float]:
             return time.process_time() - start, target.calls(name)
 
         small, large = cpu_s(20), cpu_s(320)
-    # the target runs in this process too: its share, about a third, is counted as the job's
+    # includes the processor time of the target, about a third, because it runs in this process
     a_call = (large[0] - small[0]) / (large[1] - small[1])
     return a_call * 1000, max(0.0, (small[0] - a_call * small[1]) * 1000)
 

@@ -170,7 +170,8 @@ def main() -> None:
     design = method(calls)
     bodies = bodies_of(design)
     with target(delay_ms) as port:
-        asyncio.run(bare_loop(port, bodies[:200], concurrency))  # warm both ends
+        # warm-up, so that the first measured calls are not slower
+        asyncio.run(bare_loop(port, bodies[:200], concurrency))
         with tempfile.TemporaryDirectory() as folder:
             pipe(port, method(120), concurrency, folder)
         bare, ours = [], []

@@ -69,7 +69,7 @@ def nuts(surrogate: Surrogate, prior: NormalPrior) -> tuple[float, Floats]:
         infer.NUTS(model), num_warmup=WARM_UP, num_samples=DRAWS, num_chains=CHAINS,
         chain_method="vectorized", progress_bar=False,
     )  # fmt: skip
-    for seed in (1, 2):  # the first run compiles
+    for seed in (1, 2):  # the first run includes compilation and is replaced by the second
         start = time.process_time()
         chains.run(jax.random.PRNGKey(seed))
         drawn = np.asarray(chains.get_samples(group_by_chain=True)["standard"], dtype=float)

@@ -35,7 +35,7 @@ def by_bootstrap(counted: Counted) -> Interval:
 
     pairs = counted.stereotyped + counted.anti_stereotyped + counted.ties
     scores = (counted.stereotyped + counted.ties / 2) / pairs
-    if np.ptp(scores) == 0:  # nothing to resample: the interval has no width
+    if np.ptp(scores) == 0:  # equal scores cannot be resampled: the interval has no width
         return Interval(float(scores[0]), float(scores[0]), float(scores[0]))
     found = bootstrap((scores,), np.mean, n_resamples=DRAWS, method="BCa", rng=np.random.default_rng(1))
     limits = found.confidence_interval

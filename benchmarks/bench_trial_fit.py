@@ -93,7 +93,7 @@ def observers(rng: np.random.Generator, many: int) -> list[Observer]:
 
 def measured(fit: Fit, seen: Sequence[Observer]) -> Measured:
     """Fit every observer, one at a time."""
-    fit(seen[0].chose_second)  # what is imported on the first call is not the fit
+    fit(seen[0].chose_second)  # warm-up: the imports of the first call are not part of the fit
     seconds, found = [], []
     for one in seen:
         start = time.perf_counter()
@@ -133,7 +133,7 @@ def main() -> None:
     print(f"Assay, the same observers: {of_the_same}")
     ratio = theirs.seconds / of_the_same.seconds
     print(f"ratio {ratio:.0f} (at least {WANTED} is wanted)")
-    # so few observers tell coverages apart by a standard error at best
+    # coverages of so few observers differ only if they are more than one standard error apart
     worse = abs(of_the_same.coverage - NOMINAL) > abs(theirs.coverage - NOMINAL) + theirs.error
     if ratio < WANTED or worse:
         raise SystemExit(1)

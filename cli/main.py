@@ -391,13 +391,13 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except TyperException as wrong:
-        if message := wrong.format_message():  # without arguments the help has been shown already
+        if message := wrong.format_message():  # empty if there were no arguments, because the help was shown already
             typer.echo(f"assay: {message} (see --help)", err=True)
         code = Exit.USAGE
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("interrupted", err=True)
         code = Exit.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - one clean line, never a traceback
+    except Exception as error:  # noqa: BLE001 - users get one line instead of a traceback
         from cli.exits import as_one_line
 
         typer.echo(f"assay: {as_one_line(error)}", err=True)

@@ -65,7 +65,8 @@ def textblob() -> TextScorer:
 def afinn() -> TextScorer:
     """Load AFINN's English words."""
     with warnings.catch_warnings():
-        for kind in (SyntaxWarning, DeprecationWarning):  # its source writes '\w' for r'\w'; 3.11 says the latter
+        # afinn's source has the invalid escape '\w'; Python 3.11 warns with the latter class
+        for kind in (SyntaxWarning, DeprecationWarning):
             warnings.simplefilter("ignore", kind)
         from afinn import Afinn  # type: ignore[import-untyped]
 

@@ -135,7 +135,7 @@ def create_app(
         contact={"name": "The Assay authors"},
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=_lifespan(service, lifespan),
-        routes=API.routes,  # analysed once, however many applications a process makes
+        routes=API.routes,  # FastAPI analyses these routes once per process, not once per application
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

@@ -85,7 +85,7 @@ def delta_of(service: str) -> float:
 
 
 def _holds(component: Component, path: str, truth: float) -> bool:
-    """Whether the interval at a path holds the truth."""
+    """Whether the interval at `path` contains the true value."""
     at: Any = {**component.detail, "effects": component.effects}
     for step in path.split("."):
         at = at[int(step)] if isinstance(at, list) else at[step]
@@ -113,7 +113,7 @@ def jobs_of(services: Sequence[str], seeds: int, simulations: int) -> list[Job]:
 
 
 def _of_case(simulations: int) -> int:
-    """Divide simulations among the cases."""
+    """Return the number of simulations per case."""
     return math.ceil(simulations / len(CASES))
 
 
@@ -129,7 +129,8 @@ def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
         console=Console(stderr=True),
     )
     kept.parent.mkdir(exist_ok=True)
-    kept.write_text("".join(map(_line, done.values())), encoding="utf-8")  # without a line that was cut off
+    # rewritten without a last line that was cut off
+    kept.write_text("".join(map(_line, done.values())), encoding="utf-8")
     with bar, ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a", encoding="utf-8") as lines:
         task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(left))
         try:
@@ -148,14 +149,14 @@ def _line(one: Run) -> str:
 
 
 def _read(kept: Path) -> Iterator[Run]:
-    """Read what an earlier calibration kept; its last line may have been cut off."""
+    """Read the stored runs of an earlier calibration; the last line may have been cut off."""
     for line in kept.read_text(encoding="utf-8").splitlines(keepends=True) if kept.exists() else ():
         if line.endswith("\n"):
             one = json.loads(line)
             yield Run(**{**one, "case": one["case"] and tuple(one["case"])})
 
 
-# ---------------------------------------------------------------------------- the page
+# ---------------------------------------------------------------------------- page of results
 def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
     """Return a row for each service and case."""
     for service in dict.fromkeys(one.service for one in runs):

@@ -37,7 +37,7 @@ COLUMNS = ("how", "right", "of BS", "of DSBS", "of UCS", "declared right", "decl
 Matrix = NDArray[np.float64]
 
 
-# ---------------------------------------------------------------------------- services
+# ---------------------------------------------------------------------------- simulated services
 def faithful(_: np.random.Generator) -> Matrix:
     """Return each value as it was sent."""
     return np.eye(3)
@@ -98,7 +98,7 @@ def true_letter(matrix: Matrix) -> Letter:
     return Letter.DSBS if effects.step_2[0] > DELTA else Letter.UCS
 
 
-# ---------------------------------------------------------------------------- measuring
+# ---------------------------------------------------------------------------- measurement
 @dataclass(frozen=True)
 class Told:
     """Result of one way to rate a composite; no letter if that leaves it open."""
@@ -159,7 +159,7 @@ def share_right(pairs: Sequence[Pair], how: str) -> float:
     return sum(one.told[how].letter is one.truth for one in pairs) / len(pairs)
 
 
-# ---------------------------------------------------------------------------- the page
+# ---------------------------------------------------------------------------- page of results
 def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
     """Return a row for each way, under `COLUMNS`."""
     for how in pairs[0].told:

@@ -238,7 +238,7 @@ def tree_figures(tree: SourceTree) -> dict[str, float]:
     }
 
 
-# ------------------------------------------------------------------------------- files a request passes
+# ------------------------------------------------------------------------------- files that run for a request
 class Trace:
     """Trace of the product's files in which a function was called, in every thread."""
 
@@ -247,7 +247,7 @@ class Trace:
         self._prefix, self._on = f"{root}/", False
         self._seen: set[str] = set()
 
-    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG002  a profile function's
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: ARG002  signature of profile functions
         """Record the file of a call."""
         if self._on and event == "call" and (name := frame.f_code.co_filename) not in self._seen:
             self._seen.add(name)

@@ -116,7 +116,7 @@ def mutants() -> Iterator[Mutant]:
 
 
 def _silent(source: str) -> list[tuple[Where, Where]]:
-    """Find what no run can tell: annotations, assertions that narrow a type, flags that only forbid."""
+    """Find code that no test can check: annotations, assertions that narrow a type, flags that only forbid."""
     found: list[ast.AST] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -195,9 +195,9 @@ def _node(test: str) -> str:
     return f"{module.replace('.', '/')}.py::{name}"
 
 
-# ---------------------------------------------------------------------------- meeting them
+# ---------------------------------------------------------------------------- tests against the mutants
 class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module from other source."""
+    """Import hook that loads one module from changed source."""
 
     def __init__(self, module: str, path: Path, source: str) -> None:
         self.module, self.path, self.source = module, path, source
@@ -212,7 +212,7 @@ class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         )
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the other source in its place."""
+        """Execute the changed source as the module."""
         exec(compile(self.source, str(self.path), "exec"), vars(module))
 
 
@@ -240,7 +240,7 @@ def meet(mutant: Mutant, tests: Sequence[str], limit_s: float) -> Met | None:
 
 
 def _read(code: int) -> str:
-    """Read pytest's exit code: tests that failed (1), or could not be collected (2) or set up (4), have noticed."""
+    """Interpret pytest's exit code: failed tests (1) or errors in collection (2) or setup (4) kill the mutant."""
     if code in {1, 2, 4}:
         return "killed"
     if code == 0:
@@ -268,7 +268,7 @@ def check_unharmed(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping
 
 
 def _be(mutant: Mutant, source: str, tests: Sequence[str]) -> None:
-    """Run the tests as the mutant; never returns."""
+    """Run the tests with the mutant in this (forked) process, and exit."""
     code = 3
     try:
         import pytest
@@ -314,7 +314,7 @@ def main() -> None:
 
 
 def _some(every: Sequence[Mutant], count: int, rng: np.random.Generator) -> list[Mutant]:
-    """Sample places, and one mutant of each."""
+    """Sample places in the code, and one mutant at each."""
     places: dict[tuple[str, int, int, str], list[Mutant]] = defaultdict(list)
     for mutant in every:
         places[mutant.place].append(mutant)
@@ -324,7 +324,7 @@ def _some(every: Sequence[Mutant], count: int, rng: np.random.Generator) -> list
 
 
 def _load_libraries() -> None:
-    """Load what every child needs and no mutant changes."""
+    """Import the libraries that every child needs and no mutant changes."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in LIBRARIES:
         importlib.import_module(name)

@@ -108,7 +108,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             on_call = partial(workplace.meter.called, place_of(target), target.protocol)
             return JobService(target, connect(target, egress), Called(lane, breaker, on_call))
 
-        # both may have the same address, so the author holds its slots under another name
+        # author and rated service may have the same address, so the author's slots have another name
         yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")
 
 

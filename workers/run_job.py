@@ -43,7 +43,7 @@ log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
 
 
-# ------------------------------------------------------------------------------- claim
+# ------------------------------------------------------------------------------- claim of a job
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if it is not due or already claimed.
 
@@ -65,7 +65,7 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
 
 
 def _run_claimed(workplace: Workplace, claim: Claim) -> str:
-    """Run a claimed job under its lease, and return how it was left."""
+    """Run a claimed job under its lease, and return its end, such as "lease-lost"."""
     settings = workplace.settings
     log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
     heartbeat = Heartbeat(
@@ -80,7 +80,7 @@ def _run_claimed(workplace: Workplace, claim: Claim) -> str:
     try:
         with process_alarm(seconds_left(claim) + ALARM_S), heartbeat:
             asyncio.run(_run_until_stopped(workplace, claim, heartbeat))
-    except Exception as error:  # noqa: BLE001 - every failure is told apart in one place
+    except Exception as error:  # noqa: BLE001 - `failure_handling` distinguishes all failures
         return end_badly(workplace, claim, error)
     log.info("job finished")
     return "succeeded"
@@ -98,7 +98,7 @@ async def _run_until_stopped(workplace: Workplace, claim: Claim, heartbeat: Hear
         raise
 
 
-# ------------------------------------------------------------------------------- the kinds of job
+# ------------------------------------------------------------------------------- kinds of job
 async def _rate(workplace: Workplace, claim: Claim) -> None:
     """Rate a service: specification, experiment, answers, finding, rating, one transaction."""
     job = claim.job
@@ -109,11 +109,12 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     questions = Questions(lambda: method.design(generator(job.seed)), first, pairs, expected)
     session, adapter = await _ask(workplace, claim, questions)
     finding = session.finding
-    assert finding is not None  # noqa: S101  the driver ends with one
+    assert finding is not None  # noqa: S101  the driver always ends with a finding
     if not adapter.reproducible:
         scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
         finding = replace(finding, reasons=(*finding.reasons, scraped))
-    author = job.author if session.authored else None  # an author whose work was stored before was not asked
+    # an author is named only if it was asked, which is not so if its work was stored before
+    author = job.author if session.authored else None
     document = rating_document(
         rate(finding),
         vocabulary=Vocabulary.of(method),
@@ -158,7 +159,7 @@ _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
 """The work of each kind of job."""
 
 
-# ------------------------------------------------------------------------------- build, examine, ask
+# ------------------------------------------------------------------------------- adapters, examination and experiment
 @dataclass(frozen=True)
 class Questions:
     """Questions of a job.
@@ -210,14 +211,15 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
         try:
             await driver.run(session)
         except TargetUnavailable as lost:
-            await (lost.lane or rated.called.lane).rest(settings.breaker_delay_s)  # other jobs wait as well
+            # the lane rests for all jobs of the target, not only for this one
+            await (lost.lane or rated.called.lane).rest(settings.breaker_delay_s)
             raise
         finally:
             workplace.meter.computed(driver.thinking_s)
     return session, rated.adapter
 
 
-# ------------------------------------------------------------------------------- store
+# ------------------------------------------------------------------------------- storage of the rating
 def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
     """Store the rating, the author's work, the end of the job and its notices in one transaction."""
     job = claim.job

@@ -115,7 +115,7 @@ class Library:
             try:
                 made.rename(place)
             except OSError:
-                if not place.is_dir():  # otherwise another worker created the same copy first
+                if not place.is_dir():  # if it is a directory, another worker created the same copy first
                     raise
         self._tidy(place)
 

@@ -109,7 +109,7 @@ def _frozen(written: Any) -> Any:
 def _choices(written: Mapping[str, Any]) -> dict[str, Any]:
     concepts = written["concepts"]
     shares: dict[str, float | None]
-    if concepts == "occupations":  # occupations with a known share
+    if concepts == "occupations":  # the word stands for all occupations whose share of women is known
         shares = {one.name: one.share_women for one in occupations() if one.share_women is not None}
     else:
         shares = dict.fromkeys(concepts)
@@ -132,7 +132,7 @@ def _stereotype(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _visual(written: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the terms: those of a stereotype's attributes, or its groups' own."""
+    """Fill in the terms of both sides: attribute words or group words of the stereotype that `terms_of` names."""
     of = read_table(f"words/{written['terms_of']}")["words"]
     groups = written["terms"] == "groups"
     first, second = zip(*of["pairs"], strict=True) if groups else (of["first_terms"], of["second_terms"])

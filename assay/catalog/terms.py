@@ -29,7 +29,7 @@ def folded(term: str) -> str:
     key = _GAPS.sub(" ", term).strip()
     if key.isascii():
         return key.lower()
-    # case folding can decompose a letter
+    # casefold() can decompose a letter, so the result is normalised again
     return normalize("NFC", normalize("NFC", key).casefold())
 
 
@@ -43,7 +43,7 @@ def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:
     """Build a pattern that matches any term as a whole word, the longest of overlapping ones."""
     longest_first = sorted(terms, key=lambda term: (-len(term), term))
     written = (GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
-    # the cheap half of the lookbehind excludes most positions within a word
+    # the fast check (?<!\w) excludes most positions within words before the slow one for combining marks
     return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{'|'.join(written)})(?![\w{marks()}])", flags)
 
 

@@ -51,12 +51,12 @@ class Lexicon:
 
 
 def _key(word: str) -> str:
-    """Write a phrase in the form by which it is looked up: its words with single blanks."""
+    """Return the lookup form of a phrase: its words, separated by single blanks."""
     return re.sub(_GAP, " ", plain(word))
 
 
 def _ended(word: str) -> str:
-    """Return a pattern of a phrase that does not match inside a longer word."""
+    """Return a pattern for a phrase that does not match at the beginning of a longer word."""
     inner = _GAP.join(map(re.escape, word.split(" ")))
     return inner + r"(?!\w)" if word[-1].isalnum() else inner
 
@@ -205,7 +205,7 @@ def _attribute(name: str) -> Attribute:
 
 
 def _lexicon(lexicons: Mapping[str, Lexicon], attribute: str, language: str) -> Lexicon:
-    """Look up the lexicon of a language, whatever its region."""
+    """Look up the lexicon of a language; the region of the tag is ignored."""
     try:
         return lexicons[language.partition("-")[0].lower()]
     except KeyError:

@@ -117,7 +117,7 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
         for start in range(len(chain) - length + 1):
             stop = start + length
             found: dict[Letters, Bracketing] = {}
-            for middle in range(stop - 1, start, -1):  # bracketings from the left come first
+            for middle in range(stop - 1, start, -1):  # descending, so that bracketings from the left come first
                 for one, other in product(readings[start, middle].values(), readings[middle, stop].values()):
                     possible = _compose_sets(one.possible, other.possible, table)
                     if possible not in found:
@@ -136,7 +136,7 @@ def _compose_sets(first: Letters, second: Letters, table: TableName) -> Letters:
 
 
 def _joined(first: Bracketing, second: Bracketing, table: TableName) -> Bracketing:
-    """Compose two parts of a chain and record the cells that were looked up."""
+    """Compose two parts of a chain, and record the table cells that were looked up."""
     pairs = product(_in_order(first.possible), _in_order(second.possible))
     possible = _compose_sets(first.possible, second.possible, table)
     step = Step(

@@ -16,8 +16,8 @@ from assay.model import Letter, Probabilities
 Word = tuple[Letter, ...]
 """A chain of known letters."""
 
-# Stretch of a chain -> a shorter one with the same answers, over all bracketings, in every longer chain.
-# Worked out by comparing contexts and proved for chains of any length (docs/decisions/0021).
+# Map from a part of a chain to a shorter part that gives the same letters in every longer chain and every bracketing.
+# Found by comparing contexts, and proved for chains of any length (docs/decisions/0021).
 ALIKE: Mapping[TableName, Mapping[Word, Word]] = {
     "published": {
         (DSBS, BS): (BS,),

@@ -136,7 +136,7 @@ def _explained(published: LookedUp, revised: LookedUp, headline: LookedUp) -> li
 
 
 def _of_candidates(parts: Sequence[Part], table: TableName) -> frozenset[Letter]:
-    """Return the letters of a chain with open letters: every combination of candidates is looked up."""
+    """Return the possible letters of a chain: look up every combination of its services' candidate letters."""
     weighed = combine([one.candidates for one in parts], table)
     if weighed.must_be_measured > 0:
         return frozenset(Letter)

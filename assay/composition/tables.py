@@ -31,7 +31,7 @@ TABLE_2: Mapping[tuple[Letter, Letter], Letters] = {
     (DSBS, DSBS): frozenset({DSBS}),
 }
 
-# A DSBS is unbiased on unbiased input, and after a UCS it never gets any other (METHODS section 9).
+# Table 2 with one corrected cell: a DSBS after a UCS gets only unbiased input, so the composite is UCS (METHODS 9).
 CORRECTED: Mapping[tuple[Letter, Letter], Letters] = {**TABLE_2, (UCS, DSBS): frozenset({UCS})}
 
 TABLES: Mapping[TableName, Mapping[tuple[Letter, Letter], Letters]] = {"published": TABLE_2, "revised": CORRECTED}

@@ -21,7 +21,7 @@ TITLES: Mapping[TableName, str] = {
     "revised": "the revised table",
 }
 
-# (first, second) -> why the composite is what it is; in the order of Table 2.
+# Map from (first letter, second letter) to the reason for the composite's letter, in the order of Table 2.
 BECAUSE: Mapping[tuple[Letter, Letter], str] = {
     (BS, BS): "two biased services may make up for each other, or bias the same way",
     (BS, UCS): "the second service makes up for the bias of the first",
@@ -143,7 +143,7 @@ def _headline(prediction: Prediction) -> str:
 
 
 def _steps(one: Bracketing, table: TableName) -> Iterable[str]:
-    """Return the cells that each step looked up, in words."""
+    """Describe the table cells that each step looked up."""
     for step in one.steps:
         if len(step.entries) == 1:
             yield _cell(step.entries[0], table)

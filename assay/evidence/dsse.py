@@ -106,6 +106,7 @@ def _read(name: str, written: Any) -> bytes:
         content = base64.b64decode(written, validate=True)
     except (TypeError, ValueError, binascii.Error):
         raise CertificateError(f"the envelope's {name} is not base64") from None
-    if _write(content) != written:  # the last character has unused bits
+    # different texts can decode to the same bytes, because the last character has unused bits
+    if _write(content) != written:
         raise CertificateError(f"the envelope's {name} is not base64 in its strict form")
     return content

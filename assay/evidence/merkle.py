@@ -42,7 +42,7 @@ def nodes_from(leaves: Sequence[bytes]) -> Node:
     return lambda level, place: levels[level][place]
 
 
-# ---------------------------------------------------------------------------- heads
+# ---------------------------------------------------------------------------- tree heads
 def nodes_of(span: Span) -> list[tuple[int, int]]:
     """List the complete subtrees that make up a span of a tree, left to right.
 
@@ -146,7 +146,8 @@ def consistency_spans(before: int, after: int) -> list[Span]:
     """
     if not 0 < before <= after:
         raise IndexError(f"a tree of {after} leaves did not grow from one of {before}")
-    start, stop, whole = 0, after, True  # a complete subtree: the older tree's head is known and needs no hash
+    # `whole` stays true if the last span is the whole older tree, whose hash the verifier knows
+    start, stop, whole = 0, after, True
     found: list[Span] = []
     while before < stop:
         middle = start + _split(stop - start)

@@ -30,7 +30,7 @@ def chance(probability: float) -> str:
         return "<1 %"
     if probability >= 0.995:
         return ">99 %"
-    percent = round(probability * 100, 6)  # .29 * 100 is 28.999999999999996
+    percent = round(probability * 100, 6)  # rounded, because 0.29 * 100 is 28.999999999999996
     return f"{math.floor(percent) if percent >= 50 else round(percent)} %"
 
 
@@ -47,7 +47,7 @@ def signed(difference: float) -> str:
 Writer = Callable[[Any], str | None]
 """Writes a fact, or ``None`` if the fact is missing or makes no sense."""
 
-_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # a bracket's alternatives, or plain text
+_PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
 _NAMES_SHOWN = 8
 
 
@@ -90,29 +90,29 @@ class _Sentence(Formatter):
             return None
 
     def first_known(self, alternatives: Sequence[str], facts: Mapping[str, Any]) -> str:
-        """Fill the first alternative whose facts are all known; empty if there is none."""
+        """Fill the first alternative whose facts are all known; return an empty text if there is none."""
         spelt = (self.spell(one, facts) for one in alternatives)
         return next((one for one in spelt if one is not None), "")
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ARG002
-        """Look a fact up; one that was never given is ``None``."""
+        """Look up a fact; return ``None`` for a missing one."""
         return kwargs.get(str(key))
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Write a fact as its format name says."""
+        """Format a fact by the name of its format."""
         written = self._writers[format_spec](value)
         if written is None:
             raise _FactUnknown
         return written
 
 
-# ---------------------------------------------------------------------------- writing one fact
+# ---------------------------------------------------------------------------- formatting of one fact
 def _text(value: Any) -> str | None:
     return str(value) if isinstance(value, str) and value.strip() else None
 
 
 def _number(value: Any) -> float | None:
-    """Read a number, or the estimate of an interval; NaN, infinity and the rest are unknown."""
+    """Return a number, or the estimate of an interval; ``None`` for NaN, infinity and other values."""
     if isinstance(value, Mapping):
         value = value.get("estimate")
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -143,12 +143,12 @@ def _names(value: Any) -> str | None:
 
 
 def _only(value: Any) -> str | None:
-    """Write a name only if it is the only one."""
+    """Return the only name of a list, or ``None`` if there are several."""
     return None if isinstance(value, list | tuple) and len(value) != 1 else _names(value)
 
 
 def _causes(vocabulary: Vocabulary) -> Writer:
-    """Write the commonest cause, from a code or from counts by code."""
+    """Return a formatter that explains the most frequent failure code, from a code or from counts by code."""
 
     def written(value: Any) -> str | None:
         if isinstance(value, Mapping):

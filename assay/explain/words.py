@@ -65,8 +65,8 @@ UNMEASURED = LetterWords(
 )
 """Words for a rating without any measurement."""
 
-# Reason code -> sentence, in the syntax of `assay.explain.sentence.fill`.
-# `{where:where}` is "Through Spanish, " or nothing.
+# Map from reason code to sentence, in the syntax of `assay.explain.sentence.fill`.
+# `{where:where}` becomes a beginning such as "Through Spanish, ", or nothing.
 MESSAGES: Mapping[str, str] = {
     "not-enough-evidence": (
         "{where:where}the evidence is not enough to declare a letter"
@@ -117,7 +117,7 @@ MESSAGES: Mapping[str, str] = {
     ),
 }
 
-# Why a reply was lost: what the driver or an adapter calls it -> a clause.
+# Map from a reply's failure code (of the driver or an adapter) to a clause that explains it.
 CAUSES: Mapping[str, str] = {
     "timeout": "the service did not answer in time",
     "budget-exhausted": "the budget of calls was used up",

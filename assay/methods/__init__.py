@@ -128,6 +128,6 @@ def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
         If it cannot rate that kind so, or its words or pictures are not there; the field is the experiment's.
     """
     words = method.references().words
-    if words is not None:  # the caller's own words, which were not filled in
+    if words is not None:  # `references()` still names specifications of the caller, which only the service can look up
         raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), "specification")
     return method.for_kind(kind)

@@ -132,7 +132,7 @@ def _only_component(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Identify the rating, and list the words without a vector."""
+    """Return the fields that identify the rating, and its words without a vector."""
     target = document.get("target")
     about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
     missing = part.get("missing")

@@ -253,7 +253,7 @@ def shrunk(evidence: Evidence, times: int) -> Evidence:
 
 
 def _intervals(evidence: Evidence) -> dict[str, Interval | None]:
-    """Summarise the effects; one that has a sign (association's) keeps both limits' signs."""
+    """Summarise the effects; signed effects (of the association method) keep negative limits."""
     return {
         name: interval_of(draws) if draws.min() < 0 else effect_interval(draws)
         for name, draws in (("step_1", evidence.step_1), ("step_2", evidence.step_2))

@@ -143,7 +143,7 @@ def _why(
     finding: Finding,
     measured: list[Component],
 ) -> list[Reason]:
-    """Return the reasons: those of the deciding components first, then the aggregation."""
+    """Return the reasons of the deciding components first, then that of the aggregation."""
     deciding = [one for one in measured if one.letter is letter] or measured
     reasons = [reason for one in deciding[:3] for reason in one.reasons]
     seen = {(reason.component, reason.code) for reason in reasons}
@@ -167,7 +167,7 @@ def _why(
 
 
 def _published(finding: Finding) -> Mapping[str, str | None]:
-    """Aggregate the letters of each published rule over the components."""
+    """Aggregate the components' letters for each published decision rule."""
     join = worst_letter if finding.aggregation == "worst" else vote_letter
     rules = dict.fromkeys(rule for one in finding.components for rule in one.published)
     letters: dict[str, str | None] = {}

@@ -232,7 +232,7 @@ def _inputs(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Inp
 
 
 def _unlike(what: str, before: Any, after: Any, place: str = "") -> Iterator[InputDifference]:
-    """Return the innermost paths at which two values differ; lists are compared whole."""
+    """Yield the innermost paths at which two values differ; a list is compared as one value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in dict.fromkeys((*before, *after)):
             inner = f"{place}.{name}" if place else str(name)

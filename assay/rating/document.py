@@ -93,7 +93,7 @@ def reason_document(reason: Reason, vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _conclusion(rating: Rating) -> dict[str, Any]:
-    """Return the letter, how sure it is, and the question that it answers."""
+    """Return the letter, its probabilities, and the method and thresholds behind it."""
     finding = rating.finding
     return {
         "letter": rating.letter,
@@ -107,7 +107,7 @@ def _conclusion(rating: Rating) -> dict[str, Any]:
 
 
 def _answers(components: Sequence[Component]) -> dict[str, int]:
-    """Count the answers of all components by what could be done with them."""
+    """Count the usable, unusable and lost answers of all components."""
     return {
         "usable": sum(one.usable for one in components),
         "unusable": sum(one.unusable for one in components),

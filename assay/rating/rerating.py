@@ -75,7 +75,7 @@ def rerate(
     if amended != method:
         session = replay(amended, seed, kept)
     finding = session.finding
-    assert finding is not None  # noqa: S101  a replay ends with one
+    assert finding is not None  # noqa: S101  a complete replay ends with a finding
     rated = replace(methodology.judge(_with_reasons(finding, document)), methodology_version=methodology.version)
     made = rating_document(
         rated,
@@ -96,7 +96,7 @@ def rerate(
 
 
 def _with_reasons(finding: Finding, document: Mapping[str, Any]) -> Finding:
-    """Add the recorded reasons that came from the target and not from the experiment."""
+    """Add the recorded reasons that depend on the target and not on the experiment."""
     beside = tuple(
         Reason(str(one["code"]), dict(one.get("facts") or {}), one.get("component"))
         for one in document.get("reasons", ())

@@ -11,7 +11,7 @@ from typing import Any
 from assay.experiment import Method
 from assay.reports.view import RESIDUALS
 
-# The document's own order. A database may have sorted the keys; what is not here comes after, by name.
+# Order of the document's keys, because a database may have sorted them. Other keys follow by name.
 ORDER: tuple[str, ...] = (
     *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "probabilities"),
     *("method", "attribute", "confidence", "delta", "experiment"),

@@ -97,10 +97,10 @@ def _example(one: Example) -> str:
 
 
 def _code(code: str) -> str:
-    """Write a reason's code as code, or escape it if it has other characters."""
+    """Format a reason's code as Markdown code, or escape it if it has unexpected characters."""
     return f"`{code}`" if _CODE.fullmatch(code) else escape(code)
 
 
 def _command(line: str) -> str:
-    """Escape a sentence of ours, except for the commands in it."""
+    """Escape a sentence of Assay, except for the commands in it."""
     return "`".join(part if place % 2 else escape(part) for place, part in enumerate(line.split("`")))

@@ -10,7 +10,8 @@ Attribute = str | int | float | bool | None
 EMPTY = frozenset({"circle", "ellipse", "hr", "link", "line", "meta", "path", "polygon", "rect", "use"})
 """Elements without content; ``<x/>`` is right for them in HTML and in SVG."""
 
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # by XML 1.0, section 2.2
+# characters that XML 1.0, section 2.2, does not allow
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class Markup(str):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Controls (a terminal obeys them), bidirectional overrides (they reorder what a reader sees),
-# invisible characters that hide text, lone surrogates and noncharacters (no encoding has them).
+# Control characters (terminals execute them), bidirectional overrides (they reorder the shown text),
+# invisible characters (they hide text), lone surrogates and noncharacters (they cannot be encoded).
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff"
     "\ud800-\udfff\U000e0000-\U000e007f]"

@@ -214,7 +214,7 @@ def _reasons(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None = N
 
 
 def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Said:
-    """Return a reason's sentence, or write it anew where only the code was kept."""
+    """Return a reason's stored sentence, or generate it if only the code was stored."""
     code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
     text = parts.text(part, "text")
     if text is None and vocabulary.sentence(code) is not None:
@@ -279,7 +279,7 @@ def _lines(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _leaves(part: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Walk to the innermost objects; write each as a line of its plain values."""
+    """Yield the innermost objects, each as one line of its plain values."""
     plain = _facts({key: each for key, each in part.items() if not isinstance(each, Mapping)})
     if plain:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in plain.items())
@@ -289,7 +289,7 @@ def _leaves(part: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
 
 
 def _shown(value: Any) -> str | None:
-    """Write any JSON value in a line; ``None`` for null, for NaN and for nothing at all."""
+    """Format any JSON value as one line; return ``None`` for null, NaN and empty values."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -302,7 +302,7 @@ def _shown(value: Any) -> str | None:
 
 
 def _joined(mark: str, written: Iterable[str], size: int) -> str | None:
-    """Join texts; of too many for a line, write the number and the first of them."""
+    """Join texts; if they are too many for a line, return their number and the first of them."""
     if size <= MOST_LISTED:
         return mark.join(written) or None
     few = mark.join(islice(written, FEW))

@@ -66,7 +66,7 @@ def column_total(shares: Shares) -> float:
     return sum(shares.values())
 
 
-# ---------------------------------------------------------------------------- of a rating
+# ---------------------------------------------------------------------------- tables of a rating
 def probabilities(verdict: Verdict, title: str = "Probability of each letter") -> Table:
     """Each letter with its meaning and its probability."""
     letters = zip((Letter.BS, Letter.DSBS, Letter.UCS), verdict.shares(), strict=True)
@@ -152,7 +152,7 @@ def facts(title: str, given: Mapping[str, str]) -> Table:
     return Table(title, ("Fact", "Value"), tuple(given.items()))
 
 
-# ---------------------------------------------------------------------------- of a component
+# ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
     """Every effect with its interval against its tolerance."""
     rows = tuple(
@@ -242,7 +242,7 @@ def sensitivity(component: Component) -> Table:
 
 
 def _size(tolerance: str) -> tuple[float, str]:
-    """Return the sort key of a tolerance; other texts come last."""
+    """Return the sort key of a tolerance; texts that are no tolerance come last."""
     try:
         return float(tolerance), tolerance
     except ValueError:

@@ -26,7 +26,7 @@ IN_FULL = 3
 
 _COLOURS: Mapping[Letter | None, str] = {Letter.UCS: "34", Letter.DSBS: "33", Letter.BS: "31", None: "2"}
 _BAR = 24
-_WORD = re.compile(r"\S*\d %\S*|\S+")  # a number keeps its percent sign
+_WORD = re.compile(r"\S*\d %\S*|\S+")  # a number and its percent sign stay on one line
 
 
 def render(

@@ -44,7 +44,7 @@ console = Console(stderr=True, highlight=False)
 def serve_api(settings: Settings) -> None:
     """Serve the API until interrupted; without a broker, with a worker in this process."""
     configure_logs(settings)
-    # a stopped container ends as orderly as Ctrl-C
+    # SIGTERM, which stops a container, is handled like Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if settings.broker_url:
         require_shared_key(settings)
@@ -81,7 +81,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
     _collect_less()
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5, http=BoundedProtocol)
     server = Server(config, app.state.service.event_stream.stop_waiting)
-    # the socket is ours: uvicorn would leave the process with a code that means a letter if the port is taken
+    # bound here, because uvicorn exits with a code that stands for a letter if the port is taken
     with _listening(settings) as listening, contextlib.suppress(KeyboardInterrupt):
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
         console.print(f"Assay listens on http://{shown}:{listening.getsockname()[1]} — documentation under /docs")
@@ -128,7 +128,7 @@ def _offer_first_key(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
-    """Lock a data directory for one embedded process; the kernel unlocks it when the process ends."""
+    """Lock the data directory for this process; the kernel unlocks it when the process ends."""
     folder = Path(settings.data_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "assay.lock").open("w") as lock:

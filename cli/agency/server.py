@@ -93,4 +93,4 @@ def _is_loopback(peer: str) -> bool:
     try:
         return ip_address(peer).is_loopback
     except ValueError:
-        return not peer  # a socket in the file system has no peer's address
+        return not peer  # connections over a Unix socket have no peer address

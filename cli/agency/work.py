@@ -28,7 +28,7 @@ def run_worker(settings: Settings) -> None:
         raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
     require_shared_key(settings)
     with tempfile.TemporaryDirectory(prefix="assay-numbers-") as folder:
-        # prometheus_client reads it when it is first imported, and only from there
+        # prometheus_client reads this variable when it is first imported, and has no other setting for it
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251
         _work(settings, folder)
 
@@ -50,7 +50,8 @@ def _work(settings: Settings, folder: str) -> None:
         leaving.set()
 
     def begin(**_: object) -> None:
-        start_tracing(settings, "worker")  # its thread would not survive the fork
+        # started in each child, because the exporter's thread would not survive the fork
+        start_tracing(settings, "worker")
 
     signals.worker_shutting_down.connect(leave)
     signals.worker_process_init.connect(begin)
@@ -58,7 +59,7 @@ def _work(settings: Settings, folder: str) -> None:
     add_tasks(app, Workplaces(settings, leaving))
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder)
-    import_first()  # before the children are forked, what each would do for itself
+    import_first()  # imported once before the fork, so that the children need not
     with reconciling(settings), delivering(settings), _watching(app, settings):
         app.worker_main(
             ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]

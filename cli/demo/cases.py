@@ -127,7 +127,7 @@ class Case:
 
     @property
     def _codes(self) -> set[str]:
-        """Every reason given, by the rating, its components or the job's problem."""
+        """Codes of all reasons of the rating, its components and the job's problem."""
         if self.rating is None:
             return {(self.job.get("error") or {}).get("code", "")}
         parts = [self.rating, *self.rating["components"]]
@@ -217,7 +217,7 @@ def unfit(services: DemoServer) -> Iterator[Case]:
 
 
 def _again(one: Predictor, kind: Kind, method: str) -> str:
-    """Return how a service is rated; empty for its first rating."""
+    """Return a suffix that tells a service's further ratings apart, such as "by round-trip"; empty for the first."""
     if method != one.methods[0]:
         return f"by {method}"
     return "" if kind == one.kinds[0] else f"as {kind}"

@@ -15,7 +15,7 @@ class Agency:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        # no proxy from the environment may come between two processes of one machine
+        # ignores proxies of the environment, because both processes run on this machine
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path: str) -> Any:

@@ -112,7 +112,7 @@ def _agency(data: Path) -> Iterator[Agency]:
 
 
 def _fetch(agency: Agency, case: Case, folder: Path, *, keep: bool) -> None:
-    """Read the rating and keep its report where it can still be opened afterwards."""
+    """Read the rating and save its report to a file, which remains after the demo."""
     rating_id = case.job["rating"]["id"]
     case.rating = agency.get(f"/v1/ratings/{rating_id}")
     path = folder / f"{case.name.replace(' ', '-')}.html"

@@ -86,7 +86,7 @@ def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _probability(p: float) -> str:
-    """Write a probability that some thousand draws estimate: never as certainty."""
+    """Format a probability estimated from some thousand draws; never as 0 or 1."""
     return "< 0.001" if p < 0.001 else "> 0.999" if p > 0.999 else f"{p:.3f}"
 
 

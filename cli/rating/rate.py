@@ -94,7 +94,8 @@ def rate_here(
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         allowed = ",".join((*LOOPBACK, *(str(network) for network in settings.egress_networks)))
         own = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
-        here = Settings(**(settings.model_dump() | own))  # a copy would keep the networks of the original
+        # validated anew, because `model_copy` would keep the parsed networks of the original
+        here = Settings(**(settings.model_dump() | own))
         job, document = _run(request, here, show_progress=sys.stderr.isatty(), export=export)
     if document is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}

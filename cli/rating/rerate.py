@@ -122,7 +122,7 @@ def _rerate_kept(database: Database, rating_id: str, methodology: Methodology) -
 
 
 def _tell(done: Sequence[Done], methodology: Methodology) -> int:
-    """Print a line for each rating; letters that changed stand out."""
+    """Print a line for each rating, with changed letters highlighted."""
     if not done:
         console.print(f"Every rating has its letter by methodology {methodology.version}, or is by a method it lacks.")
         return 0

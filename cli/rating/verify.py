@@ -97,7 +97,7 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool) -> None:
             for check in _checks(content, file, trusted, replay=replay):
                 _show(check)
                 differing += [check.wrong] if check.wrong is not None else []
-    except (CertificateError, RecordError) as broken:  # what was found before it is worth telling too
+    except (CertificateError, RecordError) as broken:  # differences found before this error are reported as well
         differing.append(str(broken))
     if differing:
         raise NotVerified(file, differing)
@@ -127,7 +127,8 @@ def _export(export: Export, trusted: Keys | None, *, replay: bool) -> Iterator[C
     if trusted is not None and not export.envelopes:
         yield Check("signature", "nobody has signed it", "")
     yield from check_statements(export.rating, export.envelopes, keys.made)
-    kept = deque(export.observations(), maxlen=None if replay else 0)  # to the file's end, where the seal is
+    # reads to the end of the file, where the seal is, even if no observation is needed
+    kept = deque(export.observations(), maxlen=None if replay else 0)
     evidence = check_evidence(export)
     yield evidence
     if replay and evidence.ok:
@@ -158,7 +159,7 @@ def _lines(content: BinaryIO) -> Iterator[bytes]:
 
 
 def _single(content: BinaryIO) -> dict[str, Any] | None:
-    """Read a file that is one envelope or one proof; ``None`` where it is an export, or nothing we know."""
+    """Read a file with one envelope or one proof; return ``None`` for an export or an unknown format."""
     written = content.read(MOST_BYTES + 1)
     try:
         document = json.loads(written) if len(written) <= MOST_BYTES else None

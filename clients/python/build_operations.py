@@ -92,7 +92,8 @@ class Schemas:
             "from __future__ import annotations\n\n"
             "from typing import Any, Literal, NotRequired, TypeAlias, TypedDict\n"
         )
-        classes = "".join(map(self._class, sorted(self._schemas, key=self._names.__getitem__)))  # fills self._unions
+        # this also fills self._unions, which the next line reads
+        classes = "".join(map(self._class, sorted(self._schemas, key=self._names.__getitem__)))
         unions = "".join(f"\n{name}: TypeAlias = {types}\n" for name, types in sorted(self._unions.items()))
         return head + classes + unions
 
@@ -250,7 +251,8 @@ def _parameters(path: str, operation: Schema, schemas: Schemas) -> list[Argument
         place, name, schema = one["in"], one["name"], one["schema"]
         description = one.get("description") or schema.get("description", "")
         if place == "header":
-            api_name, python, type_, expression = HEADERS[name.lower()]  # a new header needs a decision: a KeyError
+            # a new header raises KeyError until somebody adds it to HEADERS
+            api_name, python, type_, expression = HEADERS[name.lower()]
             if python == "wait_s":
                 description = "Seconds that the service may hold its answer back until this has ended, at most 30."
         else:
@@ -322,11 +324,11 @@ def _wrapped(before: str, parts: Sequence[str], after: str) -> str:
     return f"{before}\n" + "".join(f"{indent}    {one},\n" for one in parts) + f"{indent}{after}"
 
 
-# ----------------------------------------------------------------------------- the build
+# ----------------------------------------------------------------------------- modules and main
 def modules(document: Schema) -> dict[str, str]:
     """Return the source of every generated module, by file name."""
     schemas = Schemas(document["components"]["schemas"])
-    documents = schemas.module()  # first: it names the unions that operations refer to
+    documents = schemas.module()  # called first, because it names the unions that operations refer to
     return {
         "documents.py": documents,
         "operations.py": _operations_module(list(operations(document, schemas)), schemas),

@@ -92,7 +92,7 @@ def _bytes(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-# ---------------------------------------------------------------------------- looking
+# ---------------------------------------------------------------------------- seen pictures
 @dataclass(frozen=True, slots=True)
 class Seen:
     """Content of a picture: its term (empty if unknown), and the stripes that identify it."""
@@ -159,7 +159,8 @@ class Viewer(Predictor):
         given = _shares([side_of(label) * self.log_odds(picture) / 2 for label in labels])
         if len(given) > 1:
             shift = (chance("shift", f"{self.name}/{picture.stripes}/{picture.term}") - 0.5) * min(given[:2])
-            shift = -shift if side_of(labels[0]) == SECOND else shift  # the same, whichever label stands first
+            # the shift favours the same group, whichever label comes first
+            shift = -shift if side_of(labels[0]) == SECOND else shift
             given[:2] = given[0] + shift, given[1] - shift
         return given
 
@@ -221,7 +222,7 @@ def leaning(hundredths: int) -> Viewer:
 EVEN = Viewer(name="even-viewer", summary="Sees either group as often, whatever is shown.", letter=Letter.UCS)
 
 
-# ---------------------------------------------------------------------------- the author
+# ---------------------------------------------------------------------------- author
 @dataclass(frozen=True, kw_only=True)
 class Painter(Predictor):
     """Author that draws the subject of a prompt. It is never rated.

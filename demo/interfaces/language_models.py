@@ -102,7 +102,7 @@ def _completed(
         first[0] = answer.first
         tokens.append((f" {answer.text}", max(answer.first.values())))
     elif writing:
-        tokens.append((" And", -1.0))  # who scores a text has no use for what comes after it
+        tokens.append((" And", -1.0))  # a placeholder, because clients that score a text ignore the tokens after it
     return {
         "text": "".join(token for token, _ in tokens),
         "index": index,
@@ -154,7 +154,7 @@ def chat_completion(name: str, text: str, first: Mapping[str, Any] | None) -> di
 
 
 def _first_of_chat(answer: Answer, likely: Any) -> dict[str, Any]:
-    """Write the first token with what could have stood in its place."""
+    """Return the first token with its alternatives, in the form of OpenAI's `logprobs`."""
     if type(likely) is not int or likely < 0:
         raise BadOrder("'top_logprobs' must be a whole number from 0")
     tops = [{"token": token, "logprob": weight, "bytes": None} for token, weight in answer.first.items()]
@@ -275,7 +275,7 @@ def _ollama(one: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, 
     return answer.text, {**beside, **told}
 
 
-# ---------------------------------------------------------------------------- all of them
+# ---------------------------------------------------------------------------- table of interfaces
 def _speaking(one: Predictor, protocol: str) -> LanguageModel:
     if not isinstance(one, LanguageModel) or protocol not in one.protocols:
         raise not_spoken(one, protocol)

@@ -116,7 +116,8 @@ def _form(body: str) -> dict[str, Any]:
 def _json(body: str) -> dict[str, Any]:
     try:
         fields = json.loads(body)
-        json.dumps(fields, ensure_ascii=False).encode()  # an escaped half of a surrogate pair cannot be answered
+        # raises for an escaped lone surrogate, which an answer in UTF-8 cannot contain
+        json.dumps(fields, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise BadOrder("the body is not JSON in UTF-8") from None
     if not isinstance(fields, dict):

@@ -111,7 +111,7 @@ def look(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     return {"probabilities": dict(scored)}
 
 
-# ---------------------------------------------------------------------------- all of them
+# ---------------------------------------------------------------------------- table of interfaces
 def _picture(given: Any) -> Seen:
     if not isinstance(given, str) or not given:
         raise BadOrder("an image must be a text in base64")

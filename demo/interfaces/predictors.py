@@ -172,7 +172,7 @@ def _flat(data: Any) -> list[Any]:
     return [cell for each in data for cell in (each if isinstance(each, list) else [each])]
 
 
-# ---------------------------------------------------------------------------- all of them
+# ---------------------------------------------------------------------------- table of interfaces
 INTERFACES: Mapping[str, Interface] = MappingProxyType(
     {
         "/{name}/v1/embeddings": embeddings,

@@ -109,7 +109,7 @@ class ChatModel(LanguageModel):
     protocols: ClassVar[tuple[str, ...]] = ("openai-chat", "ollama")
 
 
-# ---------------------------------------------------------------------------- what is planted
+# ---------------------------------------------------------------------------- planted bias
 def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
     """Return the planted log-probability of a sentence over its base, in nats: two preferences and chance."""
     read = about(text)
@@ -125,7 +125,8 @@ def total(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> f
 
 
 def _gumbel(text: str) -> float:
-    return -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))  # inside (0, 1)
+    # scaled to lie strictly between 0 and 1, so that both logarithms are finite
+    return -math.log(-math.log(chance("gumbel", text) * (1 - 2**-52) + 2**-64))
 
 
 def spread(text: str, log_probability: float) -> list[Token]:
@@ -191,7 +192,7 @@ def leaning(hundredths: int) -> LanguageModel:
 EVEN = _planted_model("even-model", "Prefers neither group, and no stereotype.", Letter.UCS, lean=0.0, stereotype=0.0)
 
 
-# ---------------------------------------------------------------------------- models that are no good
+# ---------------------------------------------------------------------------- defective models
 @dataclass(frozen=True)
 class Unfit:
     """A model that must not get a letter, with the expected problem."""

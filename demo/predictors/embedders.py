@@ -67,11 +67,11 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
         pair, side = cues()[word]
         content, gender = np.sqrt(1 - CUE**2) * _direction(f"{model}/pair/{pair}", CONTENT_DIMS), CUE * side
     else:
-        # for unit cues the point is 1/2 + (place on the axis) / (2 CUE)
+        # for unit cues, the point of subjective equality is 1/2 + (position on the axis) / (2 CUE)
         gender = 2 * CUE * (strength * (share_of_women(word) - 0.5) + tilt)
         content = np.sqrt(max(0.0, 1 - gender**2)) * _direction(f"{model}/content/{word}", CONTENT_DIMS)
     noise = NOISE * _direction(f"{model}/noise/{word}", GENDER_DIMS)
-    on_axis = gender * GENDER_DIMS**-0.5 + noise  # the axis is the diagonal of its dimensions
+    on_axis = gender * GENDER_DIMS**-0.5 + noise  # the gender axis is the diagonal of the gender dimensions
     return [*content.tolist(), *on_axis.tolist()]
 
 

@@ -31,7 +31,7 @@ PACKAGES = ("apertium-apy", "apertium-eng-spa", "apertium-eng-cat", "apertium-en
 START_S, STOP_S = 30.0, 5.0
 """How long it may take to start and to stop (seconds)."""
 
-# Runs in Debian's Python, not in ours. The first argument is the inherited socket's descriptor.
+# Script for Debian's Python, not for this one. Its first argument is the descriptor of the inherited socket.
 _ON_OUR_SOCKET = """
 import socket, sys
 from tornado.tcpserver import TCPServer
@@ -88,11 +88,11 @@ class Apertium:
                 self._port = listening.getsockname()[1]
                 self._process = self._start(listening.fileno())
             held.callback(self._stop)
-            # The socket listens already: this waits in its queue, or is cut off if the process ends.
+            # The socket listens already: the request waits in its queue, and fails if the server's process ends.
             try:
                 self.pairs = self._ask_pairs()
             except (OSError, http.client.HTTPException, ValueError) as error:
-                self._stop()  # before its words are read, so that they are its last
+                self._stop()  # stopped before its output is read, so that the output is complete
                 raise ApertiumDidNotStart(f"Apertium did not serve within {START_S} s: {self._last_words()}") from error
             self._held = held.pop_all()
         return self

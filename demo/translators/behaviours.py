@@ -86,7 +86,7 @@ class Behaviour:
         return _SENTENCE.sub(lambda found: self.answer(found.group(), self.share), text)
 
 
-def faithful(sentence: str, share: float) -> str:  # noqa: ARG001 - as all answers
+def faithful(sentence: str, share: float) -> str:  # noqa: ARG001 - signature of all answer functions
     """Return the sentence unchanged."""
     return sentence
 
@@ -163,7 +163,7 @@ def sides() -> Mapping[str, str]:
 
 @cache
 def _occupation_pattern() -> re.Pattern[str]:
-    """Find an occupation; "bus driver" before "driver"."""
+    """Return a pattern for occupations, the longest first: "bus driver" before "driver"."""
     longest_first = sorted(sides(), key=lambda name: (-len(name), name))
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 

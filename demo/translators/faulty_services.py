@@ -85,7 +85,7 @@ def translated(order: Order) -> list[str]:
 class HangUp(Response):
     """A response that promises a body and then ends the connection."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - as ASGI says
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - signature of ASGI
         """Send the head alone; the server closes a connection whose answer is not completed."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"64")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -61,7 +61,7 @@ class Tongue:
 
     def _put(self, word: str) -> str:
         if not (word.isascii() and word.isalpha()):
-            return word  # a number, a token or a word with other letters: all of them look alike in both languages
+            return word  # numbers, tokens and words with other letters are the same in both languages
         style = _style(word)
         if style is not None and (pronoun := self._pronouns.get(word.lower())):
             return _styled(pronoun, style)

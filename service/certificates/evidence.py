@@ -41,7 +41,8 @@ async def exported(here: Service, rating: StoredRating) -> StreamingResponse:
     certificate, key = await certificate_of(here, rating), await signing_key(here)
     keys = [each.as_jwk() for each in await published_keys(here)]
     writer, evidence = ExportWriter(), leaves(here.database, rating)
-    first = await anext(evidence, list[Observation]())  # an error can be answered only before the first byte
+    # read first, because errors can be reported only before the first byte of the answer
+    first = await anext(evidence, list[Observation]())
 
     async def lines() -> AsyncIterator[bytes]:
         yield writer.opening(rating.shown, list(certificate.envelopes.values()), keys)
@@ -104,7 +105,7 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
     try:
         method = parse_method(rating.document.get("experiment") or {})
-    except SpecificationError:  # this version no longer supports the experiment
+    except SpecificationError:  # raised if this version of Assay no longer supports the experiment
         raise Problem("evidence-out-of-order") from None
     return Unrolling(method, int(rating.document["seed"]), recorded)
 

@@ -230,7 +230,8 @@ async def get_corpus_picture(request: Request, item_id: str, row: FoundCorpus, h
     image = existing(image, "picture of this corpus", item_id)
     headers = {
         "ETag": f'"{image.digest}"',
-        "Cache-Control": "private, max-age=86400",  # the picture at an address never changes; it can only be removed
+        # the image of an item never changes; it can only be removed
+        "Cache-Control": "private, max-age=86400",
         "Content-Security-Policy": "default-src 'none'; sandbox",
     }
     return not_modified(request, headers) or Response(image.content, headers=headers, media_type=image.media_type)

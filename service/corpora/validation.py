@@ -64,7 +64,7 @@ def rules_of(found: StoredSpecification) -> Rules:
 def words_of(rules: Rules) -> StereotypeWords:
     """Return the words of a corpus's rules."""
     words: Any = specifications.read_words(STEREOTYPE, rules.words)
-    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
+    assert isinstance(words, StereotypeWords)  # noqa: S101  the specification's kind ensures it
     return replace(words, name=rules.name)
 
 
@@ -173,7 +173,7 @@ def _bytes_of(written: str) -> bytes:
         raise SpecificationError("this is not base64", "image_b64") from None
 
 
-# ---------------------------------------------------------------------------- kept
+# ---------------------------------------------------------------------------- storage
 def store_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture]) -> AddedItems | None:
     """Store pictures with their images in one transaction; ``None`` if the tenant has no such corpus."""
     if corpora.lock(c, corpus_id, tenant) is None:
@@ -213,7 +213,8 @@ def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem
     item = NewItem(change.text or old.text, change.group_term, change.attribute_term)
     if corpus.rules is not None:
         return with_terms(words_of(corpus.rules), item)
-    same = change.text is None  # a new text may contain other terms than the old one
+    # a new text may contain other terms than the old one, so only an unchanged text keeps them
+    same = change.text is None
     return replace(
         item,
         group_term=item.group_term or (old.group_term if same else None),

@@ -62,7 +62,8 @@ async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) 
     """Return the fingerprint of a request: its key, and the digest of its body and query."""
     where = f"{request.method} {request.scope['path']}"
     payload = hashlib.sha256(await request.body())
-    if query := request.scope["query_string"]:  # otherwise the digest is that of the body alone, as in stored keys
+    # without a query, the digest is that of the body alone, as in older stored keys
+    if query := request.scope["query_string"]:
         payload.update(b"?" + query)
     return RequestFingerprint(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
 

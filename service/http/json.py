@@ -216,7 +216,7 @@ class StrictRoute(APIRoute):
 
         async def handle_strictly(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
-            for check in checks:  # nothing is read of a caller who may not send it, or sends too much
+            for check in checks:  # keys, scopes and rate limits are checked before the body is read
                 caller = await check(request)
                 await request.app.state.service.rate_limiter.admit(request.method, self.path_format, caller.tenant)
             if takes_body and not _is_json(request.headers.get("content-type", "")) and await request.body():

@@ -61,7 +61,7 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
 
 async def on_http_error(request: Request, error: Exception) -> Response:
     """Handle a `Problem`, or an error of the framework, which has a status only."""
-    assert isinstance(error, HTTPException)  # noqa: S101  registered for it
+    assert isinstance(error, HTTPException)  # noqa: S101  the handler is registered for this class
     if isinstance(error, Problem):
         return respond(request, error)
     if error.status_code < 400:
@@ -92,7 +92,7 @@ MAX_ERRORS = 50
 
 async def on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Handle a request that does not fit the schema; name every invalid field."""
-    assert isinstance(error, RequestValidationError)  # noqa: S101  registered for it
+    assert isinstance(error, RequestValidationError)  # noqa: S101  the handler is registered for this class
     every = error.errors()
     found = _independent(every[:MAX_ERRORS])
     causes = [one.get("ctx", {}).get("error") for one in found]
@@ -180,7 +180,8 @@ def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> lis
     found: list[str | int] = []
     for place, part in enumerate(parts):
         if isinstance(body, list):
-            there = isinstance(part, int) and 0 <= part < len(body)  # pydantic names missing items of a pair too
+            # pydantic also reports missing items of a pair, whose index does not exist in the body
+            there = isinstance(part, int) and 0 <= part < len(body)
         else:
             there = isinstance(body, dict) and part in body
         if there:

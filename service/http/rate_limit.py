@@ -140,6 +140,6 @@ def _connections(url: str) -> ConnectionPool:
 def _redis(url: str, connections: ConnectionPool) -> RedisStorage:
     from limits.aio.storage import RedisStorage
 
-    # documented by `limits`, but missing in its types
+    # `limits` documents this argument, but its type hints lack it
     given: Any = {"connection_pool": connections}
     return RedisStorage(f"async+{url}", implementation="redispy", wrap_exceptions=True, **given)

@@ -57,7 +57,7 @@ class Dispatcher:
         while (job_id := self._waiting.get()) is not None:
             try:
                 self._doorbell(job_id)
-            except Exception as error:  # noqa: BLE001  the job is in the database, whatever the broker's client raises
+            except Exception as error:  # noqa: BLE001  any exception of the broker's client
                 self._failed(job_id, type(error).__name__)
 
     def _failed(self, job_id: str, why: str) -> None:

@@ -39,7 +39,7 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
         await check_images(here, tenant, [*names.images, *in_corpus], names.image_field)
         words = () if names.words is None else await _find_words(here, tenant, names.words, method.method)
         if corpus is not None or words:
-            # this reads every item, which takes some tenths of a second for thousands
+            # in a thread, because reading thousands of items takes some tenths of a second
             method = await asyncio.to_thread(method.with_references, Found(corpus, words))
     if names.rows is not None:
         with located("experiment", names.rows.field):

@@ -131,7 +131,8 @@ class JobView(ResponseModel):
             links["deliveries"] = f"{here}/deliveries"
         if not job.finished:
             links["cancel"] = f"{here}/cancel"
-        error = job.error  # its type is made an absolute address: workers do not know the service's address
+        # the error's `type` is made an absolute URL here, because workers do not know the service's address
+        error = job.error
         return cls.from_row(
             job,
             eta_seconds=seconds_left(job, now_s),

@@ -82,7 +82,7 @@ async def place(
     arguments = (order, repeat, show, most, waits)
     try:
         placed = await here.database.write(_place, *arguments, permitted=allowance is not None)
-    except RateNotTaken:  # the rating or job that would have answered it has expired or ended since
+    except RateNotTaken:  # the rating or job that would have answered this request expired or ended in the meantime
         allowance = await permit(here, caller, target_url)
         placed = await here.database.write(_place, *arguments, permitted=True)
     if isinstance(placed, PlacedJob) and placed.made:
@@ -161,7 +161,7 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
     return None, None, known.ahead + 1
 
 
-# ---------------------------------------------------------------------------- orders
+# ---------------------------------------------------------------------------- construction of orders
 async def rating_order(
     here: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:

@@ -113,7 +113,7 @@ def _caching(body: bytes, shown: Shown) -> dict[str, str]:
         "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
         "Cache-Control": caching(private=private),
         "Content-Security-Policy": POLICY,
-        # scripts on a catalog's pages can read public embeds
+        # lets scripts on other websites, such as a catalog, read public embeds
         **({"Vary": "Authorization"} if private else {"Access-Control-Allow-Origin": "*"}),
     }
 

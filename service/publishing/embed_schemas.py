@@ -40,7 +40,7 @@ def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
     example = Shown(EXAMPLE, RATED_AT + timedelta(days=3), "http://127.0.0.1:8000", "public")
     essence = form.media_type.partition(";")[0]
     content = {"schema": {"type": "string"}, "example": form.render(example)}
-    if form.content is not None:  # YAML is described by its data, like JSON
+    if form.content is not None:  # for YAML, the documented schema and example are those of its data
         content = {"schema": {"type": "object"}, "example": form.content(example)}
     elif essence.endswith("json"):
         content = {"schema": {"type": "object"}, "example": json.loads(form.render(example))}

@@ -83,7 +83,7 @@ async def _changed(
 ) -> Response:
     def work(c: Any) -> Answer:
         rating = change(c)
-        if rating is None:  # also for another tenant's rating, even a public one
+        if rating is None:  # there is no such rating of this tenant; public ratings of other tenants count as missing
             raise not_found("rating", rating_id)
         notes = read_annotations(c, [rating], here.methodologies.next)[rating.id]
         location = {"Content-Location": f"{router.prefix}/{rating.id}"}

@@ -69,7 +69,7 @@ async def get_methodology(request: Request, version: Version, here: Here) -> Res
     return not_modified(request, headers) or json_response(MethodologyView.of(one), headers=headers)
 
 
-# ---------------------------------------------------------------------------- of a rating
+# ---------------------------------------------------------------------------- letters of a rating by methodology
 @of_ratings.get("/{rating_id}/methodologies", response_model=LetterList)
 async def list_letters_by_methodology(request: Request, rating: FoundRating, here: Here) -> Response:
     """List a rating's letters by version of the methodology: the original first, then the re-ratings."""

@@ -18,7 +18,8 @@ def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -
     """Render a rating document in a format of `assay.reports.FORMATS`, as a response with `headers`."""
     form = reports.format_named(name)
     written = form.render(document, method_of(document))
-    content = written.encode("utf-8", "backslashreplace")  # replies of targets can hold halves of surrogate pairs
+    # replies of targets can contain lone surrogates, which UTF-8 cannot encode
+    content = written.encode("utf-8", "backslashreplace")
     return Response(content, headers={**headers, "Content-Security-Policy": PAGE_POLICY}, media_type=form.media_type)
 
 

@@ -124,7 +124,7 @@ async def compare_ratings(
     headers = headers_of_both(rating, other)
     if unchanged := not_modified(request, headers):
         return unchanged
-    # the computation takes about 30 ms
+    # in a thread, because the computation takes about 30 ms
     compared = await asyncio.to_thread(comparison_document, rating.document, other.document)
     return json_response(compared, headers=headers)
 

@@ -38,7 +38,8 @@ def listed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _short(part: Any, place: tuple[str, ...], left_out: dict[str, int]) -> Any:
-    if isinstance(part, list):  # its entries have no names for `left_out`, so they are shortened but never left out
+    # list entries have no names to list in `left_out`, so they are shortened but never removed
+    if isinstance(part, list):
         return [_short(each, (*place, str(number)), left_out) for number, each in enumerate(part)]
     if not isinstance(part, Mapping):
         return part

@@ -72,7 +72,7 @@ async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recur
     orders: list[tuple[Cell, Order]] = []
     omitted: list[Omitted] = []
     for cell in cells:
-        await asyncio.sleep(0)  # a cell takes 1-2 ms of computing; other requests run between cells
+        await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
         made = await _order(here, caller, body, cell, target, recurring=recurring)
         if isinstance(made, Omitted):
             omitted.append(made)
@@ -113,7 +113,8 @@ def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
 
 def _languages(body: SuiteRequest, kind: type[AnyMethod]) -> list[str]:
     """Return the languages of a method's cells; one empty name if the method has no languages."""
-    own: tuple[str, ...] | None = getattr(kind, "languages", None)  # a field's default
+    # the default value of the method's field; absent if the method has no languages
+    own: tuple[str, ...] | None = getattr(kind, "languages", None)
     return [""] if own is None else list(body.languages or own)
 
 
@@ -148,7 +149,7 @@ def _field_of(problem: Problem) -> str | None:
     return pointer.removeprefix("/experiment/").replace("/", ".") if pointer.startswith("/experiment/") else None
 
 
-# ---------------------------------------------------------------------------- names without a cell
+# ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omitted]) -> None:
     """Refuse a name in the request that leads to no cell, with the first reason."""
     planned = {one.cell.method for one in omitted} | {cell.method for cell in cells}

@@ -97,12 +97,12 @@ def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:
         raise Problem("already-finished", "every job of the suite has ended")
     own = sorted(set(unfinished) - set(suite.request["joined"]))
     for job_id in own:  # sorted, so that two concurrent cancellations cannot deadlock
-        with suppress(AlreadyFinished):  # it ended after its cell was read
+        with suppress(AlreadyFinished):  # the job may have ended after its cell was read
             jobs.request_cancel(c, job_id, tenant)
     return own
 
 
-# ---------------------------------------------------------------------------- one transaction
+# ---------------------------------------------------------------------------- within one transaction
 def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
     """Count the new jobs of a suite; only an estimate, because it reads without a transaction."""
     if is_known(c, repeat):
@@ -119,7 +119,7 @@ def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most
         added = {new.id for new, _ in wanted}
         suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added)))
         shown = read_suite(c, suite.id, tenant)
-        assert shown is not None  # noqa: S101  it was just written
+        assert shown is not None  # noqa: S101  the suite was just stored
         answer = show(shown)
         return PlacedSuite(
             answer.status,
@@ -158,7 +158,7 @@ def _settle(plan: Plan, known: dict[str, Known]) -> tuple[list[tuple[NewJob, str
             ids.append(str(one.twin_id))
             continue
         answered = one.rating_id if one.rating_visibility == new.visibility else None
-        first, _ = wanted.setdefault(new.request_digest, (new, answered))  # two cells can have the same request
+        first, _ = wanted.setdefault(new.request_digest, (new, answered))  # two cells with equal requests share one job
         ids.append(first.id)
     return list(wanted.values()), ids
 

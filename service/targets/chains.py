@@ -30,7 +30,7 @@ async def with_links(here: Service, tenant: str, target: Mapping[str, Any], *, s
     """
     links = target["settings"].get("links") if target["protocol"] == CHAIN else None
     if not isinstance(links, list) or not any(map(_names_target, links[:MOST])):
-        return dict(target)  # malformed links are refused by the check of the settings
+        return dict(target)  # malformed links are refused later, when the settings are validated
     named = {link["id"] for link in links[:MOST] if _names_target(link)}
     found = await here.database.read(compositions.targets_named, tenant, named)
     filled = [_filled(link, found, place, saved) if _names_target(link) else link for place, link in enumerate(links)]

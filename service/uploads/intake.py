@@ -110,7 +110,7 @@ async def keep(
     """
     known = await here.database.read(uploads.find, came.digest, tenant, purpose)
     if known is not None and known.media_type == media_type:
-        return known, False  # validated when it was first sent
+        return known, False  # the same file was validated when it was first sent
     quota, stored = here.settings.upload_quota_bytes, await here.database.read(uploads.stored_bytes, tenant)
     if stored + came.bytes > quota:
         detail = f"your uploads take {stored:,} bytes, and with this one {stored + came.bytes:,}; {quota:,} are allowed"

@@ -52,7 +52,8 @@ async def create_webhook(body: Description, here: Here, caller: WebhookWriter, r
         kept = webhooks.add(c, NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described))
         if kept is None:
             raise Problem("too-many-webhooks", f"you have {webhooks.MOST_WEBHOOKS} endpoints already, the maximum")
-        signing.current(c, here.vault)  # creates the signing key, whose public half is shown
+        # creates the signing key if there is none, because the answer contains its public half
+        signing.current(c, here.vault)
         return _kept(c, kept, status=201, headers={"Location": f"{router.prefix}/{kept.id}"})
 
     return await _with_secret(here, caller, repeat.by(caller), add)

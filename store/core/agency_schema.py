@@ -28,7 +28,7 @@ webhooks = Table(
     metadata,
     Column("id", AnyText, primary_key=True),
     *required(AnyText, "tenant", "url", "description"),
-    Column("events", Json, nullable=False),  # event types subscribed to; empty: all
+    Column("events", Json, nullable=False),  # subscribed event types; an empty list means all
     *required(AnyText, "envelope", "state"),
     Column("disabled_why", AnyText),
     Column("failing_since", BigInteger),
@@ -48,10 +48,10 @@ webhooks = Table(
 deliveries = Table(
     "deliveries",
     metadata,
-    Column("id", AnyText, primary_key=True),  # sent as webhook-id; the same for every attempt
+    Column("id", AnyText, primary_key=True),  # sent as the header webhook-id, the same for every attempt
     Column("tenant", AnyText, nullable=False),
-    Column("webhook_id", AnyText),  # NULL: a job's callback_url
-    Column("outbox_id", BigInteger),  # NULL: a ping
+    Column("webhook_id", AnyText),  # NULL for a delivery to a job's callback_url
+    Column("outbox_id", BigInteger),  # NULL for a ping
     *required(AnyText, "url", "type"),
     Column("payload", Json, nullable=False),
     Column("state", AnyText, nullable=False),
@@ -72,9 +72,9 @@ delivery_attempts = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("at", BigInteger, nullable=False),
     Column("elapsed_ms", Integer, nullable=False),
-    Column("status", Integer),  # NULL: no response
+    Column("status", Integer),  # NULL if there was no response
     Column("failure", AnyText),
-    Column("response", AnyText),  # at most 2 kB
+    Column("response", AnyText),  # the first 2 kB of the response
 )
 
 # ---------------------------------------------------------------------------- signatures
@@ -82,11 +82,11 @@ signing_keys = Table(
     "signing_keys",
     metadata,
     Column("id", AnyText, primary_key=True),  # RFC 7638 thumbprint of the public key
-    Column("public_key", LargeBinary, nullable=False),  # 32 bytes, ed25519
+    Column("public_key", LargeBinary, nullable=False),  # 32 bytes of an Ed25519 key
     *required(LargeBinary, "secret_ciphertext", "secret_nonce"),
     *required(AnyText, "secret_key_id", "secret_last4"),
     Column("created_at", BigInteger, nullable=False),
-    Column("retired_at", BigInteger),  # not used since then; its signatures stay valid
+    Column("retired_at", BigInteger),  # time since when the key signs nothing new; its signatures stay valid
 )
 
 certificates = Table(
@@ -115,7 +115,8 @@ log_nodes = Table(
     metadata,
     Column("level", Integer, primary_key=True, autoincrement=False),
     Column("place", BigInteger, primary_key=True, autoincrement=False),
-    Column("hash", LargeBinary, nullable=False),  # of the 2^level leaves that start at place * 2^level
+    # hash of the subtree over the 2^level leaves that start at place * 2^level
+    Column("hash", LargeBinary, nullable=False),
 )
 
 # ---------------------------------------------------------------------------- published ratings
@@ -124,7 +125,7 @@ domains = Table(
     metadata,
     Column("id", AnyText, primary_key=True),
     Column("tenant", AnyText, nullable=False),
-    Column("host", AnyText, nullable=False),  # with the port, unless it is the scheme's default
+    Column("host", AnyText, nullable=False),  # includes the port, unless it is the scheme's default
     *required(AnyText, "token", "state"),
     Column("checked_at", BigInteger),
     Column("failure", AnyText),
@@ -187,7 +188,7 @@ suite_cells = Table(
     Column("suite_id", AnyText, ForeignKey("suites.id", ondelete="CASCADE"), primary_key=True),
     Column("place", Integer, primary_key=True, autoincrement=False),
     *required(AnyText, "method", "attribute"),
-    Column("label", AnyText, nullable=False),  # a language, a specification, …; empty: the method's default
+    Column("label", AnyText, nullable=False),  # a language, a specification, …; empty for the method's default
     Column("job_id", AnyText, nullable=False),
     Index(None, "job_id"),
 )

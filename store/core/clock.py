@@ -30,7 +30,7 @@ def _sqlite(_element: now_ms, _compiler: Any, **_options: Any) -> str:
 
 @compiles(now_ms, "postgresql")
 def _postgresql(_element: now_ms, _compiler: Any, **_options: Any) -> str:
-    # floor, because a cast would round half of all times up, into the future
+    # floor, because a cast would round half of all times up to a future millisecond
     return "CAST(floor(extract(epoch FROM statement_timestamp()) * 1000) AS BIGINT)"
 
 

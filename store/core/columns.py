@@ -18,7 +18,7 @@ from sqlalchemy import Dialect, LargeBinary, Text
 from sqlalchemy.types import TypeDecorator
 
 COMPRESS_ABOVE_BYTES = 512
-ZLIB_FIRST_BYTE = 0x78  # 'x'; no JSON text starts with it
+ZLIB_FIRST_BYTE = 0x78  # the character "x", with which no JSON text starts
 
 
 def pack(value: Any) -> bytes:

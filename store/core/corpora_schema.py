@@ -26,7 +26,7 @@ corpora = Table(
     metadata,
     Column("id", AnyText, primary_key=True),
     *required(AnyText, "tenant", "kind", "name", "language", "attribute"),
-    Column("specification", AnyText),  # name of the specification that the items follow; NULL: none
+    Column("specification", AnyText),  # name of the specification that the items follow; NULL for none
     Column("specification_version", Integer),
     Column("specification_digest", AnyText),
     Column("words", Packed),  # copy of the specification's words, for readers of a shared corpus
@@ -47,10 +47,10 @@ corpus_items = Table(
     Column("id", AnyText, primary_key=True),
     Column("corpus_id", AnyText, ForeignKey("corpora.id", ondelete="CASCADE"), nullable=False),
     Column("seq", Integer, nullable=False),  # position in the corpus
-    Column("digest", AnyText, nullable=False),  # of the normalised text or of the image file
-    # a sentence
+    Column("digest", AnyText, nullable=False),  # digest of the normalised text or of the image file
+    # columns of a sentence, NULL for a picture
     *optional(AnyText, "text", "group_term", "attribute_term", "counterpart"),
-    # a picture
+    # columns of a picture, NULL for a sentence
     *optional(AnyText, "image", "term"),
     Column("source", AnyText, nullable=False),
     Column("provenance", Json, nullable=False),
@@ -70,7 +70,7 @@ images = Table(
     Column("digest", AnyText, primary_key=True),
     Column("media_type", AnyText, nullable=False),
     *required(Integer, "width", "height"),
-    Column("size", Integer, nullable=False),  # bytes
+    Column("size", Integer, nullable=False),  # size of the file in bytes
     Column("content", LargeBinary, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )

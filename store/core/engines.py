@@ -39,7 +39,7 @@ def database_url(written: str) -> URL:
     """
     try:
         url = make_url(written)
-    except ArgumentError:  # its message would repeat the password
+    except ArgumentError:  # the exception's message would contain the password
         raise ValueError("the database URL cannot be read; write sqlite:////path/assay.db or postgresql://…") from None
     backend = "postgresql" if url.drivername == "postgres" else url.get_backend_name()
     if backend not in BACKENDS:
@@ -93,7 +93,7 @@ def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
 
 
 def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
-    """Create an engine that starts transactions itself: the sqlite3 module starts them too late, and deferred."""
+    """Create an engine that sends BEGIN itself: the sqlite3 module starts transactions too late, and deferred."""
     target, limits = url.set(drivername="sqlite+pysqlite"), {"timeout": lock_wait_s}
     # parameters may contain secrets, and exception texts are logged
     engine = create_engine(target, connect_args=limits, hide_parameters=True, **pool)
@@ -103,7 +103,8 @@ def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.execute("PRAGMA synchronous = NORMAL")  # with WAL, safe if the process crashes
+        # in WAL mode, NORMAL keeps the database intact if the process crashes
+        cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.close()
 
     return engine
@@ -152,16 +153,16 @@ SQLITE_REASONS: Mapping[int, str] = {
 """Primary result codes of SQLite (sqlite.org/rescode.html)."""
 
 POSTGRES_REASONS: Mapping[str, str] = {
-    "40001": "conflict",  # serialization_failure
-    "40P01": "conflict",  # deadlock_detected
-    "55P03": "locked",  # lock_not_available
-    "25006": "read-only",  # read_only_sql_transaction
-    "53100": "full",  # disk_full
-    "53": "busy",  # insufficient resources
-    "08": "unreachable",  # connection exception
-    "57": "unreachable",  # operator intervention: shutdown, crash, cannot connect now
-    "58": "unreachable",  # system error
-    "XX": "unreachable",  # internal error: a damaged page, a lost file
+    "40001": "conflict",  # PostgreSQL's serialization_failure
+    "40P01": "conflict",  # PostgreSQL's deadlock_detected
+    "55P03": "locked",  # PostgreSQL's lock_not_available
+    "25006": "read-only",  # PostgreSQL's read_only_sql_transaction
+    "53100": "full",  # PostgreSQL's disk_full
+    "53": "busy",  # class 53: insufficient resources
+    "08": "unreachable",  # class 08: connection exception
+    "57": "unreachable",  # class 57: operator intervention (shutdown, crash, cannot connect now)
+    "58": "unreachable",  # class 58: system error
+    "XX": "unreachable",  # class XX: internal error (a damaged page, a lost file)
 }
 """SQLSTATE, or its class of two characters (PostgreSQL manual, appendix A)."""
 

@@ -79,7 +79,8 @@ def check(url: str) -> None:
 
 def _migrate(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SET LOCAL lock_timeout = 0"))  # wait as long as another process migrates
+        # 0 means no limit, because a migration by another process can take long
+        connection.execute(text("SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
     config = _config()
     found = _current(connection)

@@ -53,12 +53,12 @@ jobs = Table(
     Column("max_calls", Integer, nullable=False),
     Column("deadline_at", BigInteger, nullable=False),
     Column("key_id", AnyText),
-    # progress
+    # columns of the progress
     *required(AnyText, "status", "stage"),
     *required(Integer, "asked", "expected", "failed_calls", "calls", "observed"),
     Column("cancel_requested", Boolean, nullable=False),
     Column("version", Integer, nullable=False),
-    # lease
+    # columns of the lease
     *required(Integer, "attempt", "attempts_without_progress"),
     Column("fence", BigInteger, nullable=False),
     Column("lease_owner", AnyText),
@@ -67,7 +67,7 @@ jobs = Table(
     *optional(BigInteger, "dispatched_at", "heartbeat_at"),
     Column("created_at", BigInteger, nullable=False),
     *optional(BigInteger, "started_at", "finished_at"),
-    # outcome
+    # columns of the outcome
     Column("error", Json),
     Column("result", Packed),
     Column("rating_id", AnyText),

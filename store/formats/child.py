@@ -31,7 +31,7 @@ def main() -> None:
         _import_arrow()
     _limit(order)
     with os.fdopen(order["file"], "rb") as file:
-        file.seek(0)  # the place in the file is shared with the parent
+        file.seek(0)  # the parent process shares the file position and may have moved it
         answer = _run(TASKS[order["task"]], file, order["arguments"])
     sys.stdout.write(json.dumps(answer))
 
@@ -47,14 +47,14 @@ def _run(task: Callable[..., Any], file: Any, arguments: Mapping[str, Any]) -> d
 
 
 def _limit(order: Mapping[str, Any]) -> None:
-    os.nice(10)  # requests that are answered meanwhile go first
+    os.nice(10)  # lower priority than the service's own requests
     resource.setrlimit(resource.RLIMIT_CPU, (order["processor_s"], order["processor_s"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (order["answer"], order["answer"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         with open("/proc/self/statm", encoding="ascii") as sizes:
             taken = int(sizes.read().split()[0]) * resource.getpagesize()
-    except OSError:  # not Linux: the limit includes the libraries
+    except OSError:  # without /proc (not Linux), the limit includes the memory of the libraries
         taken = 0
     resource.setrlimit(resource.RLIMIT_AS, (taken + order["memory"], taken + order["memory"]))
 
@@ -63,7 +63,7 @@ def _import_arrow() -> None:
     try:
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
         from pyarrow import parquet  # noqa: F401
-    except ImportError:  # told when the file is read
+    except ImportError:  # the missing library is reported when the file is read
         return
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)

@@ -95,7 +95,7 @@ def _listed(counts: dict[Any, int]) -> list[dict[str, Any]] | None:
 
 
 def _wider(kind: str, text: str) -> str:
-    """Return the narrowest type that fits both a type and a text."""
+    """Return the narrowest column type that includes both the type so far and a text."""
     if kind in {"empty", "integer"} and INTEGER.fullmatch(text):
         return "integer"
     if NUMBER.fullmatch(text) and not _is_code(text) and math.isfinite(float(text)):

@@ -57,7 +57,7 @@ class CsvRows:
         rows = 0
         for row in self._read():
             if not row:
-                continue  # an empty line, which many programs write at the end
+                continue  # skip empty lines, which many programs write at the end
             line = self._reader.line_num
             if len(row) != len(self.columns):
                 raise Unreadable(f"{len(row)} cells, and the header has {len(self.columns)}", line=line)

@@ -30,7 +30,7 @@ PIXELS_HERE = 4_000_000
 MEDIA_TYPES: Mapping[str, str] = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
-    "MPO": "image/jpeg",  # a JPEG with more pictures after it, as cameras write; the first one is shown
+    "MPO": "image/jpeg",  # an MPO file of a camera is a JPEG with more pictures after it; the first one is shown
     "WEBP": "image/webp",
     "GIF": "image/gif",
 }

@@ -142,7 +142,7 @@ def _read_vectors(
     row_bytes = shape[1] * dtype.itemsize
     if not row_bytes:
         raise Unreadable("the vectors have 0 numbers each; at least 1 is needed")
-    if fortran:  # column-major: no row is complete before the end
+    if fortran:  # in column-major order, no row is complete before the end of the file
         whole = np.frombuffer(member.read(), dtype).reshape(shape, order="F")
         yield words, np.ascontiguousarray(whole, precision)
         return

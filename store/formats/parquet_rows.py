@@ -123,7 +123,7 @@ def _number(cell: float | Decimal) -> float | None:
     value = float(cell)
     if math.isinf(value):
         raise ValueError("an infinite number; leave the cell empty")
-    return None if math.isnan(value) else value  # NaN is a missing number in pandas
+    return None if math.isnan(value) else value  # pandas writes missing numbers as NaN
 
 
 def _text(cell: str | date | datetime | time) -> str:

@@ -72,7 +72,7 @@ def begin(
         return Fresh()
     found = select(idempotency).where(*_of(scope, key))
     row = c.execute(found).mappings().one_or_none()
-    if row is None:  # the first request called `forget` between the two statements
+    if row is None:  # the row was deleted (by `forget` of the first request) between the two statements
         return InFlight()
     if row["payload_digest"] != payload_digest:
         return Mismatch()

@@ -63,7 +63,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
     if row is None:
         return None
     job = job_from(**row)
-    if job.cancel_requested:  # its worker was lost before it cancelled the job
+    if job.cancel_requested:  # the previous worker was lost before it could cancel the job
         end_cancelled(c, job)
         return None
     append(c, job.id, "claimed", {"attempt": job.attempt}, fence=job.fence)

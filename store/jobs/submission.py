@@ -93,7 +93,7 @@ def existing_work(c: Connection, tenant: str, request_digest: str, max_age_s: in
 
 def serialise(c: Connection, request_digest: str) -> None:
     """Lock a request digest until the transaction ends, so that equal requests run one after another."""
-    if c.dialect.name != "sqlite":  # SQLite serialises all writes
+    if c.dialect.name != "sqlite":  # SQLite needs no lock, because it serialises all writes
         c.execute(_LOCK, {"digest": request_digest})
 
 

@@ -16,7 +16,7 @@ from assay.methods import every_method, method_name
 
 if TYPE_CHECKING:
     AnyMethod = Annotated[_AnyMethod, Field(discriminator="method")]
-else:  # installed plug-ins can add methods
+else:  # at run time, installed plug-ins can add methods to the union
     AnyMethod = Annotated[Union[every_method()], Field(discriminator="method")]  # noqa: UP007
 """A request's experiment, discriminated by its ``method`` field."""
 

@@ -151,7 +151,8 @@ def _checked_size(c: Connection, asked: int | None, name: str) -> int:
 
 def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
     """Insert the new leaf and the hashes of every subtree that it completes."""
-    levels = (~position & (position + 1)).bit_length() - 1  # trailing ones: number of subtrees that it completes
+    # number of trailing 1 bits of `position`, which is the number of subtrees that the leaf completes
+    levels = (~position & (position + 1)).bit_length() - 1
     lefts = [(level, (position >> level) - 1) for level in range(levels)]
     known, node = _nodes(c, lefts), leaf
     rows = [{"level": 0, "place": position, "hash": leaf}]

@@ -49,7 +49,7 @@ def of_target(c: Connection, target_id: str, *, attribute: str | None = None, me
     ratings, targets = schema.ratings, schema.targets
     found = select(ratings).join(
         targets,
-        # tenant and address follow from the id; they are here because an index starts with them
+        # the id alone determines the row; tenant and address are compared because the index starts with them
         (targets.c.tenant == ratings.c.tenant)
         & (targets.c.base_url == ratings.c.target_url)
         & (targets.c.id == ratings.c.target_id),

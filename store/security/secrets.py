@@ -125,7 +125,7 @@ def destination_of(described: Mapping[str, Any]) -> str:
     try:
         address = urlsplit(base_url)
         origin = [address.scheme, address.hostname, address.port or DEFAULT_PORTS.get(address.scheme)]
-    except ValueError:  # such an address is never called
+    except ValueError:  # the URL is invalid, so it is never called
         origin = [base_url]
     return json.dumps([described["protocol"], origin, {name: settings.get(name) for name in AUTHENTICATION}])
 

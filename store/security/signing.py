@@ -77,7 +77,7 @@ def current(c: Connection, vault: Vault) -> SigningKey:
     row = _present(c)
     if row is None:
         lock_transaction(c, LOCK)
-        row = _present(c)  # another process may have created it during the wait
+        row = _present(c)  # another process may have created the key during the wait for the lock
     return _create(c, vault) if row is None else _opened(row, vault)
 
 

@@ -279,7 +279,7 @@ def _job(
     author: dict[str, Any] | None,
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
-    if author is not None:  # add the material that the author generated in earlier runs
+    if author is not None:  # the material that the author generated in earlier runs is added
         fields["experiment"] = dump_method(
             with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
         )

@@ -225,7 +225,8 @@ def known(c: Connection, tenant: str, digests: Collection[str], max_age_s: int) 
             select(ratings.c.request_digest, ratings.c.id, ratings.c.visibility)
             .where(ratings.c.tenant == tenant, ratings.c.request_digest.in_(digests), ratings.c.withdrawn_at.is_(None))
             .where(ratings.c.created_at >= now_ms() - max_age_s * 1000, ratings.c.expires_at > now_ms())
-            .order_by(ratings.c.created_at, ratings.c.id)  # the newest is read last and replaces the others
+            # ascending by time, so that newer ratings replace older ones in `found`
+            .order_by(ratings.c.created_at, ratings.c.id)
         )
         for rating in c.execute(fresh):
             found[rating.request_digest] |= {"rating_id": rating.id, "rating_visibility": rating.visibility}

@@ -154,7 +154,8 @@ def record(c: Connection, claimed: Claimed, outcome: Outcome, then: Next | None 
     Return the new state of the delivery: ``delivered``, ``waiting``, ``given-up`` or ``disabled`` (with its endpoint).
     If the lease was lost, write nothing and return ``None``.
     """
-    webhook = _lock_webhook(c, claimed)  # locked before the delivery, in the same order as everywhere
+    # the webhook is locked before the delivery, as everywhere, to prevent deadlocks
+    webhook = _lock_webhook(c, claimed)
     end = "delivered" if then is None else "given-up" if then.delay_s is None else None
     state: dict[str, Any] = {"attempts": claimed.number, "lease_until": None}
     if end is None:
@@ -184,7 +185,7 @@ def forget(c: Connection, kept_s: float = KEPT_S) -> int:
     return c.execute(delete(deliveries).where(old)).rowcount
 
 
-# ---------------------------------------------------------------------------- due deliveries
+# ---------------------------------------------------------------------------- selection of due deliveries
 def _is_free() -> ColumnElement[bool]:
     unheld = or_(deliveries.c.lease_until.is_(None), deliveries.c.lease_until <= now_ms())
     return and_(deliveries.c.state == "waiting", deliveries.c.next_attempt_at <= now_ms(), unheld)

@@ -58,7 +58,7 @@ def due(c: Connection, limit: int = 100) -> list[Notice]:
         select(
             *(outbox.c[name] for name in ("id", "job_id", "kind", "attempts", "created_at")),
             *(jobs.c.tenant, jobs.c.callback_url),
-            # parsed below, so that an invalid row does not block the others
+            # read as text and parsed later, so that an invalid row does not block the others
             type_coerce(outbox.c.payload, Text).label("data"),
         )
         .join(jobs, jobs.c.id == outbox.c.job_id)

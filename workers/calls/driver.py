@@ -144,7 +144,8 @@ class Driver:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.limits.concurrency, len(missing))):
                     group.create_task(self._work(calls, session))
-        except BaseExceptionGroup as several:  # the callers handle single errors
+        except BaseExceptionGroup as several:
+            # the callers handle single errors, so only the first error of the group is raised
             raise first_error(several) from None
 
     def _calls(self, probes: Sequence[Probe]) -> Iterator[list[Probe]]:
@@ -169,7 +170,8 @@ class Driver:
                     called, place, other = self._author, author, rated
                 else:
                     called, place, other = self._rated, rated, author
-                await other.give_up()  # prevents a deadlock when both services have one address
+                # releasing the other service's slot prevents a deadlock when both have the same address
+                await other.give_up()
                 replies, attempts = await self._call(probes, called, place)
                 elapsed_ms = round(1000 * (time.monotonic() - start))
                 answers = []
@@ -221,7 +223,7 @@ class Driver:
             self._filled.set()
 
     async def _room(self) -> None:
-        """Wait while the backlog for the ledger is too long."""
+        """Wait until the backlog of unwritten answers is short enough."""
         while len(self._unwritten) >= MOST_UNWRITTEN * self.flush_replies:
             self._written.clear()
             await self._written.wait()

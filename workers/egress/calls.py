@@ -26,7 +26,8 @@ RESPONSE_CAP = 1024 * 1024
 
 STANDING_HEADERS = {
     "Accept": "application/json, */*;q=0.1",
-    "Accept-Encoding": "identity",  # a compressed body could be a decompression bomb
+    # no compression is accepted, because a compressed body could be a decompression bomb
+    "Accept-Encoding": "identity",
     "User-Agent": f"assay/{__version__}",
 }
 

@@ -79,12 +79,12 @@ class Listener(ResponseHandler):
 
     def data_received(self, data: bytes) -> None:
         """Process received bytes; bytes after the response, or without a request, close the connection."""
-        if not data:  # the reader caught up: the parser continues with its buffer
+        if not data:  # empty data means that the reader caught up: the parser continues with its buffer
             super().data_received(data)
             return
         self._heard += len(data)
-        # Heads are parsed separately, since an error after a response would discard it. So is the last byte: if the
-        # response ends before it, the service sent more than the response.
+        # The head is parsed separately, because an error after a complete response would discard the response. The last
+        # byte is parsed separately too: if the response ends before it, the service sent more than the response.
         while data and self._body is None and self._parser is not None:
             end = data.find(b"\r\n\r\n") + 4
             piece, data = (data[:end], data[end:]) if end > 3 else (data, b"")
@@ -94,7 +94,8 @@ class Listener(ResponseHandler):
                 self.abort()
             elif piece:
                 super().data_received(piece)
-        more = self._body is not None and self._body.total_bytes > self._cap  # the reader stops there
+        # true if the body exceeds the cap, where the reader stops by itself
+        more = self._body is not None and self._body.total_bytes > self._cap
         if self._heard > WASTE * self._cap + HEADER_CAP and not more:
             self._refuse(CallFailed("too-large", f"{self._name} sent much more around its answer than the answer"))
 
@@ -138,7 +139,8 @@ class Listener(ResponseHandler):
     # ------------------------------------------------------------------ validation
     def _read_head(self, piece: bytes) -> None:
         self._head += piece
-        if not self._head.startswith(b"H"):  # the parser skips blank lines
+        # checked here, because the parser would skip blank lines before the status line
+        if not self._head.startswith(b"H"):
             self._refuse(self._garbage())
             return
         super().data_received(piece)

@@ -23,22 +23,22 @@ class Code:
 
 CODES: Mapping[str, Code] = MappingProxyType(
     {
-        # before anything was sent
+        # failures before the request is sent
         "refused-address": Code("our own guard refused the address", False),
         "connect": Code("no connection: the name has no address, or nothing listens there", True),
         "tls": Code("the certificate or the handshake is not to be trusted", False),
-        # while waiting
+        # failures while waiting for the answer
         "timeout": Code("the whole answer did not come within the call's deadline", True),
         "truncated": Code("the connection ended before the answer did", True),
         "too-large": Code("the answer or its headers exceed what we read", False),
         "encoded-body": Code("the body is compressed although we asked for it plain", False),
         "garbage": Code("what came is not HTTP, or a web page where data was expected", True),
-        # what the status says
+        # failures by HTTP status
         "redirect": Code("a 3xx: redirects are not followed", False),
         "auth": Code("401 or 403: the key is missing, wrong or not allowed", False),
         "quota": Code("the account's allowance is used up; waiting a little does not help", False),
         "http-<status>": Code("any other status that is no success; 408, 425, 429 and most 5xx are retried", False),
-        # what the body says
+        # failures by the content of the body
         "bad-json": Code("the body is not JSON", True),
         "wrong-shape": Code("JSON, but not of the form the protocol promises", False),
         "wrong-count": Code("another number of answers than questions", False),

@@ -23,7 +23,7 @@ Network = IPv4Network | IPv6Network
 
 # IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates); the multicast
 # registries; metadata services after their vendors' documentation.  A narrower range comes before
-# the wider one that holds it, so that its more precise reason is reported.
+# the wider one that contains it, so that its more precise reason is reported.
 SPECIAL: Sequence[tuple[Network, str]] = tuple(
     (ip_network(prefix), what)
     for prefix, what in (

@@ -34,7 +34,8 @@ LARGE_BODY = 1024 * 1024
 """Size of a request body in bytes from which aiohttp warns unless it can stream it."""
 
 PLAIN: Mapping[str, Any] = {
-    "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),  # the caller's deadline is the only one
+    # aiohttp's timeouts are off: only the caller's deadline counts
+    "timeout": aiohttp.ClientTimeout(total=None, sock_connect=None),
     "auto_decompress": False,
     "trust_env": False,
     "max_line_size": HEADER_CAP,
@@ -99,7 +100,7 @@ class GuardedConnector(aiohttp.BaseConnector):
             failure = CallFailed("tls", f"no TLS could be agreed with {place}; is it an http:// address?")
         except OSError as refused:
             failure = CallFailed("connect", f"{place} cannot be reached ({type(refused).__name__})")
-        if failure is not None:  # raised here, so that it has no context
+        if failure is not None:  # raised outside the `except` blocks, so that it has no `__context__`
             raise failure
         peer = transport.get_extra_info("peername")
         try:
@@ -161,7 +162,7 @@ class GuardedTransport:
             return await self._exchange(place, self._kept, request)
         except ClosedUnheard as closed:
             stale = closed.kept
-        if stale:  # closed while idle: retry once on a new connection
+        if stale:  # the service closed the idle connection: retry once on a new one
             async with self._open() as fresh:
                 try:
                     return await self._exchange(place, fresh, request)
@@ -193,11 +194,11 @@ class GuardedTransport:
                 raise CallFailed("too-large", f"{place} sent more than {cap:,} bytes")
             raw = [(name.lower(), value) for name, value in answer.raw_headers]
             return Received(answer.status, raw, bytes(body[:cap]))
-        except ValueError:  # its message quotes the value, which may be a key
+        except ValueError:  # the exception's message is not used, because it quotes the value, which may be an API key
             failure = CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
         except aiohttp.ClientPayloadError:
             failure = CallFailed("truncated", f"{place} closed the connection in the middle of its answer")
-        except aiohttp.ClientConnectionError:  # while the request was written
+        except aiohttp.ClientConnectionError:  # the connection was closed while the request was written
             failure = ClosedUnheard(kept=True)
         raise failure
 

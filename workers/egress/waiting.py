@@ -33,9 +33,9 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
 def _seconds_until(said: str, now: datetime) -> float | None:
     try:
         date = parsedate_to_datetime(said)
-    except (ValueError, OverflowError, IndexError):  # for invalid dates
+    except (ValueError, OverflowError, IndexError):  # raised for invalid dates
         return None
-    if date.tzinfo is None:  # "-0000": UTC without a local time zone (RFC 5322, section 3.3)
+    if date.tzinfo is None:  # the zone "-0000" means UTC without a local time zone (RFC 5322, section 3.3)
         date = date.replace(tzinfo=UTC)
     return max(0.0, (date - now).total_seconds())
 

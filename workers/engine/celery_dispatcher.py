@@ -31,7 +31,7 @@ class Doorbell:
             try:
                 self._publish(self._open(), job_id)
             except BaseException:
-                self._close()  # the next call opens a new connection
+                self._close()  # after an error, the next call opens a new connection
                 raise
 
     def _publish(self, producer: Producer, job_id: str) -> None:

@@ -25,7 +25,7 @@ DAY_S = 86_400
 def run_due(database: Database, settings: Settings) -> int:
     """Run every schedule that is due, each in a transaction of its own; return the number of schedules run."""
     with database.read() as connection:
-        if not schedules.any_due(connection):  # this usual case takes no lock
+        if not schedules.any_due(connection):  # usually nothing is due; this check takes no lock
             return 0
     bounds = Bounds(settings.max_active_jobs, settings.cooldown_s)
     for done in range(MOST_RUNS):

@@ -91,7 +91,7 @@ def _rest_or_fail(
 
 
 def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None) -> bool:
-    """Release the job, after a rest with its transient failures deleted; return false if it was cancelled."""
+    """Release the job (with `rest_s`: for later, without its transient failures); return false if it was cancelled."""
     with workplace.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False
@@ -128,7 +128,7 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
                 keep(connection)
         except LeaseLost:
             raise
-        except Exception as error:  # the job ends all the same, and the ledger holds the author's work
+        except Exception as error:  # the job ends without storing the author's work, which the ledger still holds
             log.warning("the author's work could not be stored", job=job.id, exc_info=error)
         else:
             return

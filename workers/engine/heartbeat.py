@@ -119,7 +119,8 @@ class Heartbeat:
                 beat = jobs.heartbeat(connection, self._claim, self._lease_s)
         except StoreUnavailable:
             self._on_missed()
-            log.warning("heartbeat missed", job=self._claim.job.id)  # the lease outlasts several missed heartbeats
+            # not fatal, because the lease outlasts several missed heartbeats
+            log.warning("heartbeat missed", job=self._claim.job.id)
             return None
         if not beat.held:
             return "lease-lost"

@@ -33,7 +33,7 @@ def problem(error: BaseException) -> dict[str, Any]:
             return _problem("target_unfit", _sentences(error.message, error.hint), reason=error.code)
         case TargetRefused():
             return _problem("target_refused", _sentences(str(error)), reason=error.failure.code)
-        case CallFailed():  # before the first question: the operator does not allow the target's protocol
+        case CallFailed():  # raised before the first question if the operator does not allow the target's protocol
             return _problem("target_refused", _sentences(str(error)), reason=error.code)
         case TargetUnavailable():
             detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."

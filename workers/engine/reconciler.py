@@ -61,7 +61,7 @@ def reconcile(database: Database, ring: Bell, settings: Settings) -> int:
                 ring(job_id)
         except Exception as error:  # noqa: BLE001  any exception of the broker's client; the jobs are safe
             log.warning("jobs not announced", jobs=len(due), first=due[0], why=type(error).__name__)
-            return announced  # they are announced again when `redispatch_s` have passed
+            return announced  # the unannounced jobs are announced again after `redispatch_s`
         announced += len(due)
         if len(due) < BATCH:
             return announced
@@ -71,7 +71,7 @@ def _room(ring: Bell) -> int:
     """Return the number of messages that may be added; 0 while the broker is unreachable."""
     try:
         return max(0, MOST_MESSAGES - ring.unheard())
-    except Exception as error:  # noqa: BLE001  as above
+    except Exception as error:  # noqa: BLE001  any exception of the broker's client
         log.warning("broker unreachable", why=type(error).__name__)
         return 0
 

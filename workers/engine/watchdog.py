@@ -109,7 +109,7 @@ def broker_answers(app: Celery) -> bool:
         errors: tuple[type[Exception], ...] = (OperationalError, *connection.connection_errors)
         try:
             connection.ensure_connection(max_retries=1, timeout=BROKER_PATIENCE_S)
-            # the client connects to Redis when it is first used
+            # ping, because the client connects to Redis only when it is first used
             connection.default_channel.client.ping()
         except errors:
             return False

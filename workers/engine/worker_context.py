@@ -169,7 +169,7 @@ def place_of(target: Target) -> str:
     """Return the host (and port) of a target; the name of its protocol if it has no address, or a malformed one."""
     try:
         return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol
-    except ValueError:  # the guard refuses the address when it is called
+    except ValueError:  # the address is malformed; the guard refuses it when it is called
         return target.protocol
 
 

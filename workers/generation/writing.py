@@ -92,7 +92,8 @@ def finish(database: Database, claim: Claim, task: Task, ended: Any) -> None:
     new += new_items([by_unit[one.id] for one in written.sentences], author_of(job.target), job.id)
     with database.write() as c:
         hold(c, claim)
-        corpora.lock(c, task.corpus_id, job.tenant)  # no other transaction fills it after its room is counted
+        # locked, so that no other transaction adds items after the free places are counted
+        corpora.lock(c, task.corpus_id, job.tenant)
         room = room_of(c, task.corpus_id)
         kept = corpus_items.add(c, task.corpus_id, job.tenant, new[:room])
         if kept is None:
@@ -126,12 +127,12 @@ def keep_ordered(c: Any, job: Job, items: Sequence[NewItem]) -> None:
 
 def _words(job: Job) -> StereotypeWords:
     words = specifications.read_words("stereotype", (job.experiment or {})["words"])
-    assert isinstance(words, StereotypeWords)  # noqa: S101  by its kind
+    assert isinstance(words, StereotypeWords)  # noqa: S101  the specification's kind ensures it
     return words
 
 
 def _taken_over(items: Iterable[StoredItem], words: StereotypeWords) -> Iterator[NewItem]:
-    """Copy sentences of other corpora, with their origin."""
+    """Yield copies of other corpora's sentences, with their origin in the provenance."""
     for item in items:
         how = {**item.provenance, "taken_from": {"corpus": item.corpus_id, "item": item.id}}
         made = as_item(_sentence(item), words, how)

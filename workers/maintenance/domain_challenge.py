@@ -71,7 +71,7 @@ async def why_unproven(
 
 
 def _said(url: str, failed: CallFailed) -> str:
-    """Return the reason of a failed call, without the advice for targets."""
+    """Return the reason of a failed call, without the advice that is meant for rated targets."""
     if failed.status is None:
         return failed.message
     redirected = "; redirects are not followed" if failed.code == "redirect" else ""

@@ -50,7 +50,8 @@ class TranslatorSettings(TargetSettings):
         Mapping[str, str],
         MaxLen(500),
         Field(description='The service\'s own code for a language where it differs: {"zh": "zh-Hans"}.'),
-    ] = field(default_factory=dict)  # described here: docstrings of inherited fields do not reach the schema
+        # described with `Field`, because docstrings of inherited fields do not reach the schema
+    ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -97,7 +98,7 @@ class PredictorSettings(TargetSettings):
 
 @cache
 def _validator(kind: type) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)  # slow to build
+    return TypeAdapter(kind)  # cached, because an adapter is slow to build
 
 
 def settings_schema(kind: type) -> dict[str, Any]:

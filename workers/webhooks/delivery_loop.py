@@ -158,7 +158,7 @@ class Deliverer(BackgroundThread):
         try:
             with self._database.write() as connection:
                 left = deliveries.record(connection, claimed, answered.outcome, then)
-        except StoreUnavailable as unavailable:  # when the lease expires, it is sent again under the same id
+        except StoreUnavailable as unavailable:  # the delivery is sent again with the same id when its lease expires
             log.warning("delivery not recorded", delivery=claimed.id, why=str(unavailable))
             return
         self._meter.delivered(left or "overtaken")

@@ -48,7 +48,8 @@ def read_contents(observations: Iterable[Observation], component: str, named: At
     back: dict[str, Observation] = {}
     for one in observations:
         name, _, way = one.probe.unit.rpartition("/")
-        if name.rsplit("/", 2)[0] == component and way in {"out", "back"}:  # es/U/0001/out, es/possessive/B1/0001/out
+        # names look like es/U/0001/out or es/possessive/B1/0001/out
+        if name.rsplit("/", 2)[0] == component and way in {"out", "back"}:
             (there if way == "out" else back)[name] = one
     found: Counts = {}
     for name, out in there.items():

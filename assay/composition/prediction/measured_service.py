@@ -109,7 +109,7 @@ def read_evidence(document: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]
 def _of_component(component: Mapping[str, Any], document: Mapping[str, Any]) -> TransitionEvidence:
     transitions: Mapping[str, Mapping[str, int]] = component["transitions"]
     experiment = document["experiment"]
-    rows = tuple(sorted(transitions))  # the order of JSON objects is not reliable
+    rows = tuple(sorted(transitions))  # sorted, because a database may have reordered the keys of the JSON object
     outputs = (*rows, *sorted(set(transitions[rows[0]]) - set(rows)))
     content = component.get("content", {})
 

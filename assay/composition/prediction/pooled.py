@@ -87,7 +87,7 @@ def _carried(before: Draws, content: Draws | None, after: Draws, own: Draws | No
     if content is None or own is None:
         return None
     whole = before @ after
-    alike = after @ after.transpose(0, 2, 1)  # probability that two values get the same answer
+    alike = after @ after.transpose(0, 2, 1)  # element (i, j): probability that the values i and j get the same answer
     alike = np.clip(alike + own[:, None, None], 0.0, 1.0)
     pairs = list(combinations(range(before.shape[1]), 2))
     excess = np.zeros(len(before))

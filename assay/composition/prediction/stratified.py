@@ -77,7 +77,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
 
 
 def _contents(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
-    """Return the answers of every service to each content of the first."""
+    """For each content that the first service was asked about, return the answers of every service."""
     return [tuple(_answers(service, content) for service in services) for content in services[0].contents]
 
 
@@ -93,7 +93,7 @@ def _shares(counts: Mapping[str, int], outputs: Sequence[str]) -> tuple[float, .
 
 
 def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
-    """Return the path of every sentence of a content."""
+    """Yield the recorded path of every sentence with this content."""
     first, *others = stages
     for row, shares in enumerate(first):
         if shares is None:
@@ -145,7 +145,7 @@ def _content(
 
 
 def _filled(answers: Answers, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace rows of a matrix by the recorded answers to a content."""
+    """Return a copy of `matrix` with the rows of recorded answers to one content replaced by these."""
     filled = matrix.copy()
     for row, shares in enumerate(answers):
         if shares is not None:
@@ -156,7 +156,7 @@ def _filled(answers: Answers, matrix: NDArray[np.float64]) -> NDArray[np.float64
 def _answered_alike(
     first: NDArray[np.float64], second: NDArray[np.float64], stages: Sequence[NDArray[np.float64]]
 ) -> float:
-    """Probability that two sentences of one content end alike; merged sentences stay merged."""
+    """Return the probability that two sentences of one content get the same final output; equal outputs stay equal."""
     joint = np.outer(first, second)
     for stage in stages:
         one = np.diagonal(joint)

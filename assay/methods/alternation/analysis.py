@@ -107,17 +107,17 @@ class _Output:
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
         )
-        if carrier is None or component.letter is Letter.BS:  # the main reason of BS names it already
+        if carrier is None or component.letter is Letter.BS:  # the main reason for BS already names the carrier
             return component
         return replace(component, reasons=(*component.reasons, Reason("carried-by-one", carrier.facts, self.name)))
 
     def _beside(self, profiles: Profiles, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the numbers beside the letter."""
+        """Return the numbers shown beside the letter: divergences, and groups of records as given."""
         return {"divergence": self._divergences(profiles.clusters, rng), **self._as_given(rng)}
 
     # -------------------------------------------------------------------- effects
     def _clusters(self) -> dict[str, NDArray[np.int64]]:
-        """Number the clusters of each kind; too few frames to estimate their spread are no clusters."""
+        """Number the clusters of each kind; leave out frames if they are too few to estimate their spread."""
         numbered = {
             kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
             for kind in self.cases[0].clusters
@@ -125,7 +125,7 @@ class _Output:
         return {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
 
     def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the gaps between groups where content is tied to them: declared for sentences, as given for records."""
+        """Draw the gaps between groups with tied content: sentences have a declared tie, records their own values."""
         own = [case.own for case in self.cases]
         if own[0] is not None:
             groups = np.array(own, dtype=np.int64)
@@ -137,7 +137,7 @@ class _Output:
         places = [sides.index(str(case.side)) for case in self.cases]
         return tied_draws(profiles, places, self.tie, rng)
 
-    # -------------------------------------------------------------------- what is shown beside the letter
+    # -------------------------------------------------------------------- details beside the letter
     def _pair(self, a: str, b: str, drawn: NDArray[np.float64], profiles: Profiles) -> dict[str, Any]:
         first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
         difference = second - first
@@ -151,9 +151,10 @@ class _Output:
         }
 
     def _divergences(self, clusters: Mapping[str, NDArray[np.int64]], rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Return how the distributions under every two values differ, in every direction."""
+        """Return the divergences of the output distributions for every ordered pair of values."""
         written = []
-        together = next(iter(clusters.values()), None)  # people come first: their differences keep one sign
+        # the first kind of cluster is the person (if any); its differences change sign together
+        together = next(iter(clusters.values()), None)
         for a, b in permutations(range(len(self.answers.values)), 2):
             x, y = self.table[:, a], self.table[:, b]
             row: dict[str, Any] = {"from": self.answers.values[a], "to": self.answers.values[b]}
@@ -176,7 +177,7 @@ class _Output:
         return written
 
     def _as_given(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the groups of records as given: their sizes, means and disparate impact."""
+        """Return the sizes, means and disparate impact of the groups, each record with its original value."""
         own = [case.own for case in self.cases]
         told: dict[str, Any] = {}
         if not self.answers.numbers:
@@ -272,7 +273,7 @@ def _common(answers: Answers, whole: Sequence[int]) -> dict[str, Any]:
 
 
 def _spoken(told: Any) -> str:
-    """Write a profile or an answer for people: a record by its columns, scores by their labels."""
+    """Format a profile or an answer for people: a record by its columns, scores by their labels."""
     if isinstance(told, Mapping):
         return ", ".join(f"{label} {score:.4g}" for label, score in told.items())
     if isinstance(told, tuple):
@@ -281,7 +282,7 @@ def _spoken(told: Any) -> str:
 
 
 def _numbers(works: Mapping[str, Any]) -> dict[str, Any]:
-    """Compute each number; where the evidence does not allow one, its reason takes the place."""
+    """Compute each number, or the reason why the evidence does not allow it."""
     made: dict[str, Any] = {}
     for name, work in works.items():
         try:

@@ -79,7 +79,7 @@ class Gaussian:
                 f"the divergence is too large for a number: a shift of {self.mean - other.mean:.6g} between "
                 f"standard deviations of {self.sd:.6g} and {other.sd:.6g}"
             )
-        return max(0.0, value)  # rounding can give -1e-17
+        return max(0.0, value)  # rounding can make a value of 0 negative (-1e-17)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
     check_paired(first, second)
     p, q = Gaussian.of(first), Gaussian.of(second)
     value = p.divergence_from(q)
-    if np.array_equal(first, second):  # every influence is 0, which rounding would miss by 1e-17
+    if np.array_equal(first, second):  # equal samples have an influence of exactly 0; rounding would give 1e-17
         return Interval(value, value, value, level)
     influence = _influence(first, second, p, q)
     half = float(ndtri((1 + level) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
@@ -226,7 +226,7 @@ def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
 
 
 def _fitted(values: FloatArray) -> Gaussian:
-    if values.min() == values.max():  # rounding gives equal values a spread of 1e-17
+    if values.min() == values.max():  # rounding could give equal values a standard deviation of 1e-17
         return Gaussian(float(values[0]), 0.0)
     return Gaussian(float(values.mean()), float(values.std()))
 
@@ -243,7 +243,7 @@ def _fold(number: int, x: FloatArray, y: FloatArray) -> Fold:
 
 
 def _influence(x: FloatArray, y: FloatArray, p: Gaussian, q: Gaussian) -> FloatArray:
-    """Influence of each pair on D(x || y), by way of both means and both variances."""
+    """Return the influence of each pair of values on D(x || y), through both means and both variances."""
     shift, v_x, v_y = p.mean - q.mean, p.sd**2, q.sd**2
     of_x = shift / v_y * (x - p.mean) + (1 / v_y - 1 / v_x) * ((x - p.mean) ** 2 - v_x) / 2
     of_y = -shift / v_y * (y - q.mean) + (1 / v_y - (v_x + shift**2) / v_y**2) * ((y - q.mean) ** 2 - v_y) / 2

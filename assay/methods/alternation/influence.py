@@ -85,7 +85,7 @@ class Leverage:
 
     def carrier(self) -> Carrier | None:
         """Find the one cluster that carries the effect; ``None`` if none does."""
-        for kind, ids in self.profiles.clusters.items():  # people come first
+        for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             sums = np.bincount(ids, weights=self._differences)
             whole = float(np.abs(sums).sum())
             if len(sums) < LEAST or not whole:
@@ -100,7 +100,7 @@ class Leverage:
                     member=self._member(kind, ids == most),
                     share=share,
                     effect=self.effect,
-                    without=round(without, 9) + 0.0,  # a sum that cancels is 0, not -1e-17
+                    without=round(without, 9) + 0.0,  # a sum that cancels becomes 0 instead of -1e-17 or -0.0
                 )
         return None
 
@@ -118,7 +118,7 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _member(self, kind: str, held: NDArray[np.bool_]) -> str | None:
-        """Return the part of a cluster's name under whose value it is unlike the others, if it has a part for each."""
+        """Return the part of a cluster's name for the value where it differs most; ``None`` without such parts."""
         first, second = self._places
         parts = self.cases[int(held.argmax())].clusters[kind].split(JOINED)
         if len(parts) != len(self.profiles.values):
@@ -127,7 +127,7 @@ class Leverage:
         return parts[second if away[1] > away[0] else first] if away[0] != away[1] else None
 
     def _distance(self, kind: str, held: NDArray[np.bool_], value: int) -> float:
-        """Return how far a cluster's mean output is from that of profiles with the same other clusters."""
+        """Return the distance of a cluster's mean output from the mean of profiles with the same other clusters."""
         own = self.profiles.outputs[:, value]
         added = own - own[~held].mean()
         for other, ids in self.profiles.clusters.items():
@@ -137,7 +137,7 @@ class Leverage:
 
 
 def _means(values: NDArray[np.float64], ids: NDArray[np.int64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the mean of each cluster over the rows that count; 0 where there are none."""
+    """Return the mean of each cluster over the `counted` rows; 0 for a cluster without any."""
     many = int(ids.max()) + 1
     sums = np.bincount(ids[counted], weights=values[counted], minlength=many)
     return np.asarray(sums / np.maximum(np.bincount(ids[counted], minlength=many), 1))

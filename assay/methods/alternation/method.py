@@ -102,7 +102,7 @@ class Alternation(Method):
         """Names of the attribute's values."""
         if self.records is not None:
             return tuple(str(value) for value in self.records.values)
-        assert self.texts is not None  # noqa: S101  filled in when made
+        assert self.texts is not None  # noqa: S101  set by __post_init__
         return tuple(self.texts.people)
 
     def for_kind(self, kind: Kind) -> Alternation:
@@ -153,13 +153,13 @@ class Alternation(Method):
             components = self._judge(answers, look, 1.0 if last else EARLY, brief=not last)
             looks.append({"profiles": size, "letters": {one.name: one.letter for one in components}})
             if answers.unasked or all(one.declared or one.letter is None for one in components):
-                # the same draws, so the same letters, now with the numbers beside them
+                # judge again with a copy of the generator: the letters are the same, and the details are added
                 components = components if last else self._judge(answers, again, EARLY, brief=False)
                 break
         return self.finding(components, {"looks": looks})
 
     def _judge(self, answers: Answers, rng: np.random.Generator, doubt: float, *, brief: bool) -> list[Component]:
-        """Judge the answers so far; `doubt` multiplies the permitted error."""
+        """Judge the answers so far; `doubt` multiplies the permitted error probability."""
         confidence = 1 - doubt * (1 - self.confidence)
         return judge_answers(
             answers,
@@ -172,7 +172,7 @@ class Alternation(Method):
         )
 
     def _ask(self, answers: Answers, cases: Sequence[Case]) -> Asking:
-        """Ask about the profiles that have not been asked about."""
+        """Ask about the profiles that were not asked about yet."""
         question = Regress if self.answers == "numbers" else Classify
         questions = [
             ((place, value), [Probe(f"{case.name}/{self.values[value]}", question(given))])

@@ -93,7 +93,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _leverage(part: Part) -> Table:
-    """Largest effect without each one of its clusters."""
+    """Table of the largest effect after removing each cluster."""
     held = parts.mapping(part, "leverage")
     of = [(kind, row) for kind in held for row in parts.objects(held, kind)]
     effects = cells.numbers([row for _, row in of] + [held], "effect")
@@ -108,7 +108,7 @@ def _leverage(part: Part) -> Table:
 
 
 def _means(part: Part) -> Picture | None:
-    """Mean output under each value of the attribute, the same profiles."""
+    """Mean output of the same profiles under each value of the attribute."""
     means = parts.numbers(part.get("means")) if "pairs" in part else {}
     name = parts.text(part, "name") or "output"
     axis = "mean output, in the service's own unit" if name == "output" else f"mean score of {name}"
@@ -117,7 +117,7 @@ def _means(part: Part) -> Picture | None:
 
 
 def _pairs(part: Part) -> Picture | None:
-    """Paired effect of every two values, against the tolerance."""
+    """Paired effect of every two values, with the tolerance."""
     rows = [(_direction(row), charts.span(parts.mapping(row, "effect"))) for row in parts.objects(part, "pairs")]
     tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
     axis = "shift within profiles, in standard deviations"
@@ -127,7 +127,7 @@ def _pairs(part: Part) -> Picture | None:
 
 
 def _folds(part: Part) -> Picture | None:
-    """Gaussian KL of each fold, in each direction."""
+    """Gaussian KL divergence of each fold of the data, in both directions."""
     rows = []
     for row in parts.objects(part, "divergence")[: charts.MOST_MARKS]:
         folds = parts.objects(row, "kl_by_fold")

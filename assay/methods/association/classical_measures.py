@@ -78,7 +78,7 @@ def _of_pair(
 
 
 def _unpaired(first: Matrix, second: Matrix) -> dict[str, Any]:
-    """Return why groups cannot be taken in pairs, if so."""
+    """Return the reason why two groups of words cannot be paired; empty if they can."""
     if len(first) == len(second):
         return {}
     return {"why": f"the groups have {len(first)} and {len(second)} words; pairs need as many"}

@@ -101,7 +101,7 @@ class Association(OneSpecification[AssociationWords]):
         vectors = yield from ask_vectors(self.known_words.every)
         return self.finding([self._judge(vectors, rng)])
 
-    # ------------------------------------------------------------------------ judging
+    # ------------------------------------------------------------------------ decision
     def _judge(self, vectors: Vectors, rng: np.random.Generator) -> Component:
         words = self.known_words
         covered = cover(words.groups, vectors.of)
@@ -140,7 +140,7 @@ class Association(OneSpecification[AssociationWords]):
             "classical": classical_measures(words, vectors, rng),
         }
         if lacking:
-            # the posterior is of fewer words than were declared, so it gives no letter
+            # some declared words are missing from the posterior, so it must not decide a letter
             return measurement.give_up(*lacking, seen=intervals)
         return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
 
@@ -213,7 +213,7 @@ def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -
 
 
 def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> NDArray[np.float64] | None:
-    """Draw a group's mean distance to the controls, each kind of control by how many of them there are."""
+    """Draw a group's mean distance to the controls; each kind of control is weighted by its share."""
     total, weight = np.zeros(1), 0.0
     for name, share in shares.items():
         drawn = [posterior.cell_by_itself(name, word) for word in words if share and posterior.has(name, word)]

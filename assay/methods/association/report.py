@@ -104,7 +104,7 @@ def _of_distances(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def _classical(part: Part) -> Table | None:
-    """Values of the measures before P2 for every two groups."""
+    """Values of the classical association measures (older than paper P2) for every two groups."""
     return CLASSICAL.read([_of_groups(row) for row in parts.objects(parts.mapping(part, "classical"), "weat")])
 
 
@@ -129,7 +129,7 @@ def _connections(part: Part) -> Picture | None:
 
 
 def _by_word(part: Part) -> Picture | None:
-    """Distances of each protected word to its own stereotypes and to others'."""
+    """Distances of each protected word to the stereotypes of its group and of other groups."""
     every = parts.objects(part, "protected")
     rows = []
     for row in charts.evenly(every, charts.MOST_WORDS):
@@ -170,7 +170,7 @@ def _densities(part: Part) -> Picture | None:
 
 
 def _raw(part: Part) -> Picture | None:
-    """Single distances of each protected word."""
+    """All single distances of each protected word."""
     rows, cells_of = [], []
     every = list(parts.mapping(part, "raw").items())
     for word, by_connection in charts.evenly(every, charts.MOST_WORDS):
@@ -187,7 +187,7 @@ def _raw(part: Part) -> Picture | None:
 
 
 def _distances(held: Mapping[str, float]) -> str:
-    """Name words from the nearest to the farthest."""
+    """List words from the nearest to the farthest."""
     ordered = sorted(held.items(), key=lambda one: one[1])
     more = f" and {len(ordered) - NAMED} more" if len(ordered) > NAMED else ""
     return ", ".join(f"{word} {value:.2f}" for word, value in ordered[:NAMED]) + more or cells.ABSENT

@@ -171,6 +171,6 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         trials: Sequence[Trials] = self.trials
         counts = Counts(sum(one.trials for one in trials))
         if not trials:
-            assert self.questions is not None  # noqa: S101  one of the two is there
+            assert self.questions is not None  # noqa: S101  either trials or questions are given
             trials, counts = yield from ask_choices(self.questions, self.known_words, rng)
         return judge_choices(self.known_words, trials, counts, tolerance, rng)

@@ -125,7 +125,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
 
 
 def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Check the counts and add up those of each level."""
+    """Validate the counts and add up the counts of each level."""
     at, chose, shown = (np.asarray(each, dtype=float) for each in (level, chose_second, trials))
     if not at.shape == chose.shape == shown.shape or at.ndim != 1:
         raise OutOfBounds("levels, choices and trials must be as many", "trials")
@@ -143,7 +143,7 @@ def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tu
 
 
 def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> Grid:
-    """Narrow the grid with more and more of the answers, and refine it at last."""
+    """Narrow the grid while counting more and more of the answers; then compute it with fine cells."""
     low, high = float(at[0]), float(at[-1])
     span = high - low
     within: Sequence[Range] = (
@@ -166,17 +166,18 @@ def _posterior(
     cells: tuple[int, int, int],
     share: float = 1.0,
 ) -> Grid:
-    """Weigh every cell by the posterior at its middle, with each answer counted for a `share` of one."""
+    """Compute each cell's posterior mass at its middle; each answer counts as `share` of an answer."""
     from scipy.special import ndtr
 
     grid = Grid.over(within, cells)
     mu, sigma, lapse = grid.middles(0), np.exp(grid.middles(1)), grid.middles(2) ** 2
     for start in range(0, len(at), LEVELS_AT_ONCE):
         some = slice(start, start + LEVELS_AT_ONCE)
-        away = (at[some] - mu[:, None, None]) / sigma[:, None]  # (mu, sigma, levels)
+        away = (at[some] - mu[:, None, None]) / sigma[:, None]  # shape (mu, sigma, levels)
         above, below = ndtr(away), ndtr(-away)
-        for place, one in enumerate(lapse):  # no lapse is 0, so neither logarithm is infinite
+        for place, one in enumerate(lapse):  # every lapse rate is above 0, so both logarithms are finite
             said_second, said_first = (np.log(one / 2 + (1 - one) * side) for side in (above, below))
             grid.mass[:, :, place] += said_second @ second[some] + said_first @ first[some]
-    # of the lapse's root, which has cells enough where lapses mostly are: its density is the prior's times 2 root
+    # the axis is the root of the lapse rate, which is finer near 0, where lapse rates mostly lie; the density on this
+    # axis is the prior's density times twice the root
     return grid.weighed(share * grid.mass + (LAPSES_PRIOR - 1) * np.log1p(-lapse) + np.log(grid.middles(2)))

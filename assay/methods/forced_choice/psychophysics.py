@@ -96,7 +96,7 @@ def _measurement_of(
     covered: Mapping[str, Coverage],
     tolerance: Tolerance,
 ) -> Measurement:
-    """Make the measurement of some vectors, with counts and coverage."""
+    """Create the measurement of some vectors, with their counts and coverage."""
     return Measurement(
         name=words.name,
         counts=Counts(
@@ -165,8 +165,8 @@ def _table(
     words: ChoiceWords,
     rng: np.random.Generator,
 ) -> Table:
-    """Return the numbers of every word."""
-    # points of one model and cue pair are one cluster
+    """Return the table of results, one row per word."""
+    # all points of one model and cue pair form one cluster
     clusters = points.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     moved = halves.reshape(points.shape[0] * points.shape[1], -1, points.shape[3])
     table = []
@@ -237,9 +237,9 @@ def judge_choices(
 GROUPS = {"concepts": "concept", "controls": "control"}
 
 
-# ---------------------------------------------------------------------------- both
+# ---------------------------------------------------------------------------- shared by vectors and choices
 def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the numbers beside the letter: spreads, and correlations with the declared shares."""
+    """Return the numbers shown beside the letter: spreads, and correlations with the declared shares."""
     detail: dict[str, Any] = {
         "spread": {"concepts": effects.concept_spread, "controls": effects.control_spread},
         "controls_mean": effects.control_mean,
@@ -251,7 +251,7 @@ def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> d
     shares, jnds = (np.array([row[key] for row in known], dtype=float) for key in ("share", "jnd"))
     detail["correlation"] = result_or_why(lambda: asdict(pearson(shares, points)))
     detail["slope"] = result_or_why(lambda: asdict(slope(shares, points, rng)))
-    # P1 holds the JND against the standard deviation of the share itself
+    # paper P1 correlates the JND with the standard deviation of the declared share, the square root below
     detail["jnd_correlation"] = result_or_why(lambda: asdict(pearson(np.sqrt(shares * (1 - shares)), jnds)))
     return detail
 
@@ -265,7 +265,7 @@ def _why(
 ) -> Reason:
     facts: Mapping[str, Any]
     if letter is Letter.BS:
-        # above 1/2 more of the second cue is needed to choose it: the observer prefers the first
+        # a point above 1/2 means that choosing the second cue takes more of it: the observer prefers the first
         side = words.first if effects.control_mean > 0.5 else words.second
         facts = {"side": side, "mean": effects.control_mean, "step_1": float(effects.step_1.mean())}
         return Reason("controls-lean", facts, words.name)

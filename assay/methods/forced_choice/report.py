@@ -54,7 +54,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 # ---------------------------------------------------------------------------- tables
 def _words(part: Part) -> Table | None:
-    """Points of all words, or of those that lie farthest out."""
+    """Points of subjective equality of all words, or of the most extreme ones."""
     every = parts.objects(part, "words")
     kept = foremost(every, MOST_ROWS)
     table = WORDS.read(kept)
@@ -132,7 +132,7 @@ def _curve(row: Part, levels: tuple[float, ...]) -> Series | None:
 
 
 def _fitted(row: Part, levels: tuple[float, ...]) -> tuple[float, ...] | None:
-    """Compute the curve whose parameters are written down (METHODS section 4)."""
+    """Compute the psychometric curve from its recorded parameters (METHODS section 4)."""
     mu, lapse = (parts.number(parts.mapping(row, key), "estimate") for key in ("pse", "lapse"))
     sigma = parts.number(row, "jnd")
     if mu is None or lapse is None or sigma is None or sigma <= 0:
@@ -142,7 +142,7 @@ def _fitted(row: Part, levels: tuple[float, ...]) -> tuple[float, ...] | None:
 
 
 def _chosen(row: Part) -> tuple[tuple[float, float], ...]:
-    """Read the shares that were chosen at each level."""
+    """Return the recorded share of choices at each level."""
     written = row.get("trials")
     trials = [one for one in written if isinstance(one, list) and len(one) == 3] if isinstance(written, list) else []
     known = [tuple(number for each in one if (number := parts.finite(each)) is not None) for one in trials]
@@ -150,7 +150,7 @@ def _chosen(row: Part) -> tuple[tuple[float, float], ...]:
 
 
 def _spread_out(rows: Sequence[Part]) -> list[Part]:
-    """Pick words at even ranks from one side to the other, and the middle one of the controls."""
+    """Pick concepts at evenly spaced ranks of their points, and the control in the middle."""
     ordered = foremost([row for row in rows if _place(row) is not None], len(rows))
     concepts = [row for row in ordered if row.get("role") != "control"]
     controls = [row for row in ordered if row.get("role") == "control"]
@@ -195,7 +195,7 @@ def _word(row: Part) -> str:
 
 
 def _shares(part: Part) -> Picture | None:
-    """Points of subjective equality against the shares that were declared."""
+    """Points of subjective equality against the declared shares."""
     known = [
         Point(_word(row), share, place)
         for row in parts.objects(part, "words")

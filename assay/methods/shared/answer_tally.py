@@ -18,7 +18,7 @@ BATCH = 500
 UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"})
 """Failures of a service that answered, but with nothing that could be used."""
 
-I = TypeVar("I")  # noqa: E741 - a pair or a picture
+I = TypeVar("I")  # noqa: E741 - I for item: a pair or a picture
 R = TypeVar("R")
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], None]

@@ -201,7 +201,7 @@ class RecordProfiles:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse rows and values that cannot be alternated."""
+        """Raise if the rows or values do not allow alternation."""
         check_bounds(self)
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise SpecificationError("at least two different values are needed, each named once", "records.values")

@@ -102,7 +102,7 @@ class Written(AuthorCounts):
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A sentence that is lacking."""
+    """A missing sentence, which an author should write."""
 
     group: str
     term: str
@@ -192,7 +192,7 @@ def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Fam
 
 
 def _lacking(words: StereotypeWords, have: Mapping[str, int], per_term: int, rng: np.random.Generator) -> list[_Wanted]:
-    """List the sentences that are lacking, in rounds over the terms; pairs and groups take turns."""
+    """List the missing sentences in rounds over the terms; pairs and groups of words alternate."""
     turn = rng.permutation(len(words.pairs))
     lacking = []
     for number in range(per_term):
@@ -204,7 +204,7 @@ def _lacking(words: StereotypeWords, have: Mapping[str, int], per_term: int, rng
 
 
 def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Wanted, probe: Probe, reply: Reply) -> bool:
-    """Keep a sentence that is of use, and count one that is not; return whether it was kept."""
+    """Store a usable sentence, or count an unusable one; return whether it was stored."""
     if not written.answered(reply):
         return False
     text = _cleaned(reply.value)
@@ -227,7 +227,7 @@ def _take(written: Written, words: StereotypeWords, known: set[str], slot: _Want
 
 
 def _cleaned(value: Any) -> str:
-    """Strip blanks, and quotation marks around the whole text."""
+    """Remove surrounding blanks, and quotation marks around the whole text."""
     text = value.strip() if isinstance(value, str) else ""
     quoted = len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES
     return text[1:-1].strip() if quoted and not any(mark in text[1:-1] for mark in QUOTES) else text

@@ -146,7 +146,7 @@ def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
     return Sorted(tuple(pairs.values()), dict(refused))
 
 
-# ---------------------------------------------------------------------------- reading
+# ---------------------------------------------------------------------------- parsing
 @lru_cache(maxsize=64)
 def _reader(words: StereotypeWords) -> _Reader:
     return _Reader(words)
@@ -198,7 +198,7 @@ class _Reader:
         return Pair(first, second, found.term, found.role, found.place, written, sentence.source, sentence.id)
 
     def find(self, sentence: Sentence) -> _Found | str:
-        """Find both terms of a sentence that is of use, or return why it is of none."""
+        """Find both terms of a sentence, or return the reason why the sentence is unusable."""
         found = self._terms(spelt(sentence.text))
         if isinstance(found, str):
             return found
@@ -212,10 +212,10 @@ class _Reader:
 
     def _terms(self, text: str) -> _Found | str:
         """Find the group term and the attribute term, or return the reason why there is no single one."""
-        # "sİster" matches "sister" whatever the case, but is another word once its case is folded
+        # IGNORECASE matches "sİster" with "sister", but its folded form is a different word and must not count
         groups = [one for one in self.group_terms.finditer(text) if folded(one.group()) in self.groups]
         attributes = [one for one in self.attribute_terms.finditer(text) if folded(one.group()) in self.roles]
-        # the "man" of "family man" belongs to the attribute term and names no group
+        # a match within a longer one is dropped: the "man" in "family man" names no group
         groups, attributes = _outside(groups, attributes), _outside(attributes, groups)
         if not groups:
             return "no-group-term"
@@ -240,12 +240,12 @@ class _Reader:
 
 
 def _terms_of(terms: Iterable[str]) -> re.Pattern[str]:
-    """Match terms in any case, also with their case folded: "Straße" is STRASSE in capitals."""
+    """Return a pattern for the terms in any case and in folded form: "Straße" also matches STRASSE."""
     return any_of({way for term in terms for way in (term, folded(term))}, re.IGNORECASE)
 
 
 def _outside(some: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """Drop matches that overlap with another one that is as long or longer."""
+    """Drop matches of `some` that overlap with an equally long or longer match of `others`."""
     return [
         one
         for one in some
@@ -257,13 +257,13 @@ def _outside(some: Sequence[re.Match[str]], others: Sequence[re.Match[str]]) -> 
 
 
 def _others(mark: re.Match[str]) -> list[str]:
-    """List the words of a sentence without its group term and the article of that."""
+    """List the words of a sentence without the group term and its article."""
     before, after = _ARTICLE.sub("", mark.string[: mark.start()]), mark.string[mark.end() :]
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
 def _differing(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of words in which two sentences differ; the shared group term counts as one more word."""
+    """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
     changes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
     changed = sum(max(end - start, until - since) for kind, start, end, since, until in changes if kind != "equal")
     return changed / (max(len(one), len(other)) + 1)
@@ -285,7 +285,7 @@ def _swapped(text: str, mark: re.Match[str], listed: str, other: str) -> str:
 
 def _in_case_of(seen: str, listed: str, other: str, *, begins: bool) -> str:
     if seen == listed:
-        # a name has its capital anywhere; the term in its place needs one only at the beginning
+        # a term in its listed spelling may be a name with its own capital: capitalise only at the beginning
         return _capitalised(other) if begins and seen[:1].isupper() else other
     if len(seen) > 1 and seen.isupper():
         return other.upper()

@@ -47,7 +47,7 @@ class StereotypeDesign(Method, Generic[W]):
             )
         words = self.words if self.words is not None else self._shipped()
         if words is None:
-            return  # the caller's own words, which the service fills in
+            return  # the words come from the caller's own specification, which the service fills in later
         refuse_repeats("words", [one.name for one in words])
         about = list(dict.fromkeys(one.attribute for one in words))
         object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, about))
@@ -84,7 +84,7 @@ class StereotypeDesign(Method, Generic[W]):
 
     def changed(self, **fields: Any) -> Self:
         """Return the method with other values in some fields."""
-        changed: Self = replace(cast("Any", self), **fields)  # a dataclass, as every method is
+        changed: Self = replace(cast("Any", self), **fields)  # the cast is safe: every method is a dataclass
         return changed
 
     def _shipped(self) -> tuple[W, ...] | None:
@@ -129,5 +129,5 @@ class StereotypeDesign(Method, Generic[W]):
             found.looks.append(found.looked(size, component))
             if last or component.declared or component.letter is None:
                 break
-        # the same draws, so the same letter, now with the numbers beside it
+        # judge again with a copy of the generator: the letter is the same, and the details are added
         return found.judge(tolerance, again)

@@ -18,7 +18,7 @@ class _OfTerm(Protocol):
 
 
 T = TypeVar("T")
-I = TypeVar("I", bound=_OfTerm)  # noqa: E741 - a pair or a picture
+I = TypeVar("I", bound=_OfTerm)  # noqa: E741 - I for item: a pair or a picture
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def within(rounds: list[list[T]], most: int) -> list[list[T]]:
 
 
 def _transposed(queues: list[list[T]]) -> list[list[T]]:
-    """Take the first of each list, then the second of those that have one, and so on."""
+    """Transpose lists of unequal lengths: the first items of all lists, then the second ones, and so on."""
     most = max(map(len, queues), default=0)
     return [[queue[turn] for queue in queues if turn < len(queue)] for turn in range(most)]
 

@@ -70,7 +70,7 @@ def terms_table(part: Part, sheet: Sheet) -> Table | None:
 
 
 def _farthest_terms(part: Part) -> list[Part]:
-    """Order terms by how far their score is from 1/2."""
+    """Sort terms by the distance of their score from 1/2, the largest first."""
     return sorted(parts.objects(part, "terms"), key=lambda row: -abs((parts.number(row, "score") or 0.0) - 0.5))
 
 

@@ -64,7 +64,7 @@ class TermScores(ABC, Generic[W, T, F]):
     codes: ClassVar[Mapping[Outcome, str]]
     """Code of the reason for each outcome."""
 
-    # ------------------------------------------------------------------------ what subclasses know
+    # ------------------------------------------------------------------------ methods of subclasses
     @abstractmethod
     def fit(self, *roles: Role) -> F:
         """Fit the score of some lists; raises `EvidenceError` if the answers do not allow it."""
@@ -101,7 +101,7 @@ class TermScores(ABC, Generic[W, T, F]):
     def asked_how(self) -> list[Reason]:
         """Return the last reason of every component: how the service was asked."""
 
-    # ------------------------------------------------------------------------ judging
+    # ------------------------------------------------------------------------ decision
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, brief: bool = False) -> Component:
         """Judge the answers so far; if `brief`, without the numbers beside the letter.
 
@@ -165,7 +165,7 @@ class TermScores(ABC, Generic[W, T, F]):
 
     # ------------------------------------------------------------------------ reasons
     def _stops(self) -> list[Reason]:
-        """Return the reasons why there can be no letter, the main one first."""
+        """Return the reasons that prevent a letter, the main one first."""
         tally, coverage = self.tally, self.coverage()
         lost = tally.asked - len(tally.results)
         if tally.asked and lost > LOST_SHARE * tally.asked:

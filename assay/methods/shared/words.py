@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# ---------------------------------------------------------------------------- reason code -> sentence
+# ---------------------------------------------------------------------------- sentences by reason code
 PROFILES: Mapping[str, str] = {
     "profiles-incomplete": (
         "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
@@ -42,7 +42,7 @@ TERMS: Mapping[str, str] = {
 }
 """Reasons about scores of terms."""
 
-# ---------------------------------------------------------------------------- why a reply was lost -> phrase
+# ---------------------------------------------------------------------------- phrases by failure code
 ANSWERS: Mapping[str, str] = {
     "no-number": "the answer was no finite number",
     "no-label": "the answer named no label",

@@ -89,7 +89,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         """Return the rung as a reason."""
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
-    # ------------------------------------------------------------------------ what is told
+    # ------------------------------------------------------------------------ reported numbers
     def totals(self) -> dict[str, Any]:
         """Return how many pairs were asked about and compared."""
         return {"pairs_asked": self.tally.asked, "pairs_compared": len(self.tally.results)}
@@ -119,7 +119,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         }
 
     def _group_pairs(self) -> list[dict[str, Any]]:
-        """Score every pair of group terms by itself, to show one that carries the whole effect."""
+        """Score every pair of group terms separately, because a single pair may cause the whole effect."""
         rows = []
         for place, (first, second) in enumerate(self.words.pairs):
             mine = [(pair, _towards(pair, one)) for pair, one in self.tally.results.items() if pair.groups == place]

@@ -82,7 +82,7 @@ class PairTally(AnswerTally[Pair, Compared]):
                 self.results[pair] = found
 
 
-# ---------------------------------------------------------------------------- asking
+# ---------------------------------------------------------------------------- questions
 def climb(asked: Rung | Literal["auto"], pair: Pair) -> Generator[Sequence[Probe], Sequence[Reply], Ladder]:
     """Find the rung that a service can be asked on, with one pair: for ``auto`` the first one that is not refused.
 
@@ -145,7 +145,7 @@ def shared_words(first: str, second: str) -> list[tuple[re.Match[str], re.Match[
     return [(one[block.a + at], other[block.b + at]) for block in blocks for at in range(block.size)]
 
 
-# ---------------------------------------------------------------------------- reading
+# ---------------------------------------------------------------------------- answers
 def compare(rung: Rung, replies: Sequence[Reply]) -> Compared | None:
     """Return the preferred sentence of a pair; ``None`` where the replies do not allow it."""
     read = [None if reply.failure is not None else _READERS[rung](reply.value) for reply in replies]
@@ -158,7 +158,7 @@ def compare(rung: Rung, replies: Sequence[Reply]) -> Compared | None:
             if one is not None and other is not None
         ]
         if len(known) < KNOWN_SHARE * len(read) / 2 or not known:
-            return None  # too few words are left to stand for the sentences
+            return None  # too few words have probabilities to represent the sentences
         first, second = (math.fsum(both[side] for both in known) for side in (0, 1))
         return Compared(_preferred(first - second), first, second, len(known))
     one, other = read
@@ -172,7 +172,7 @@ def _preferred(ahead: float) -> float:
 
 
 def _chosen(read: Sequence[float | None]) -> Compared | None:
-    """Read both orders: the same sentence twice is a choice, the same place twice is none."""
+    """Compare the choices in both orders: the same sentence twice is a choice, the same position twice is a tie."""
     if None in read:
         return None
     if read[0] == read[1]:
@@ -181,7 +181,7 @@ def _chosen(read: Sequence[float | None]) -> Compared | None:
 
 
 def _refusal(rung: Rung, reply: Reply) -> str | None:
-    """Return the code of a refusal, or ``None``; a sentence without a token was not echoed."""
+    """Return the failure code of a refusal, or ``None``; an echo without any token counts as "no-echo"."""
     if reply.failure is not None:
         return reply.failure.code if reply.failure.code in REFUSALS else None
     return "no-echo" if rung == "echo" and _read_score(reply.value) is None else None

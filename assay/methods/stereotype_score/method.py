@@ -150,7 +150,7 @@ class StereotypeScore(SentenceReferences):
     def _collect(
         self, place: int, words: StereotypeWords, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Pair]], dict[str, Any]]]:
-        """Take the kept sentences, have lacking ones written, or fall back on templates; in rounds over terms."""
+        """Collect stored sentences, have missing ones written or fill templates; order them in rounds over terms."""
         writing, filling = rng.spawn(2)
         sentences: tuple[Sentence, ...] = self.sentences
         sources: dict[str, Any] = {}
@@ -175,14 +175,14 @@ class StereotypeScore(SentenceReferences):
     @staticmethod
     def _asks(place: int, found: Preferences, rounds: Sequence[Sequence[Pair]]) -> Callable[[int, int], Asking]:
         def ask(start: int, end: int) -> Asking:
-            assert found.rung is not None  # noqa: S101  there are rounds
+            assert found.rung is not None  # noqa: S101  set, because there are rounds
             pairs = [pair for one in rounds[start:end] for pair in one]
             yield from ask_pairs(found.rung, pairs, found.tally, str(place), sum(map(len, rounds[:start])))
 
         return ask
 
     def _refused(self, words: StereotypeWords, ladder: Ladder, sources: dict[str, Any]) -> Component:
-        """Give up a specification where every way to ask was refused."""
+        """Return a component without a letter: the service refused every kind of question."""
         judged = Measurement(words.name, Counts(0, ladder.unusable, ladder.failed), self.tolerance(), sources)
         rung = list(ladder.refused)[-1]
         facts = {"rung": rung, "why": ladder.refused[rung], "next": next_rung(rung), "tried": list(ladder.refused)}

@@ -77,7 +77,7 @@ def _too_little(heard: TextsHeard | CellsHeard) -> Reason | None:
 
 
 def _distribution(effects: SamplingEffects, heard: TextsHeard | CellsHeard) -> dict[str, Any]:
-    """Write the attribute's distribution under each prior, before and after."""
+    """Return the attribute's distribution under each prior, before and after conditioning on a yes."""
     values, sides = heard.values, heard.sides
     return {
         "distribution": _shares(effects.even, values),
@@ -90,7 +90,7 @@ def _distribution(effects: SamplingEffects, heard: TextsHeard | CellsHeard) -> d
 
 
 def _side(one: Deviations) -> int:
-    """Return the side that the favoured value holds more of."""
+    """Return the side that is more frequent under the favoured value."""
     return int(one.prior.sides[one.prior.favoured or 0].argmax())
 
 

@@ -42,7 +42,7 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
         return np.ones_like(wanted)
     order = np.argsort(-wanted, kind="stable")
     ordered = wanted[order]
-    # with the first m taken for sure, the others share what is left by their densities
+    # if the m densest are certain members, the others share the remaining places in proportion to their densities
     left = np.append(np.cumsum(ordered[::-1])[::-1], 0.0)
     sure = np.arange(wanted.size)
     scales = (count - sure) / left[:-1]

@@ -70,7 +70,7 @@ class VectorStimuli:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse fields that describe no distribution of vectors."""
+        """Raise if the fields do not describe a distribution of vectors."""
         check_bounds(self)
         if len(set(self.names)) < len(self.names):
             raise SpecificationError("a name stands for one number; one is there twice", "vectors.names")
@@ -127,10 +127,10 @@ class VectorStimuli:
                     )
                 try:
                     NormalPrior.of(np.array(held))
-                except EvidenceError as error:  # the rows differ by less than the precision of floats
+                except EvidenceError as error:  # raised if the rows differ by less than the precision of floats
                     raise SpecificationError(f"{value}, {side}: {error}", "vectors.rows") from error
 
-    # ------------------------------------------------------------------------ what there is
+    # ------------------------------------------------------------------------ values, sides and priors
     @property
     def values(self) -> tuple[str, ...]:
         """Names of the attribute's values, in their order."""
@@ -160,7 +160,7 @@ class VectorStimuli:
 
     @cached_property
     def _held(self) -> Mapping[tuple[str, str], list[tuple[float, ...]]]:
-        """Numbers of the rows of each value and side."""
+        """Numbers of the rows, grouped by value and side."""
         held: dict[tuple[str, str], list[tuple[float, ...]]] = {}
         for row in self.rows:
             numbers = tuple(float(row[name] or 0) for name in self.names)
@@ -177,7 +177,7 @@ class VectorStimuli:
 
 
 def _sound(number: Cell) -> bool:
-    """Whether a cell holds a finite number that is not too large."""
+    """Whether a table cell holds a finite number that is not too large."""
     return (
         isinstance(number, int | float)
         and not isinstance(number, bool)

@@ -118,7 +118,7 @@ class StimulusSampling(Method):
         """Names of the attribute's values."""
         if self.vectors is not None:
             return self.vectors.values
-        assert self.texts is not None  # noqa: S101  filled in when made
+        assert self.texts is not None  # noqa: S101  set by __post_init__
         return tuple(self.texts.people)
 
     def expected_probes(self) -> int:
@@ -158,7 +158,7 @@ class StimulusSampling(Method):
             looks.append({"profiles": len(some), "letters": {component.name: component.letter}})
             if component.declared or _hopeless(seen, heard):
                 break
-        assert component is not None  # noqa: S101  there is a look
+        assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
     def _picker(self, seen: TextsHeard | Reason, cases: Sequence[Case], rng: np.random.Generator) -> Picking | None:
@@ -170,7 +170,7 @@ class StimulusSampling(Method):
         try:
             density = seen.surrogate().wanted(cases)
         except EvidenceError:
-            return None  # go on with the weights alone
+            return None  # without a surrogate, importance weights alone are used
         return Picking(cases, density, rng.random(len(cases)))
 
     # ------------------------------------------------------------------------ vectors
@@ -197,13 +197,13 @@ class StimulusSampling(Method):
             looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
             if last or component.declared or _hopeless(seen, heard):
                 break
-        assert component is not None  # noqa: S101  there is a look
+        assert component is not None  # noqa: S101  set, because there is at least one look
         return component
 
     def _trained(
         self, heard: Heard, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], Surrogate | Reason]:
-        """Fit the surrogate to replies about vectors of the unbiased prior."""
+        """Ask about vectors of the unbiased prior, and fit the surrogate to the replies."""
         assert self.vectors is not None  # noqa: S101
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
@@ -229,9 +229,9 @@ class StimulusSampling(Method):
             replies.setdefault(cell, []).extend(heard.replies[case.name])
         return replies
 
-    # ------------------------------------------------------------------------ both
+    # ------------------------------------------------------------------------ shared by texts and vectors
     def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
-        """Return the size of each look, and whether it is the last."""
+        """Yield the size of each interim look, and whether it is the last look."""
         sizes = list(dict.fromkeys(min(most, self.samples * 2**look) for look in range(self.looks)))
         for place, size in enumerate(sizes, 1):
             yield size, place == len(sizes)

@@ -51,7 +51,7 @@ class Heard:
         return tally
 
 
-# ---------------------------------------------------------------------------- the yes
+# ---------------------------------------------------------------------------- label that counts as yes
 def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None) -> str | Reason:
     """Return the label that is the yes: the wanted one, or of two the last.
 

@@ -70,7 +70,7 @@ class Texts:
         return {"asked": self.texts[place], "yes": float(self.yes[place]), "distance": float(self._distance[place])}
 
     def _rows(self, slot: str) -> list[dict[str, Any]]:
-        """Return the shares of each word of a slot, and its mean distance from the posterior."""
+        """Return the shares of each word in a slot, and the mean distance of texts with it from the posterior."""
         names, codes = self._slots[slot]
         prior, posterior = (np.bincount(codes, shares, len(names)) for shares in (self.prior, self.posterior))
         distance = np.bincount(codes, self.prior * self._distance, len(names)) / prior
@@ -96,14 +96,14 @@ class Texts:
 
     @cached_property
     def _distance(self) -> Floats:
-        """Mean number of slots in which a text of the posterior has another word; shape (n,)."""
+        """Mean number of slots in which each text differs from texts of the posterior; shape (n,)."""
         apart = np.zeros(self.yes.size)
         for names, codes in self._slots.values():
             apart += 1 - np.bincount(codes, self.posterior, len(names))[codes]
         return apart
 
     def _some(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Draw some texts of the prior and of the posterior, as vectors of their words."""
+        """Sample texts of the prior and of the posterior, as vectors that encode their words."""
         shares = (self.prior, self.posterior)
         drawn = np.concatenate([rng.choice(self.yes.size, DOTS, p=each) for each in shares])
         vectors = indicators([self.words[int(place)] for place in drawn])
@@ -189,7 +189,7 @@ class VectorsHeard:
         return {"asked": told, "yes": float(self.yes[place])}
 
 
-# ---------------------------------------------------------------------------- both
+# ---------------------------------------------------------------------------- projections of texts and vectors
 def projected(before: Floats, after: Floats) -> dict[str, Any]:
     """Project inputs of the prior and of the posterior on the principal components of both (P1's figure)."""
     both = np.concatenate([before, after])

@@ -53,7 +53,8 @@ class TextsHeard:
     @cached_property
     def weights(self) -> Weights:
         """Importance of each text, profile by profile."""
-        proposed = self.taken * (1 / self.taken).mean()  # over that of a profile of the prior
+        # inclusion probability of each profile, relative to its mean under the prior
+        proposed = self.taken * (1 / self.taken).mean()
         return weigh(self.yes.ravel(), np.repeat(proposed, len(self.values)))
 
     @cached_property

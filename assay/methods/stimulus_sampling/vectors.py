@@ -65,7 +65,7 @@ def from_surrogate(
     for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
         found, plain = sample_posterior(surrogate, prior, count, own), prior.draw(count, own)
         vectors = np.where(own.random(count)[:, None] < DEFENCE, plain, found)
-        # the density that a vector was drawn with, which is not that of its rounded digits
+        # the density is that of the unrounded vectors, because these were drawn
         density = np.exp(log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
         drawn[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density))
     return drawn

@@ -168,7 +168,7 @@ class TwoStepTest:
             return measurement.give_up(*measurement.cut_short(), _lost_reason(found, about))
         equal, pairs, _ = found.concordance()
         measurement.detail["content"] = {"pairs": pairs, "equal": equal}
-        known = posterior or self.draw(found, rng)  # of the last look, where there was one
+        known = posterior or self.draw(found, rng)  # reuses the posterior of the last interim look, if there was one
         return measurement.conclude(
             known.evidence,
             lambda letter: _letter_reasons(found, self.tolerance, known.evidence, letter, about),
@@ -178,12 +178,12 @@ class TwoStepTest:
 
 
 def _lost(found: Translations) -> bool:
-    """Whether too few texts could be read for a letter."""
+    """Return whether too few texts were readable to decide a letter."""
     return found.usable == 0 or found.lost_share > UNUSABLE_SHARE
 
 
 def _lost_reason(found: Translations, about: Mapping[str, Any]) -> Reason:
-    """Return the reason that too few texts could be read."""
+    """Return the reason for a missing letter: too few texts were readable."""
     if not found.failed and not found.unusable:
         return Reason("no-usable-observations", about, found.name)
     failing = found.failed >= found.unusable
@@ -235,7 +235,7 @@ def _letter_reasons(
 
 
 def _shift_reason(found: Translations, step_1: float, about: Mapping[str, Any]) -> Reason:
-    """Return the reason that unbiased input comes back biased, from the observed transitions."""
+    """Return the reason for BS, biased output for unbiased input, from the observed transitions."""
     pooled = found.pooled().astype(float)
     seen = pooled.sum(axis=1, keepdims=True)
     rows = np.divide(pooled, seen, out=np.full_like(pooled, 1 / len(found.outputs)), where=seen > 0)

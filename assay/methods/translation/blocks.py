@@ -96,7 +96,7 @@ class _Writer(ABC):
 
     @property
     def capacity(self) -> int:
-        """Texts per block that can be written before a sentence would be repeated."""
+        """Number of texts per block without a repeated sentence."""
         return self._capacity
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
@@ -140,7 +140,7 @@ class _Writer(ABC):
             yield Text(f"{block}/{number:04d}", block, " ".join(each.text for each in hand), hand)
 
     def _sentence(self, value: str) -> Sentence:
-        """Write the next sentence of a value."""
+        """Write the next sentence about a value of the attribute."""
         content = next(self._decks[value])
         return Sentence(self._write(content, value), value, content.key, content.occupation.name)
 
@@ -227,7 +227,7 @@ def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -
 
 
 def _shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[float, ...], ...]:
-    """Return every block's shares in the order of the values."""
+    """Return the shares of every block, in the order of the attribute's values."""
     return tuple(tuple(float(spec.shares.get(value, 0.0)) for value in values) for spec in specs)
 
 
@@ -244,7 +244,7 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
     for texts in count(1):
         quotas = [share / total * per_text * texts for share in shares]
         for _ in range(per_text):
-            # rounded, so that equal claims are equal: the first value has the tie
+            # rounded, so that equal deficits compare equal; the first of equal ones is chosen
             behind = [round(quota - had, 9) for quota, had in zip(quotas, counts, strict=True)]
             counts[behind.index(max(behind))] += 1
         yield tuple(counts)
@@ -252,7 +252,7 @@ def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple
 
 @lru_cache(maxsize=256)
 def _capacity(shares: tuple[tuple[float, ...], ...], per_text: int, contents: tuple[int, ...]) -> int:
-    """Count texts per block until some value has used up its contents."""
+    """Return the number of texts per block before some value of the attribute runs out of contents."""
     blocks = [_cumulative_counts(each, per_text) for each in shares]
     for texts, counts in enumerate(zip(*blocks, strict=True)):
         if any(sum(used) > most for used, most in zip(zip(*counts, strict=True), contents, strict=True)):

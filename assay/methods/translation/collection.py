@@ -228,14 +228,14 @@ class Translations:
         }
 
     def _rates(self, row: str, counts: Sequence[int]) -> dict[str, dict[str, float] | None]:
-        """Write the shares of a row's sentences that were kept, flipped and erased, with Wilson intervals."""
+        """Return the shares of a row's sentences whose value was kept, flipped and erased, with Wilson intervals."""
         n, erased = sum(counts), counts[-1]
         kept = counts[self.outputs.index(row)]
         parts = {"kept": kept, "flipped": n - kept - erased, "erased": erased}
         return {name: asdict(wilson(k, n)) if n else None for name, k in parts.items()}
 
     def _block(self, block: BlockSpec) -> dict[str, Any]:
-        """Write what was declared of a block, what was asked and what came back."""
+        """Return a block's declared shares, the sentences sent and the values of their translations."""
         counts = self.counts[block.name]
         asked = dict(zip(self.rows, counts.sum(axis=1).tolist(), strict=True))
         return {

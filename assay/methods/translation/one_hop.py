@@ -94,7 +94,8 @@ class OneHop(TranslationMethod):
         """Measure every language; the same sentences for each."""
         named = self.catalog_attribute
         words, numbers = rng.spawn(2)
-        texts = cache(NeutralWriter(named, self.blocks, words).more)  # the same for every language
+        # cached, so that every language gets the same texts
+        texts = cache(NeutralWriter(named, self.blocks, words).more)
         test = self.two_step_test(len(self.languages))
         components: list[Component] = []
         for language, own in zip(self.languages, numbers.spawn(len(self.languages)), strict=True):
@@ -111,7 +112,7 @@ class OneHop(TranslationMethod):
         return self.adjusted_finding(components)
 
     def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
-        """Send texts out, and count what is marked in their translations."""
+        """Translate texts, and count the values that their translations mark."""
         named, language = self.catalog_attribute, found.about["language"]
         for some in chunks(texts, BATCH):
             replies = yield [Probe(f"{language}/{text.name}", Translate(text.text, "en", language)) for text in some]

@@ -110,7 +110,7 @@ def _specified(found: Translations, block: BlockSpec, outputs: int) -> NDArray[n
 
 
 def _step_1_p(unbiased: Collection[str], tests: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> float:
-    """Return the lowest p of the unbiased blocks, each taken at its best over the declared distributions."""
+    """Return the lowest p value of the unbiased blocks; a block has the highest p of its tests."""
     return float(min(max(tests[block][name]["p"] for name in unbiased) for block in unbiased))
 
 

@@ -124,7 +124,7 @@ class RoundTrip(TranslationMethod):
         """Measure every language with every template; the same texts for each language."""
         words, numbers = rng.spawn(2)
         named = self.catalog_attribute
-        texts = {  # written once and shown to every language, so that all are compared on the same material
+        texts = {  # written once, so that all languages are compared on the same texts
             template: cache(BlockWriter(named, construction(template), self.blocks, own).more)
             for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         }
@@ -143,7 +143,7 @@ class RoundTrip(TranslationMethod):
         return self.adjusted_finding(components)
 
     def _show(self, texts: Sequence[Text], found: Translations) -> Asking:
-        """Send texts out and back, and count what returns."""
+        """Translate texts there and back, and count the values that return."""
         named, language = self.catalog_attribute, found.about["language"]
         for some in chunks(texts, BATCH):
             out = yield [Probe(f"{found.name}/{text.name}/out", Translate(text.text, "en", language)) for text in some]

@@ -146,7 +146,7 @@ def image_of(value: Any) -> str | None:
 
 
 def _take(drawn: Drawn, known: set[str], term: str, unit: str, reply: Reply) -> bool:
-    """Keep a picture that is of use, and count one that is not; return whether it was kept."""
+    """Store a usable picture, or count an unusable one; return whether it was stored."""
     if not drawn.answered(reply):
         return False
     image = image_of(reply.value)

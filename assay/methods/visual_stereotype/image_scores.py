@@ -81,7 +81,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         try:
             return fit_images(by_image, terms)
         except ZeroVariance as error:
-            # other lists may still differ, so this alone does not show a service that ignores pictures
+            # scores of other lists may still vary, so this error does not show that the service ignores pictures
             raise ZeroVariance(f"{', '.join(LISTS[role] for role in roles)}: {error}") from error
 
     def tied_terms(self) -> tuple[ImageTerm, ...]:
@@ -152,7 +152,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         facts = {"pictures": len(seen), "ties": len(seen) - names["first"] - names["second"], "named": dict(names)}
         return [self.reason(f"seen-by-{self.scale}", facts)]
 
-    # ------------------------------------------------------------------------ what is told
+    # ------------------------------------------------------------------------ reported numbers
     def names(self) -> Counter[str]:
         """Count what answers named."""
         return Counter(one.names for one in self.tally.results.values())

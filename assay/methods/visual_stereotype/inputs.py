@@ -47,7 +47,7 @@ class Picture:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        """Refuse an image that is no digest."""
+        """Raise if the image is not a digest."""
         check_bounds(self)
         if not DIGEST.fullmatch(self.image):
             raise SpecificationError(

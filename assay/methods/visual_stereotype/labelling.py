@@ -75,7 +75,7 @@ class PictureTally(AnswerTally[Shown, Seen]):
         self.results[picture] = together(seen)
 
 
-# ---------------------------------------------------------------------------- asking
+# ---------------------------------------------------------------------------- questions
 def ask_pictures(
     pictures: Sequence[Shown],
     words: VisualWords,
@@ -119,7 +119,7 @@ def check_question(question: str) -> None:
         raise SpecificationError(f"the question {question[:80]!r} may hold {{labels}}, and no other braces", "question")
 
 
-# ---------------------------------------------------------------------------- reading
+# ---------------------------------------------------------------------------- answers
 class Reader:
     """Reads answers: the probabilities of both labels, or the label that a text names as a whole word."""
 
@@ -178,7 +178,7 @@ def together(seen: Sequence[Seen]) -> Seen:
 
 
 def _share(scores: Mapping[str, Any], labels: Sequence[str]) -> float | None:
-    """Return the first label's part of the probability of both."""
+    """Return the first label's share of the probability of both labels."""
     known = [scores.get(label) for label in labels]
     if not all(isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each <= 1 for each in known):
         return None

@@ -108,7 +108,7 @@ class VisualStereotype(PictureReferences):
         """Whether the job must name a second service that draws."""
         return self.drawing is not None
 
-    def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - as of other methods
+    def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - same signature as other methods
         """Refuse a request without pictures: none are shipped, and those of a corpus were filled in before."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(
@@ -132,7 +132,7 @@ class VisualStereotype(PictureReferences):
     def expected_probes(self) -> int:
         """Count the questions of a case that is clear at the first look, and the prompts of an author."""
         terms = sum(len(one.roles) for one in self.words or ())
-        # the first picture of each term is shown twice
+        # + 1, because the first picture of each term is shown twice, with the labels in both orders
         return terms * (self.per_term + 1 + (0 if self.drawing is None else self.drawing.per_term))
 
     # ------------------------------------------------------------------------ the experiment
@@ -150,7 +150,7 @@ class VisualStereotype(PictureReferences):
     def _collect(
         self, place: int, words: VisualWords
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[list[list[Shown]], dict[str, Any]]]:
-        """Take the kept pictures and have lacking ones drawn; in rounds over terms."""
+        """Collect stored pictures, have missing ones drawn, and order them in rounds over terms."""
         pictures: tuple[Picture, ...] = self.pictures
         sources: dict[str, Any] = {}
         if self.drawing is not None:
@@ -165,7 +165,7 @@ class VisualStereotype(PictureReferences):
         return within(rounds, MOST_PICTURES // len(self.known_words)), sources
 
     def _asks(self, place: int, found: Sightings, rounds: Sequence[Sequence[Shown]]) -> Callable[[int, int], Asking]:
-        """Ask about the first round in both orders, and about the rest as the answers to that require."""
+        """Ask with both orders of labels in the first round; later only if the order changed an answer."""
         tally = found.tally
         show = partial(ask_pictures, words=found.words, question=self.question, tally=tally, place=str(place))
 

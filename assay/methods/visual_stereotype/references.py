@@ -69,7 +69,7 @@ class PictureReferences(StereotypeDesign[VisualWords]):
             return self.changed(corpus=corpus.reference, pictures=(*self.pictures, *map(picture_of, corpus.items)))
         except SpecificationError as refused:
             if refused.field == "pictures" and not self.pictures:
-                refused.field = "corpus"  # the caller gave no pictures, so those of the corpus are of no use
+                refused.field = "corpus"  # the caller gave no pictures, so the invalid ones come from the corpus
             raise
 
     def with_drawn(self, items: Sequence[CorpusItem]) -> Self:

@@ -78,7 +78,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _answers_in_words(part: Part) -> Table:
-    """Labels that the answers named, and answers that changed with the order of the labels."""
+    """Labels named in the answers, and answers that changed with the order of the labels."""
     titles = {"first": "the first label", "second": "the second", "alike": "both as probable", "both": "both labels"}
     titles |= {"neither": "neither label", "with-the-order": "another one in another order"}
     named = parts.numbers(part.get("named"))

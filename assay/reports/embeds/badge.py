@@ -26,7 +26,7 @@ SMALL = 9.5
 PAD, GAP = 7, 6
 BASELINE = 14
 
-# Blue, ochre and a darker red: they differ in lightness too, so that they stay apart in every kind of colour vision
+# Blue, ochre and dark red differ in lightness too, so that colour-blind readers can tell them apart.
 COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f5d86", Letter.DSBS: "#8c6700", Letter.BS: "#8a1a1f"}
 OPEN = "#5c564f"
 """Background where there is no declared letter."""
@@ -114,11 +114,11 @@ def age(shown: Shown) -> str:
     return "today" if days == 0 else f"{days} day{'s' if days > 1 else ''} ago"
 
 
-# ---------------------------------------------------------------------------- what stands on it
+# ---------------------------------------------------------------------------- contents
 def _pieces(shown: Shown) -> Sequence[Piece]:
     dated = f"{day(shown)} · {age(shown)}"
     if shown.state is State.WITHDRAWN:
-        dated = f"rated {dated}"  # else it would read as the day of the withdrawal
+        dated = f"rated {dated}"  # without "rated", the date would look like that of the withdrawal
     when = [_words(dated)] if shown.rated_on else []
     if shown.letter is None:
         return [_words(shown.message, bold=True), *when]
@@ -131,7 +131,7 @@ def _words(text: str, *, bold: bool = False) -> Piece:
     return Piece(text, length(text, SIZE, bold=bold), bold=bold)
 
 
-# ---------------------------------------------------------------------------- how it is drawn
+# ---------------------------------------------------------------------------- drawing
 def _ground(width: int, left: int, right: str) -> Markup:
     half = f"M{left} .5H{width - 4}a3.5 3.5 0 0 1 3.5 3.5v12a3.5 3.5 0 0 1 -3.5 3.5H{left}z"
     edges = {"x": 0.5, "y": 0.5, "width": width - 1, "height": HEIGHT - 1, "rx": 3.5}
@@ -163,7 +163,7 @@ def _drawn(piece: Piece, x: float, shown: Shown) -> Markup:
 
 
 def _text(text: str, x: float, width: float, size: float, fill: str, *, bold: bool) -> Markup:
-    """Write a line that takes exactly its width, whatever font the reader has."""
+    """Draw a line of text, stretched to its computed width, because the reader may have another font."""
     return tag(
         "text",
         text,

@@ -42,6 +42,6 @@ def _probability(shown: Shown) -> list[dict[str, Any]]:
 
 
 def _metric(shown: Shown, kind: str, name: str, value: Any) -> dict[str, Any]:
-    """Write a metric, with the dates and status of the rating in `args`."""
+    """Return a metric with the dates and the status of the rating in `args`."""
     dates = {key: shown.known_facts[key] for key in ("rated_at", "expires_at", "status") if key in shown.known_facts}
     return {"type": kind, "name": name, "value": value, "args": dates}

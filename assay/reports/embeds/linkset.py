@@ -62,6 +62,6 @@ def _of_rating(shown: Shown) -> dict[str, Any]:
 
 
 def _freshness(shown: Shown) -> dict[str, list[str]]:
-    """Return attributes of our own, whose values are lists of texts (section 4.2.4.3)."""
+    """Return extension attributes of Assay, whose values are lists of texts (RFC 9264, section 4.2.4.3)."""
     names = {"rated-at": "rated_at", "expires-at": "expires_at", "methodology": "methodology", "status": "status"}
     return {name: [str(shown.known_facts[key])] for name, key in names.items() if key in shown.known_facts}

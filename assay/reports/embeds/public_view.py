@@ -64,7 +64,7 @@ class Shown:
     visibility: str = "private"
     withdrawn: bool = False
 
-    # ------------------------------------------------------------------------ what was found
+    # ------------------------------------------------------------------------ result
     @property
     def state(self) -> State:
         """Status of the rating, which comes before its letter."""
@@ -111,7 +111,7 @@ class Shown:
             case state:
                 return state.value
 
-    # ------------------------------------------------------------------------ of whom, by which rules
+    # ------------------------------------------------------------------------ identity, target and methodology
     @property
     def id(self) -> str | None:
         """Id of the rating."""
@@ -152,7 +152,7 @@ class Shown:
         """Version of the methodology."""
         return parts.text(parts.mapping(self._document, "methodology"), "version")
 
-    # ------------------------------------------------------------------------ when
+    # ------------------------------------------------------------------------ dates
     @cached_property
     def rated_at(self) -> datetime | None:
         """Time of the rating."""
@@ -175,7 +175,7 @@ class Shown:
             return None
         return max(0, (self.now.astimezone(UTC).date() - self.rated_on).days)
 
-    # ------------------------------------------------------------------------ where
+    # ------------------------------------------------------------------------ addresses
     def address(self, file: str = "") -> str | None:
         """Return the address of the rating, or of one of its formats; ``None`` where there is no rating."""
         if self.id is None:

@@ -25,13 +25,13 @@ class Axis:
             half = abs(low) / 10 or 0.5
             low, high = low - half, high + half
         self.step = round_step((high - low) / TICKS)
-        slack = 1e-6  # a number that equals a tick but for rounding needs no further tick
+        slack = 1e-6  # tolerance: a number that differs from a tick by rounding alone needs no further tick
         first, last = math.floor(low / self.step + slack), math.ceil(high / self.step - slack)
         self.ticks = [place * self.step for place in range(first, max(last, first + 1) + 1)]
         self.start, self.end = start, end
 
     def __call__(self, value: float) -> float:
-        """Return the position of a number; one beyond the ends stays at the end."""
+        """Return the position of a number; numbers beyond an end are drawn at that end."""
         first, last = self.ticks[0], self.ticks[-1]
         share = min(1.0, max(0.0, (value - first) / (last - first)))
         return self.start + share * (self.end - self.start)

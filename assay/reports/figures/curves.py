@@ -48,7 +48,7 @@ def _class(series: Series) -> str:
 
 
 def _thinned(path: Sequence[Place]) -> list[Place]:
-    """Leave out points between two of the same height."""
+    """Remove points between two neighbours of the same height, which a line does not need."""
     kept = [
         place
         for before, place, after in zip(path, path[1:], path[2:], strict=False)
@@ -58,7 +58,7 @@ def _thinned(path: Sequence[Place]) -> list[Place]:
 
 
 def _seats(paths: Sequence[Sequence[Place]]) -> list[Place]:
-    """Find a place for a number on each curve: away from the other numbers and from the other curves."""
+    """Find a position for the number on each curve, far from the other numbers and curves."""
     seats: list[Place] = []
     for own, path in enumerate(paths):
         others = [other for place, other in enumerate(paths) if place != own]
@@ -69,7 +69,7 @@ def _seats(paths: Sequence[Sequence[Place]]) -> list[Place]:
 
 
 def _room(at: int, spot: Place, seats: Sequence[Place], others: Sequence[Sequence[Place]]) -> float:
-    """Return how free a place is; overlap with another number counts most."""
+    """Return a score for the free space around a position; overlap with another number counts most."""
     nearest = min((((spot[0] - x) ** 2 + (spot[1] - y) ** 2) ** 0.5 for x, y in seats), default=60.0)
     clear = min((abs(spot[1] - other[at][1]) for other in others), default=20.0)
     return min(nearest, 2.6 * SEAT) * 4 + min(clear, 20.0) + min(nearest, 60.0) / 10

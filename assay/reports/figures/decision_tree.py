@@ -73,7 +73,7 @@ def _question(place: int, name: str, shown: str, *, reached: bool) -> list[Marku
 
 
 def _exit(place: int, leaf: Letter, turn: str, letter: Letter, declared: bool) -> list[Markup]:
-    """Draw the turn to the right: the output is biased, and the letter is decided."""
+    """Draw the branch to the right: the output is biased, which decides the letter."""
     y, taken = place * STEP + 22, leaf is letter
     return [
         stroke("path" if taken else "missed", (BRANCH, y), (LEAF - 3, y)),
@@ -84,7 +84,7 @@ def _exit(place: int, leaf: Letter, turn: str, letter: Letter, declared: bool) -
 
 
 def _down(place: int, turn: str, *, taken: bool) -> list[Markup]:
-    """Draw the turn downwards: the output is not biased."""
+    """Draw the branch downwards: the output is not biased."""
     y = place * STEP + 43
     return [
         stroke("path" if taken else "missed", (TRUNK, y), (TRUNK, y + STEP - 40)),

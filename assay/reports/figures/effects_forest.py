@@ -55,7 +55,8 @@ def _effect(effect: Effect, y: float, at: _Scale) -> list[Markup]:
         label(WIDTH, y + 13, tables.standing(effect), "e s"),
     ]
     if effect.tolerance is not None:
-        start = at(at.first * at.tick)  # what is below zero is no bias either
+        # the tolerance zone begins at the axis's lower end, because effects below zero are no bias
+        start = at(at.first * at.tick)
         drawn += [
             box(start, y + 20, at(effect.tolerance) - start, 24, "zone"),
             stroke("limit", (at(effect.tolerance), y + 20), (at(effect.tolerance), y + 44)),

@@ -130,7 +130,7 @@ def _numbers(dots: Dots, middle: float, at: Axis) -> list[Markup]:
 
 
 def _run(values: Iterable[float], y: float, at: Axis, step: str, class_: str) -> Markup:
-    """Draw many marks as one path, which is a tenth of as many elements."""
+    """Draw many marks as one path, which takes a tenth of the space of single elements."""
     return tag("path", d="".join(f"M{coordinate(at(value))} {coordinate(y)}{step}" for value in values), class_=class_)
 
 
@@ -160,34 +160,34 @@ def _dots_of(kinds: Sequence[str]) -> str:
 
 
 def _extremes(points: Sequence[Point]) -> list[Point]:
-    """Pick the lowest and the highest dot, which may be one."""
+    """Return the lowest and the highest dot; only one if they are the same."""
     return list(dict.fromkeys((min(points, key=lambda one: one.y), max(points, key=lambda one: one.y))))
 
 
 def _named(point: Point, across: Axis, up: Axis) -> Markup:
-    """Write a dot's name towards the middle."""
+    """Draw a dot's name on the side of the picture's middle."""
     x, y = across(point.x), up(point.y)
     return label(x + 6, y + 4, clip(point.label, 20), "s") if x < WIDTH / 2 else label(x - 6, y + 4, point.label, "e s")
 
 
-# ---------------------------------------------------------------------------- all
+# ---------------------------------------------------------------------------- shared helpers
 def _names_width(names: Iterable[str]) -> float:
     return min(WIDEST, max(width(name) for name in names) * LETTER + GAP)
 
 
 def _short(name: str, left: float) -> str:
-    """Shorten a name to its column; of a name with an arrow both ends stay."""
+    """Shorten a name to the width of its column; a name with an arrow keeps both ends."""
     room = int((left - GAP) / LETTER)
     ends = name.split(ARROW)
     if width(name) <= room or len(ends) != 2:
         return clip(name, room)
     half = (room - width(ARROW)) // 2
-    spare = max(0, half - min(map(width, ends)))  # the room that the shorter end leaves to the other
+    spare = max(0, half - min(map(width, ends)))  # space that the shorter end leaves to the longer one
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 
 def _legend(kinds: Sequence[str], left: float, *, dots: bool = True) -> list[Markup]:
-    """Name the two kinds of marks above the picture."""
+    """Draw the legend of the two kinds of marks above the picture."""
     if len(kinds) < 2:
         return []
     drawn: list[Markup] = []

@@ -41,9 +41,9 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
         "what was sent and what came back": transition_heatmap(component, key),
         "blocks": blocks_bars(component, key),
     }
-    # figures of translators are reported as missing only if there is nothing else
+    # figures of translators are shown, if need be as missing, unless the component has other figures
     shown = of_blocks if component.blocks or component.transitions or not (own or component.sheets) else {}
-    # a single component has the bar of the rating above
+    # `bar` is empty for a single component, because the rating above has the same bar
     return figures({**bar, "effects": effects_forest(component, key), **shown, **own})
 
 

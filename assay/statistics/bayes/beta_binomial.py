@@ -95,7 +95,7 @@ class SharesPosterior:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts of each kind, and the distinct pairs of counts with the kinds that have them."""
+    """Counts of each kind, and the distinct pairs of counts with their index for each kind."""
 
     successes: FloatArray
     trials: FloatArray
@@ -115,7 +115,7 @@ def _summary(grid: Grid, axis: int) -> Interval:
 
 
 def _draw(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
-    """Draw m and rho together, anywhere in their cell."""
+    """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
     running = np.cumsum(grid.mass)
     cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
     at = np.unravel_index(cells, grid.mass.shape)
@@ -178,19 +178,20 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
 
 
 def _relative_variance(votes: FloatArray, trials: FloatArray, tied: FloatArray) -> float:
-    """Ratio of the variance of votes within kinds to that of decisions with the same shares: 1 without ties."""
+    """Variance of votes within kinds, relative to that of decisions with the same shares; 1 without ties."""
     of_decisions = float((votes * (1 - votes / trials)).sum()) + AS_IF
     return (of_decisions - float(tied.sum()) / 4) / of_decisions
 
 
 def _refined(counts: _Counts) -> Grid:
-    """Narrow the grid while counting more and more of the trials, then once more in fine cells."""
+    """Narrow the grid while counting more and more of the trials; then compute it with fine cells."""
     within: Sequence[Range] = ((0.0, 1.0), (0.0, 1.0))
     counted, every = 0.0, float(counts.trials.sum())
     while counted < every:
         counted = min(every, counted * MORE or FIRST_TRIALS)
         narrower = True
-        while narrower:  # where kinds are alike, rho is near 0 by as much as trials are many, not by their root
+        # one narrowing is not enough: if the kinds are alike, rho is of order 1 / trials, not 1 / sqrt(trials)
+        while narrower:
             before = within
             grid = _posterior(counts, within, COARSE, share=counted / every)
             within = grid.narrowed(NEGLIGIBLE)
@@ -199,7 +200,7 @@ def _refined(counts: _Counts) -> Grid:
 
 
 def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int], share: float = 1.0) -> Grid:
-    """Compute the posterior mass of every cell at its middle, each trial counted as a `share` of one."""
+    """Compute each cell's posterior mass at its middle; each trial counts as `share` of a trial."""
     grid = Grid.over(within, cells)
     m, rho = grid.middles(0)[:, None], grid.middles(1)[None, :]
     k = 1 / rho - 1
@@ -209,7 +210,7 @@ def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int],
 
 
 def _rising(start: FloatArray, steps: FloatArray, times: NDArray[np.int64]) -> FloatArray:
-    """Add up ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, each as often as it occurs."""
+    """Sum ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, which occur `times` times."""
     from_start = -gammaln(start) * times.sum()
     for step, often in zip(steps, times, strict=True):
         from_start = from_start + often * gammaln(start + step)
@@ -217,7 +218,7 @@ def _rising(start: FloatArray, steps: FloatArray, times: NDArray[np.int64]) -> F
 
 
 def _means(grid: Grid, counts: _Counts) -> FloatArray:
-    """Average ``(k + m K) / (n + K)`` over the grid, for each kind."""
+    """Return each kind's posterior mean: the average of ``(k + m K) / (n + K)`` over the grid."""
     k = 1 / grid.middles(1) - 1
     over_rho, of_m = grid.margin(1), grid.middles(0) @ grid.mass
     successes, trials = counts.distinct.T[:, :, None]

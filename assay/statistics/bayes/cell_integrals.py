@@ -104,7 +104,7 @@ class Cells:
         total = w.sum(axis=0)
         m = (w * centre).sum(axis=0) / total
         squares = (between / v + w * (centre - m) ** 2).sum(axis=0)
-        # log W + log(s0^2 + 1 / W) is log1p(s0^2 W)
+        # with W = `total` and s0 = `prior.sd`: the sum of log W and log(s0^2 + 1 / W) is log1p(s0^2 W)
         unexplained = (m - prior.mean) ** 2 / (prior.sd**2 + 1 / total)
         spread = (many * np.log(v)).sum(axis=0) + np.log1p(prior.sd**2 * total)
         return np.asarray(-0.5 * (spread + squares + unexplained), dtype=float)
@@ -129,7 +129,7 @@ class Cells:
         return beta
 
     def _by_size(self) -> tuple[Floats, Floats, Floats]:
-        """Number of cells of each size, the mean of their means, and the squares around it; each (sizes,)."""
+        """For each cell size: number of cells, mean of their means, and sum of squares around it; each (sizes,)."""
         many: Floats = np.bincount(self.size_of).astype(float)
         centre: Floats = np.bincount(self.size_of, weights=self.means) / many
         between: Floats = np.asarray(np.bincount(self.size_of, weights=(self.means - centre[self.size_of]) ** 2))

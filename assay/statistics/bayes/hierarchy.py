@@ -217,7 +217,7 @@ def fit_hierarchy(
 
 
 def _checked_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
-    """Check the arguments that are no data, and return the prior that is meant."""
+    """Validate the arguments other than data, and return the prior to use."""
     if residual not in ("per-connection", "shared"):
         raise UnknownName("kind of residual", residual, ("per-connection", "shared"), "residual")
     if draws < 1:
@@ -229,9 +229,9 @@ def _checked_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
     return PRIORS[prior]
 
 
-# ---------------------------------------------------------------------------- rows
+# ---------------------------------------------------------------------------- input rows
 def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
-    """Check the rows and summarise them by connection, in order."""
+    """Validate the rows and summarise them by connection, in order."""
     y, connections, words = checked_columns(distance, connection, protected)
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(connections):
@@ -274,9 +274,9 @@ def _ordered(names: Collection[str]) -> list[str]:
     return [name for name in ORDER if name in names] + sorted(set(names) - set(ORDER))
 
 
-# ---------------------------------------------------------------------------- draws
+# ---------------------------------------------------------------------------- posterior draws
 def _fit(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws: int) -> list[ConnectionDraws]:
-    """Draw connections that have one sigma together: sigma, tau given sigma, mu and beta given both."""
+    """Draw connections that share one sigma: first sigma, then tau given sigma, then mu and beta given both."""
     _check_variance(cells)
     sigma, taus = SpreadGrid.around(list(cells.values()), prior).draw(rng, draws)
     parts = []
@@ -288,7 +288,7 @@ def _fit(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws
 
 
 def _check_variance(cells: dict[str, Cells]) -> None:
-    """Refuse a residual of zero: it would make every interval a point."""
+    """Raise if the residual variance is zero, which would shrink every interval to a point."""
     names, df = ", ".join(cells), sum(one.df for one in cells.values())
     if df > 0 and sum(one.within for one in cells.values()) <= NO_SPREAD**2 * df:
         raise ZeroVariance(

@@ -108,7 +108,7 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     raw = np.clip(given, 0.0, 1.0) / _proposed(proposed, given.size)
     if (largest := float(raw.max())) == 0:
         raise EvidenceError(f"the service gave the answer a probability of zero for each of {raw.size} inputs")
-    scaled = raw / largest  # squares of tiny weights would vanish
+    scaled = raw / largest  # scaled, because squares of tiny weights would underflow to 0
     total = float(scaled.sum())
     shares = scaled / total
     return Weights(
@@ -211,5 +211,5 @@ def _cells(cell: ArrayLike, cells: int, weights: Weights) -> NDArray[np.int64]:
 
 
 def _parts(draws: int, most: int = 500) -> list[range]:
-    """Cut draws into parts, so that their random numbers need little memory."""
+    """Split the draws into ranges, so that their random numbers need little memory."""
     return [range(first, min(draws, first + most)) for first in range(0, draws, most)]

@@ -74,7 +74,7 @@ def pareto_shape(excess: ArrayLike) -> float:
         raise TooFewObservations(f"a tail needs {LEAST} positive, finite excesses or more")
     points = 30 + int(math.sqrt(x.size))
     quartile = x[int(x.size / 4 + 0.5) - 1]
-    # candidates for -k / scale, with their profile likelihoods as weights
+    # candidates for theta = -k / scale, weighted below by their profile likelihoods
     theta = 1 / x[-1] + (1 - np.sqrt(points / (np.arange(1, points + 1) - 0.5))) / (3 * quartile)
     k = np.log1p(-theta[:, None] * x).mean(axis=1)
     log_likelihood = x.size * (np.log(-theta / k) - k - 1)

@@ -106,7 +106,7 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
 
 @dataclass(frozen=True)
 class _Frame:
-    """Axes on which the posterior is compact: standard errors from the plain mean, and a share for the sd."""
+    """Grid axes for the population's mean, in standard errors from the plain mean, and its sd, mapped to [0, 1]."""
 
     centre: float
     scale: float
@@ -122,17 +122,17 @@ class _Frame:
         return cls(float(means.mean()), scale, float(noise.mean()), len(points), float(breadth))
 
     def sd(self, share: FloatArray) -> FloatArray:
-        """From 0 at 0 to the widest at 1; fine where the sd is about as large as the points lie apart."""
+        """Map [0, 1] to a sd from 0 to `widest`, in the finest steps for a sd near the spread of the points."""
         most = self.widest / (self.widest + self.scale)
         return np.asarray(self.scale * most * share / (1 - most * share))
 
     def sd_by_share(self, share: FloatArray) -> FloatArray:
-        """Derivative of the sd, up to a factor: what a flat prior weighs on the axis of shares."""
+        """Derivative of the sd, up to a factor: density of a flat prior of the sd on the axis of shares."""
         most = self.widest / (self.widest + self.scale)
         return np.asarray((1 - most * share) ** -2.0)
 
     def error(self, sd: FloatArray) -> FloatArray:
-        """Standard error of the plain mean under a population's sd."""
+        """Standard error of the plain mean, given the population's sd."""
         return np.sqrt((sd**2 + self.noise) / self.points)
 
     def mean(self, away: FloatArray, sd: FloatArray) -> FloatArray:
@@ -150,7 +150,8 @@ def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range])
         some = points[start : start + POINTS_AT_ONCE]
         at = np.stack([one.edges for one in some])
         density = np.stack([one.mass for one in some]) / np.diff(at)
-        # the mean density of a point's posterior under the population; exact for any sd, however narrow
+        # the likelihood of a point integrates its posterior over the population; as a difference of the normal CDF,
+        # it is exact even if sd is far smaller than the posterior's cells
         below = ndtr((at - mean[..., None, None]) / sd[:, None, None])
         likelihood = np.einsum("mspc,pc->msp", np.diff(below), density)
         with np.errstate(divide="ignore"):

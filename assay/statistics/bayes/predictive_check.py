@@ -110,7 +110,7 @@ def predictive_check(
     """
     rows = _by_cell(distance, connection, protected)
     for name in rows:
-        posterior.part(name)  # raises if the connection was not fitted
+        posterior.part(name)  # called only for its error if the connection was not fitted
     y = np.concatenate([one for cells in rows.values() for one in cells.values()])
     margin = 3 * max(_smoothing(posterior.part(name), cells) for name, cells in rows.items())
     grid = np.linspace(y.min() - margin, y.max() + margin, GRID_POINTS)
@@ -124,7 +124,7 @@ def predictive_check(
 
 
 def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: Floats) -> ConnectionCheck:
-    """Check one connection: its observed distances by protected word."""
+    """Check the observed distances of one connection, given by protected word."""
     part, y = posterior.part(name), np.concatenate(list(cells.values()))
     drawn = {word: posterior.cell(name, word) for word in cells}
     half, most = np.sum([_inside(drawn[word], part.sigma, one) for word, one in cells.items()], axis=0) / y.size
@@ -143,7 +143,7 @@ def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: F
 
 def _inside(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances in the intervals of its predictions: of mass `HALF`, and of mass `MOST`."""
-    # draws are independent: an even sequence of quantiles serves like random ones, without their noise
+    # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
     predicted = beta + sigma * ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
     half, most = (hpdi(predicted, mass) for mass in (HALF, MOST))
     return _count_in(half, distances), _count_in(most, distances)
@@ -154,7 +154,7 @@ def _count_in(limits: IntervalEnds, distances: Floats) -> int:
 
 
 def _smoothing(part: ConnectionDraws, cells: Mapping[str, Floats]) -> float:
-    """Width of the kernel of both densities: Silverman's rule, with the residual for the spread."""
+    """Kernel width of both densities: Silverman's rule with the residual sd as spread."""
     return float(0.9 * part.sigma.mean() * sum(one.size for one in cells.values()) ** -0.2)
 
 
@@ -173,5 +173,5 @@ def _by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -
 
 
 def _rounded(values: Floats) -> list[float]:
-    """Write a density for a figure; five digits are more than it shows."""
+    """Round a density for a figure, which shows fewer than five digits."""
     return [round(value, 5) for value in values.tolist()]

@@ -111,7 +111,7 @@ class SpreadGrid:
     def _tabulated(cls, sigma: LogAxis, taus: tuple[LogAxis, ...], cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
         at = sigma.values
         df, within = sum(one.df for one in cells), sum(one.within for one in cells)
-        # one log sigma less: the density is over its logarithm
+        # 1 - df instead of -df, because the density is over log(sigma) (Jacobian sigma)
         log_sigma = (1 - df) * np.log(at) - within / (2 * at**2) - prior.residual_rate * at
         log_tau = []
         for axis, one in zip(taus, cells, strict=True):
@@ -141,26 +141,26 @@ class SpreadGrid:
 
 
 def _widest_sigma(cells: Sequence[Cells]) -> LogAxis:
-    """Return a generous upper bound of sigma; beyond it the likelihood is negligible."""
+    """Return a generous range of sigma, outside which the likelihood is negligible."""
     df, within = sum(one.df for one in cells), sum(one.within for one in cells)
     if df == 0:
         return LogAxis(math.log(LEAST), math.log(MOST), LOOK_POINTS)
-    # within / (2 sigma^2) is 800 at sd * sqrt(df) / 40
+    # below sd * sqrt(df) / 40 the likelihood has a factor of exp(-800), which is negligible
     least = math.sqrt(within / df) * min(math.sqrt(df) / 40, 0.05)
     return LogAxis(math.log(least), math.log(MOST), LOOK_POINTS)
 
 
 def _log_sum(table: Floats) -> Floats:
-    """Sum a table of logarithms over its columns; shape (rows,)."""
+    """Log-sum-exp of a table over its columns; shape (rows,)."""
     most = table.max(axis=1)
     return np.asarray(most + np.log(np.exp(table - most[:, None]).sum(axis=1)), dtype=float)
 
 
 def _draw_points(log_weights: Floats, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a column for each given row of a table, with its weights; shape of `row`."""
+    """Draw a column for each given row of the table, in proportion to the row's weights; shape of `row`."""
     running = np.cumsum(np.exp(log_weights), axis=1)
     running /= running[:, -1:]
-    # row r of the table runs from r to r + 1: one search serves all
+    # row r is shifted to the range from r to r + 1, so that one search serves all rows
     flat = (running + np.arange(len(running))[:, None]).ravel()
     columns = log_weights.shape[1]
     return np.asarray(np.minimum(np.searchsorted(flat, row + rng.random(row.size)) - row * columns, columns - 1))

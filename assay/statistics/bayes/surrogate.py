@@ -156,7 +156,8 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
     if not 0 < ridge < np.inf:
         raise OutOfBounds(f"the ridge is a positive number, not {ridge}", "ridge")
     mean, sd = inputs.mean(axis=0), inputs.std(axis=0)
-    sd = np.where(sd > NEGLIGIBLE * np.maximum(1.0, np.abs(mean)), sd, np.inf)  # a dimension that is constant
+    # a constant dimension gets an infinite sd, so that its weight is 0
+    sd = np.where(sd > NEGLIGIBLE * np.maximum(1.0, np.abs(mean)), sd, np.inf)
     fitted = _fit((inputs - mean) / sd, said, ridge)
     weights = fitted[:-1] / sd
     return Surrogate(weights, float(fitted[-1] - weights @ mean))
@@ -222,7 +223,7 @@ def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Gener
 
 
 def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
-    """Return the slope in the prior's coordinates, places along it, and the posterior's log density there."""
+    """Return the slope in the prior's coordinates, points along it, and the posterior's log density there."""
     # slow to import: only drawing needs it
     from scipy.optimize import brentq
 
@@ -256,7 +257,7 @@ def _fit(inputs: Floats, said: Floats, ridge: float) -> Floats:
     from scipy.optimize import minimize
 
     design = np.column_stack([inputs, np.ones(len(inputs))])
-    # the constant is bounded: all answers may be alike but for rounding
+    # a tiny penalty keeps the constant finite if all answers are (nearly) alike
     penalty = np.append(np.full(inputs.shape[1], ridge), 1e-6)
 
     def cost(parameters: Floats) -> tuple[float, Floats]:

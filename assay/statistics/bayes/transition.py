@@ -145,9 +145,9 @@ def neutral_effects(
 def _worst_block(
     outputs: NDArray[np.float64], targets: NDArray[np.float64], *, rescaled: bool = False
 ) -> NDArray[np.float64]:
-    """Half the L1 distance to the nearest target (m, k), for the worst block; shape (draws,)."""
+    """Half the L1 distance to the nearest of the targets (m, k), for the worst block; shape (draws,)."""
     mass = outputs.sum(axis=2, keepdims=True) if rescaled else 1.0
-    # one target at a time keeps the largest array at (draws, blocks, k)
+    # looping over the targets keeps the largest array at the shape (draws, blocks, k)
     distances = [0.5 * np.abs(outputs - mass * target).sum(axis=2) for target in targets]
     return np.asarray(np.minimum.reduce(distances).max(axis=1), dtype=float)
 

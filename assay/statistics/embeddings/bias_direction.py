@@ -82,8 +82,8 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
         raise OutOfBounds(f"the strictness of direct bias is a positive number, not {c}", "c")
     a, b = _pairs(first, second)
     differences = unit_vectors(a, "the first of the pairs") - unit_vectors(b, "the second of the pairs")
-    # a pair about its own middle is half its difference and the opposite: the components are of the
-    # differences about zero, not about their mean
+    # Centring each pair on its own mean leaves plus and minus half its difference, so the principal components are
+    # those of the differences about zero, not about their mean.
     _, strength, directions = np.linalg.svd(differences, full_matrices=False)
     if strength[0] <= NOTHING:
         raise ZeroVariance("both words of every pair point the same way, so that there is no direction between them")

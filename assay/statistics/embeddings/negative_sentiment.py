@@ -98,7 +98,7 @@ def negative_sentiment_bias(
     bad = as_vectors(negative, "the negative words", dims=good.shape[1])
     judged = as_vectors(targets, "the targets", least=2, dims=good.shape[1])
     words, is_negative = np.concatenate([good, bad]), np.repeat([0.0, 1.0], [len(good), len(bad)])
-    # the weights lie in the span of the words: a problem of at most as many unknowns as there are words
+    # the optimal weights lie in the span of the words, so at most one unknown per word is needed
     span = np.linalg.svd(words, full_matrices=False)[2]
     penalty = np.append(np.ones(len(span)), 1.0 if constant == "penalised" else 0.0)
     weights = _fit_logistic(_with_constant(words @ span.T), is_negative, strength, penalty)

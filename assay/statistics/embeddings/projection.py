@@ -76,7 +76,8 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
     _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
     kept = axes[:components]
     sizes = np.abs(kept)
-    # mutually exclusive words are equally far on either side, but for rounding
+    # the first of equally large loadings fixes the axis's sign: mutually exclusive words have equal ones, up to
+    # rounding
     first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     furthest = np.take_along_axis(kept, first[:, None], axis=1)
     explained = spread[:components] ** 2 / (spread**2).sum()

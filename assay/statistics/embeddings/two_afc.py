@@ -90,7 +90,7 @@ def indifference_points(
     if (empty := np.flatnonzero((lengths[0] == 0) | (lengths[1] == 0))).size:
         raise ZeroVariance(f"a cue of pair {int(empty[0]) + 1} is the zero vector and has no direction")
     axis = other / lengths[1][:, None] - one / lengths[0][:, None]
-    along = np.einsum("pd,pd->p", other - one, axis)  # (|c1| + |c2|) (1 - cos)
+    along = np.einsum("pd,pd->p", other - one, axis)  # equals (|c1| + |c2|) (1 - cos(c1, c2))
     if (same := np.flatnonzero(along <= SAME * (lengths[0] + lengths[1]))).size:
         raise NoTransition(f"the cues of pair {int(same[0]) + 1} point the same way: no mixture changes the answer")
     leaning = np.einsum("pd,pd->p", one, axis)[:, None] + weight * (axis @ said.T)

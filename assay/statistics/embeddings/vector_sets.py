@@ -52,7 +52,7 @@ def unit_vectors(vectors: ArrayLike, what: str = "the words") -> FloatArray:
         Also if a vector is all zero: it has no direction.
     """
     matrix = as_vectors(vectors, what)
-    # by the largest number first: squares of very large or small ones leave the range of floats
+    # divide by the largest number first, because squares of very large or small numbers overflow or underflow
     largest = np.abs(matrix).max(axis=1, initial=0.0, keepdims=True)
     if not (directed := largest > 0).all():
         raise EvidenceError(

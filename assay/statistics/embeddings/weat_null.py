@@ -62,13 +62,13 @@ def null_check(effect: float, words: int) -> NullCheck:
     """
     if words < 2:
         raise OutOfBounds(f"each set of target words must hold at least 2, not {words}", "words")
-    if not abs(effect) <= LARGEST:  # NaN, too, is refused
+    if not abs(effect) <= LARGEST:  # `not <=` also refuses NaN
         raise OutOfBounds(f"an effect size lies between -{LARGEST:g} and {LARGEST:g}, not at {effect}", "effect")
     ddof0, ddof1 = (_beyond(words / 2 * effect**2 / (2 * words - ddof), words) for ddof in (0, 1))
-    # one word against one: a contrast of squared length 2 instead of 2 / words
+    # for single words, the contrast has a squared length of 2 instead of 2 / words
     return NullCheck(effect, words, ddof0, ddof1, _beyond(effect**2 / 2 / (2 * words - 1), words))
 
 
 def _beyond(share: float, words: int) -> float:
-    """P(R2 >= share), R2 being the share of the variance along one direction."""
+    """Return P(R2 >= share), where R2 is the share of the variance along one direction."""
     return 0.0 if share >= 1 else float(betaincc(0.5, words - 1, max(share, 0.0)))

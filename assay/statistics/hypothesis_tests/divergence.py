@@ -140,7 +140,7 @@ def bootstrap_threshold(
     if not 0 < alpha < 1 or n < 1 or draws < 1:
         raise OutOfBounds(f"alpha must lie in (0, 1), n and draws be positive, not {alpha}, {n} and {draws}")
     specified = as_shares(shares)
-    specified = specified[specified > 0]  # samples cannot fall outside the support
+    specified = specified[specified > 0]  # values with a share of 0 never occur in samples
     sampled = rng.multinomial(n, specified, draws) / n
     return float(np.quantile(_MEASURES[measure](sampled, specified), 1 - alpha, method="higher"))
 
@@ -215,7 +215,8 @@ def _pair(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
 
 def _kl(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     """D(p || q) along the last axis; q must be positive wherever p is."""
-    return np.asarray(np.maximum(0.0, rel_entr(p, q).sum(axis=-1)), dtype=float)  # rounding can give -1e-17
+    # rounding can make a divergence of 0 negative (-1e-17)
+    return np.asarray(np.maximum(0.0, rel_entr(p, q).sum(axis=-1)), dtype=float)
 
 
 def _js(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -234,7 +234,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 # ---------------------------------------------------------------------------- shared helpers
 def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64], str | None]:
-    """Return the counts of the cells that are not empty in both, or the reason why no statistic exists."""
+    """Return the counts without cells that are empty in both, and a reason if the specification is refuted."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
     kept = (observed > 0) | (expected > 0)
@@ -249,5 +249,5 @@ def _refutation(test: str, observed: NDArray[np.int64], why: str) -> FitTest:
 
 
 def _upper_tail(df: int, statistic: float) -> float:
-    """P(chi-squared with `df` degrees of freedom >= statistic); a single cell cannot disagree."""
+    """Return the upper tail of chi-squared at `statistic`; 1 for a single cell (``df=0``), which cannot disagree."""
     return float(chdtrc(df, statistic)) if df > 0 else 1.0

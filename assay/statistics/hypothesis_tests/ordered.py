@@ -71,7 +71,7 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     if scale == "nominal":
         raise UnorderedValues
     first, second = _checked(sample, "sample"), _checked(reference, "reference")
-    from scipy.stats import ks_2samp  # imported here: it takes 1.5 s and is seldom needed
+    from scipy.stats import ks_2samp  # imported here, because the import takes 1.5 s and is seldom needed
 
     exact = first.size * second.size <= EXACT_UP_TO
     result = ks_2samp(first, second, method="exact" if exact else "asymp")

@@ -94,7 +94,7 @@ def sign_flip_test(
     """
     given = as_sample(differences)
     parts = given if clusters is None else _sums(given, np.asarray(clusters))
-    parts = parts[parts != 0]  # the sign of a zero does not matter
+    parts = parts[parts != 0]  # changing the sign of a zero changes nothing, so zeros are left out
     total = float(parts.sum())
 
     def mean(turned: FloatArray) -> FloatArray:
@@ -129,7 +129,7 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
     first, second = as_sample(x, 2), as_sample(y, 2)
     check_paired(first, second)
     centre, scale = float(np.concatenate([first, second]).mean()), float(np.concatenate([first, second]).std())
-    # swapped sums are differences of sums, which lose digits unless values are centred and scaled
+    # sums after swaps are computed as differences, which lose digits unless values are centred and scaled
     a, b = (first - centre) / (scale or 1.0), (second - centre) / (scale or 1.0)
     free = a != b
 
@@ -155,7 +155,8 @@ def d_z(differences: ArrayLike) -> float:
         If every difference is the same, but for rounding.
     """
     given = as_sample(differences, 2)
-    if np.ptp(given) <= TIE_SLACK * np.abs(given).max():  # a linear model shifts every record by the same amount
+    # equal differences up to rounding, as from a linear model, which shifts every record equally
+    if np.ptp(given) <= TIE_SLACK * np.abs(given).max():
         raise ZeroVariance(f"all {given.size} differences are {given[0]:.6g}; d_z has no unit then")
     return float(given.mean() / given.std(ddof=1))
 
@@ -173,7 +174,7 @@ def _is_exact(pairs: int) -> bool:
 
 
 def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random.Generator, draws: int) -> float:
-    """Share of the arrangements whose statistic is not below the observed one."""
+    """Return the p value: the share of arrangements whose statistic is at least the observed one."""
     if draws < 1:
         raise OutOfBounds(f"there must be one draw at least, not {draws}")
     least = float(statistic(np.zeros((1, pairs)))[0]) - TIE_SLACK * scale
@@ -185,7 +186,7 @@ def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random
 
 
 def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[FloatArray]:
-    """Draw arrangements in blocks: one random bit per pair says whether it is swapped."""
+    """Draw arrangements in blocks: one random bit per pair decides whether the pair is swapped."""
     some = max(1, AT_A_TIME // pairs)
     for start in range(0, draws, some):
         rows = min(some, draws - start)

@@ -86,7 +86,7 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
     """
     x, y = as_sample(first), as_sample(second)
     members = np.concatenate([x, y])
-    # about their mean, the sum over a group is its difference of means times nm / (n + m)
+    # for centred values, the sum over a group is the difference of the means times nm / (n + m)
     members = members - members.mean()
     seen = float(members[: x.size].sum())
     if members.size <= EXACT_UP_TO:
@@ -109,7 +109,7 @@ def _counted(members: FloatArray, size: int, seen: float) -> PartitionTest:
 
 
 class _Halves:
-    """Sums of every subset of either half of the members, by its size, sorted."""
+    """Sorted sums of all subsets of each half of the members, grouped by subset size."""
 
     def __init__(self, members: FloatArray, size: int) -> None:
         middle = members.size // 2

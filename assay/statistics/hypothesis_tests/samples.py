@@ -165,7 +165,7 @@ def knn_kl(x: ArrayLike, y: ArrayLike, neighbours: int = NEIGHBOURS) -> float:
 
 
 def _steps(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Differences of the two distribution functions, and the widths over which they hold; shape (n + m - 1,)."""
+    """Differences of the two distribution functions on each step, and the widths of the steps; shape (n + m - 1,)."""
     places = np.sort(np.concatenate([x, y]))
     below = places[:-1]
     under_x = np.searchsorted(np.sort(x), below, side="right") / x.size
@@ -174,8 +174,8 @@ def _steps(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _distance_to_neighbour(ordered: FloatArray, points: FloatArray, left_out: FloatArray, k: int) -> FloatArray:
-    """Distance from each point to its k-th neighbour, without one value at the distance `left_out`."""
-    # the k + 1 nearest lie among the k + 1 values on either side
+    """Distance from each point to its k-th neighbour, ignoring one value at the distance `left_out`."""
+    # the k + 1 nearest values of a point are among the k + 1 values on either side of it
     places = np.searchsorted(ordered, points)[:, None] + np.arange(-k - 1, k + 1)
     outside = (places < 0) | (places >= ordered.size)
     distances = np.abs(ordered[np.clip(places, 0, ordered.size - 1)] - points[:, None])
@@ -185,5 +185,5 @@ def _distance_to_neighbour(ordered: FloatArray, points: FloatArray, left_out: Fl
 
 
 def _held(ordered: FloatArray, points: FloatArray) -> NDArray[np.int64]:
-    """Count each point in an ordered sample."""
+    """Return how often each point occurs in a sorted sample."""
     return np.asarray(np.searchsorted(ordered, points, side="right") - np.searchsorted(ordered, points))

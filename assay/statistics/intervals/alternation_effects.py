@@ -50,7 +50,7 @@ class Profiles:
         ZeroVariance
             If every output is the same.
         """
-        if self.outputs.min() == self.outputs.max():  # a standard deviation of equal numbers may be off zero
+        if self.outputs.min() == self.outputs.max():  # rounding could give equal numbers a standard deviation above 0
             raise ZeroVariance(
                 f"all {self.outputs.size} outputs are {self.outputs.flat[0]:.6g}; an effect has no unit then"
             )
@@ -116,7 +116,7 @@ def tied_draws(
     pairs = list(combinations(range(len(profiles.values)), 2))
     means = np.stack([outputs[:, [a, b]].mean(axis=1) for a, b in pairs], axis=1)
     contrast = (2 * tie - 1) * towards[:, None] * means
-    # the difference between the sides is declared, not sampled: only the variation within a side is uncertain
+    # the difference between the sides is declared, not sampled, so only the variation within a side is resampled
     sums = np.stack([np.bincount(of_side, weights=column) for column in contrast.T], axis=1)
     within = contrast - (sums / sizes[:, None])[of_side]
     return _in_sds(within, profiles, rng, draws, beside=contrast.mean(axis=0))

@@ -51,7 +51,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     shrink = 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / shrink
     half = z / shrink * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    # at the ends the limit equals the estimate, which rounding would miss by 1e-17
+    # at a share of 0 or 1 the limit equals the estimate exactly; rounding would miss it by 1e-17
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == trials else min(1.0, centre + half)
     return Interval(share, low, high, level)
@@ -209,7 +209,8 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     seen = (limits.high + limits.low) / 2
     if seen >= CLEAR * error:
         return Interval(estimate, max(0.0, limits.low), max(0.0, limits.high), level)
-    # an observation so far below zero is unlikely for every size, so it narrows nothing
+    # an observation far below zero is unlikely for every size, so it must not narrow the interval: it is raised to
+    # the bound
     sizes = _not_refused(max(-CLEAR / 2, seen / error), level, signed=True) * error
     return Interval(estimate, float(sizes[0]), max(estimate, float(sizes[-1])), level)
 
@@ -220,7 +221,7 @@ def _error(limits: IntervalEnds, level: float) -> float:
 
 
 def _not_refused(seen: float, level: float, *, signed: bool) -> NDArray[np.float64]:
-    """Return the sizes, in errors, that are compatible with the observation `seen`; `signed` if it has a sign."""
+    """Return the sizes, in standard errors, that are compatible with the (signed or absolute) observation `seen`."""
     sizes = np.arange(0.0, max(0.0, seen) + CLEAR, STEP)
     others = np.arange(min(0.0, seen) - 2 * CLEAR if signed else 0.0, max(0.0, seen) + 2 * CLEAR, STEP)
 

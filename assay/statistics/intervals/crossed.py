@@ -78,7 +78,7 @@ def mean_error(values: FloatArray, clusters: Clusters) -> MeanError:
         if count < LEAST_CLUSTERS:
             raise TooFewObservations(f"{count} {what} are too few; at least {LEAST_CLUSTERS} are needed")
     names = list(kinds)
-    # contribution of each component to each sum of squares beyond that of the mean
+    # coefficients of the variance components in the mean's sum of squares, which the expected sums below exclude
     of_mean = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
     expected = [np.array([*(float(n) for _ in names), float(n)]) - of_mean]
     observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]
@@ -134,7 +134,7 @@ def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator,
 
 
 def _kinds(clusters: Clusters, rows: int) -> dict[str, NDArray[np.int64]]:
-    """Renumber the informative clusters without gaps."""
+    """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
     kept = {}
     for kind, ids in clusters.items():
         _, numbered = np.unique(ids, return_inverse=True)
@@ -144,14 +144,14 @@ def _kinds(clusters: Clusters, rows: int) -> dict[str, NDArray[np.int64]]:
 
 
 def _crossed(one: NDArray[np.int64], other: NDArray[np.int64]) -> FloatArray:
-    """Count the rows in each combination of two kinds."""
+    """Count the rows for each combination of clusters of two kinds."""
     table = np.zeros((int(one.max()) + 1, int(other.max()) + 1))
     np.add.at(table, (one, other), 1)
     return table
 
 
 def _solved(expected: FloatArray, observed: FloatArray) -> FloatArray:
-    """Solve for non-negative variance components, shape (components, m)."""
+    """Solve for the variance components by non-negative least squares; shape (components, m)."""
     from scipy.optimize import nnls
 
     return np.stack([nnls(expected, column)[0] for column in observed.T], axis=1)
@@ -166,7 +166,8 @@ def _weighted_means(
     are looked at one kind after the other, instead of by rows.
     """
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
-    weights = [rng.standard_exponential((draws, size)) for size in sizes]  # Dirichlet after division by their sum
+    # exponential numbers become Dirichlet weights after division by their sum
+    weights = [rng.standard_exponential((draws, size)) for size in sizes]
     counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
     if math.prod(sizes) * counted.shape[1] > LARGEST_TABLE:
         by_row = math.prod(each[:, ids] for each, ids in zip(weights, kinds.values(), strict=True))
@@ -181,7 +182,7 @@ def _weighted_means(
 
 
 def _tail(uniform: FloatArray, freedom: float) -> FloatArray:
-    """Turn normal draws into Student's: ``sqrt(f / chi2_f)``, by the same uniforms for every column."""
+    """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``, with shared uniforms."""
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)))
 
 

@@ -138,11 +138,11 @@ class SamplingEffects:
 
 
 def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
-    """State the largest total variation over sets of values."""
+    """Return the interval of the total variation, the largest difference over sets of values."""
     columns = []
     for one in deviations:
         sets = sets_of(one.mean(axis=0)[None])
-        # the complement of a set is equally far off, with the other sign
+        # keep one of each set and its complement: both give the same distance with opposite signs
         columns.append(one @ np.unique(np.where(sets[:, :1] == 1, sets, 1 - sets), axis=0).T)
     stated = largest_interval(np.hstack(columns))
     return replace(stated, estimate=min(max(float(effect.mean()), stated.low), stated.high))
@@ -169,7 +169,7 @@ def _halves(deviations: Sequence[Floats]) -> list[Floats]:
     return [(one - other) / 2 for one, other in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
-# ---------------------------------------------------------------------------- inputs that are asked with every value
+# ---------------------------------------------------------------------------- paired inputs (asked with every value)
 @dataclass(frozen=True)
 class Paired:
     """Answers to profiles that were each asked with every value of the attribute.
@@ -329,7 +329,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
 
 
 def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
-    """Return the influence of each profile on each share, shape (profiles, values); each column sums to 0."""
+    """Return the influence of each profile on each share; shape (profiles, values), where each column sums to 0."""
     sides = prior.sides.T[paired.side]  # shape (profiles, values)
     total = float((paired.rates * prior.sides).sum())
     own = away = sides * paired.residuals
@@ -339,7 +339,7 @@ def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
     return np.asarray(paired.parts[:, None] * numerator / total)
 
 
-# ---------------------------------------------------------------------------- inputs of one value each
+# ---------------------------------------------------------------------------- unpaired inputs (asked with one value)
 def cell_effects(
     cells: Mapping[tuple[int, int], Floats], values: int, tie: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> SamplingEffects:
@@ -376,7 +376,7 @@ def cell_effects(
     return SamplingEffects(made[0], tuple(made[1:]), tuple(_halves([one.drawn for one in made[1:]])))
 
 
-# ---------------------------------------------------------------------------- distances
+# ---------------------------------------------------------------------------- total variation
 def _distances(deviations: Floats) -> Floats:
     """Total variation from even shares, of each row."""
     return np.asarray(np.abs(deviations).sum(axis=-1) / 2)

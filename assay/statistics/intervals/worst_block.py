@@ -106,7 +106,7 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     both = np.hstack([drawn, -drawn])
     tail, of_all = _tail(both, level), _tail(both, level, near=None)
     low, high = np.quantile(both, [tail, 1 - tail], axis=0).max(axis=1)
-    if np.quantile(both, of_all, axis=0).max() <= 0:  # the largest of differences that may all be zero
+    if np.quantile(both, of_all, axis=0).max() <= 0:  # all differences may be 0, so the largest may be 0 too
         low = 0.0
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
 
@@ -114,13 +114,13 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
 def _limits(
     drawn: Floats, bare: Floats, shares: Floats, fair: Floats, neutral: bool, level: float
 ) -> tuple[float, float]:
-    """Compute the limits of the worst of several blocks."""
+    """Compute the interval limits for the worst of several blocks."""
     sets = _sets(drawn, shares, fair, neutral)
-    # each block's nearest target; among those, the block and the set of outputs that are farthest from fair
+    # find the nearest target of each block; the tail is that of the block and output set farthest from its target
     nearest = _differences(drawn.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
     own = [_differences(drawn, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)]
     tail = _tail(np.concatenate(own, axis=1), level)
-    # one target at a time keeps the largest array at (draws, blocks, sets)
+    # looping over the targets keeps the largest array at the shape (draws, blocks, sets)
     matrices = [drawn] if bare is drawn else [drawn, bare]
     found = []
     for target in fair[:, None]:
@@ -141,7 +141,7 @@ def _tail(differences: Floats, level: float, near: float | None = NEAR) -> float
     behind = (differences[:, [first]] - differences).std(axis=0)
     level_with = differences if near is None else differences[:, means[first] - means <= near * behind]
     ranks = level_with.argsort(axis=0).argsort(axis=0)
-    # the largest is outside its limits if all ties are below theirs, or one is above
+    # the largest is below its limits if all tied differences are below theirs, and above if any of them is above
     highest = (ranks.max(axis=1) + 0.5) / len(ranks)
     return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
 

@@ -112,7 +112,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "getSchedule": Operation(ETAG),
     "changeSchedule": Operation(ETAG),
     "runSchedule": Operation(ACCEPTED, LIMITED),
-    # ratings, and everything derived from one
+    # ratings and everything derived from them
     **dict.fromkeys(RATING_OPERATIONS, Operation(public=True)),
     "listRatings": Operation(LINK, public=True),
     "latestRating": Operation(ETAG | RATED, ("404", "409"), public=True),
@@ -235,7 +235,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "pingWebhook": Operation(LOCATION, CONFLICT),
     "listDeliveries": Operation(LINK),
     "redeliver": Operation(LOCATION, CONFLICT),
-    # keys, and the service itself
+    # keys and the service itself
     "createKey": Operation(LOCATION, then=_then("key_id", "revokeKey")),
     "listKeys": Operation(LINK),
     "getLimits": Operation(fails=("401", "403")),

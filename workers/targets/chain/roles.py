@@ -28,7 +28,7 @@ class Roles(Adapter):
     def group_key(self, ask: Ask) -> Hashable:
         """Return a key that separates the two services, and every text or image to be made."""
         if isinstance(ask, AUTHORED):
-            return (AUTHOR, ask)  # one text or image per call
+            return (AUTHOR, ask)  # the question is part of the key, so that each call makes one text or image
         return (None, self._rated.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:

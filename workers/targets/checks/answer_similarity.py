@@ -54,7 +54,8 @@ def difference(one: Any, other: Any) -> float:
     first, second = np.atleast_1d(np.asarray(one, float)), np.atleast_1d(np.asarray(other, float))
     if first.shape != second.shape:
         return 1.0
-    largest = max(np.abs(first).max(), np.abs(second).max())  # squares of large numbers could overflow
+    # divided by the largest number, because squares of large numbers could overflow
+    largest = max(np.abs(first).max(), np.abs(second).max())
     if largest == 0:
         return 0.0
     first, second = first / largest, second / largest

@@ -157,7 +157,8 @@ class Examination(ABC):
         order = order_of(own, together)
         if order is Order.CROSSED and deterministic:
             again = await self._together(questions)
-            if again is not None and max(map(difference, together, again)) <= CLOSE:  # the wrong order is no accident
+            # the repeated call has the same wrong order, so the order is not accidental
+            if again is not None and max(map(difference, together, again)) <= CLOSE:
                 raise TargetUnfit(
                     "out-of-order", f"{len(own)} questions in one call got their answers in another order", MEND_ARRAYS
                 )

@@ -81,15 +81,16 @@ class ModelExamination(Examination):
         return await self._of_model()
 
     async def _of_author(self) -> Capability:
-        """Try a few prompts until one is answered."""
+        """Send a few prompts to an author until one is answered."""
         lost: Failure | None = None
         for ask in self._prompts():
-            reply = await self._one(ask, TRIES if self._passing is None else 1)  # a busy service is awaited only once
+            # retried only until a first transient failure, so that a busy service is waited for once
+            reply = await self._one(ask, TRIES if self._passing is None else 1)
             if reply.failure is None:
                 return self._found(shown(text_of(ask)), shown(reply.value), rungs=(ask.asks,))
             lost = lost or reply.failure
             self._notes.append(f"a question to {ask.asks} failed ({reply.failure.code})")
-        assert lost is not None  # noqa: S101  an author is asked something
+        assert lost is not None  # noqa: S101  set, because there is at least one prompt
         hint = "it is the author of the experiment, and has to answer"
         if self._passing is not None:
             raise unfit(self._passing, hint)
@@ -98,7 +99,8 @@ class ModelExamination(Examination):
     def _prompts(self) -> list[Ask]:
         """Return a few questions to an author, with different prompts first."""
         asked = [ask for kind in AUTHORED for ask in self._asked[kind]]
-        different = {text_of(ask): ask for ask in reversed(asked)}  # the first of each
+        # reversed, so that the first question of each prompt remains
+        different = {text_of(ask): ask for ask in reversed(asked)}
         return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
 
     async def _of_model(self) -> Capability:
@@ -139,7 +141,7 @@ class ModelExamination(Examination):
         return False
 
     async def _try(self, rung: type[Ask]) -> tuple[Ask, Reply]:
-        """Ask questions of one kind until one is answered or the failure is not particular to the question."""
+        """Ask questions of one kind until one is answered or fails for a reason that affects all questions."""
         reply = Reply()
         questions = [*self._asked[rung], *OURS[rung]]
         for ask in questions[:MOST_COMPARED]:

@@ -83,7 +83,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return None
 
     def _way(self, source: str, target: str) -> list[str]:
-        """Return the languages that a text is translated through, in Apertium's codes."""
+        """Return the languages on a text's way from `source` to `target`, in Apertium's codes."""
         out, into = self.code(source), self.code(target)
         if not self.settings.chain:
             return [out, into]
@@ -94,7 +94,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return [way[0].source, *(hop.target for hop in way)]
 
     def _reached(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Return the pairs that could be requested."""
+        """Return the language pairs that can be requested, with a chain those from or to its first language."""
         if not self.settings.chain:
             return pairs
         home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)

@@ -50,7 +50,7 @@ class Entry:
     codes: Mapping[str, str] = field(default_factory=dict)
 
 
-# deep-translator 1.11.4, read class by class.
+# Limits and language codes, read from the classes of deep-translator 1.11.4.
 TRANSLATORS: Mapping[str, Entry] = {
     "google": Entry("GoogleTranslator", longest=4999, codes={"zh": "zh-CN", "he": "iw", "jv": "jw"}),
     "my-memory": Entry(
@@ -80,7 +80,7 @@ WITHDRAWN: Mapping[str, str] = {
 """Classes of the library that do not translate text, with the reason."""
 
 
-# Exception classes of the library, and of requests below it, by name.
+# Exceptions of deep-translator, and of requests, which it uses, by class name.
 ERRORS: Mapping[str, tuple[str, bool]] = {
     "TooManyRequests": ("http-429", True),
     "ServerException": ("http-500", True),
@@ -197,7 +197,7 @@ class DeepTranslator(Adapter):
         """Translate a text, in a thread; an exception is reported by its class alone."""
         try:
             said = self._build(**arguments).translate(text, domain=self.settings.domain)
-        except Exception as error:  # noqa: BLE001 - its errors hold the key, so none of them may leave
+        except Exception as error:  # noqa: BLE001 - errors contain the key, so none may propagate
             return self._failure(type(error).__name__, error.args[:1])
         if not isinstance(said, str):
             return CallFailed("wrong-shape", f"{self.settings.translator} gave no text")
@@ -222,7 +222,8 @@ class DeepTranslator(Adapter):
 
         def run() -> None:
             result = work()
-            with contextlib.suppress(RuntimeError):  # the loop is closed: the caller is gone
+            # raised if the event loop is closed, when nobody waits for the result
+            with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(deliver, result)
 
         threading.Thread(target=run, name=f"deep-translator {self.settings.translator}", daemon=True).start()
@@ -230,7 +231,8 @@ class DeepTranslator(Adapter):
 
 
 def _build(name: str) -> Build:
-    import deep_translator  # it imports requests and an HTML parser, which only this protocol needs
+    # imported here, because it imports requests and an HTML parser, which only this protocol needs
+    import deep_translator
 
     made: Build = getattr(deep_translator, name)
     return made

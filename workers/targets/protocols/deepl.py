@@ -59,7 +59,8 @@ class DeepL(HttpTranslator[DeepLSettings]):
         into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
         body: dict[str, Any] = {
             "text": list(texts),
-            "source_lang": source.split("-", maxsplit=1)[0].upper(),  # DeepL knows no variants of source languages
+            # without the region, because DeepL accepts no variants of source languages
+            "source_lang": source.split("-", maxsplit=1)[0].upper(),
             "target_lang": into,
         }
         if self.settings.formality:

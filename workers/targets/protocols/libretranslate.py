@@ -75,7 +75,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
 
 
 def _is_emoji_for_words(text: str, asked: str) -> bool:
-    """Whether the answer to words is an emoji without words."""
+    """Whether a text with words was translated to emoji without any word."""
     return (
         bool(re.search(r"\w", asked))
         and not re.search(r"\w", text)

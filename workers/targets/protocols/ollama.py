@@ -60,7 +60,7 @@ class Ollama(HttpPredictor[OllamaSettings]):
         }
         return post_json("/api/embed", without_nulls(body), self._bearer())
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - counted outside
+    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
         return listed(dig(json_of(response), "embeddings", place=response.place), place=response.place)
 
 
@@ -89,7 +89,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         body: dict[str, Any] = {
             "model": settings.model,
             "messages": messages_of(ask, settings),
-            "stream": False,  # it streams by default
+            "stream": False,  # Ollama streams by default
             "options": without_nulls(options),
         }
         if isinstance(ask, Choose) and settings.top_logprobs is not None:

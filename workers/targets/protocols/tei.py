@@ -48,5 +48,5 @@ class Tei(HttpPredictor[TeiSettings]):
         body = {"inputs": [[text] for text in texts], "raw_scores": False, "truncate": truncate}
         return post_json("/predict", body, self._bearer())
 
-    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - counted outside
+    def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
         return listed(json_of(response), place=response.place)

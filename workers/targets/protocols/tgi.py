@@ -55,7 +55,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         place, said = response.place, json_of(response)
-        if isinstance(said, list) and len(said) == 1:  # the form of endpoints of Hugging Face
+        if isinstance(said, list) and len(said) == 1:  # Hugging Face's endpoints wrap the answer in a list
             said = said[0]
         text = dig(said, "generated_text", place=place)
         details = said.get("details")

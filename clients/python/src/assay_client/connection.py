@@ -60,6 +60,7 @@ def options(base_url: str, key: str | None, timeout_s: float) -> Options:
     headers = {"Accept": "application/json, */*;q=0.5", "User-Agent": USER_AGENT}
     if key is not None:
         if not key.isascii() or not key.isprintable() or not key.strip():
-            raise ValueError("the key is not one line of visible ASCII characters")  # never shows it
+            # the message does not contain the key
+            raise ValueError("the key is not one line of visible ASCII characters")
         headers["Authorization"] = f"Bearer {key.strip()}"
     return Options(base_url=url, headers=headers, timeout=timeout_s, trust_env=False)

@@ -81,7 +81,7 @@ class EventStream:
             return None
         found, self._fields = self._fields, {}
         if "data" not in found:
-            return None  # a comment that keeps the connection open
+            return None  # the line is a comment, which the service sends to keep the connection open
         said = json.loads(found["data"])
         return Event(found.get("id", self._last or ""), found.get("event", "message"), said["at"], said["data"])
 

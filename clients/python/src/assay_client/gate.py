@@ -166,7 +166,7 @@ def _key(place: str | None, stdin: TextIO) -> str | None:
         return None
     key = (stdin.read() if place == "-" else Path(place).read_text(encoding="utf-8")).strip()
     if not key.isascii() or not key.isprintable():
-        raise ValueError("the key is not one line of visible ASCII characters")  # never shows it
+        raise ValueError("the key is not one line of visible ASCII characters")  # the message does not contain the key
     return key or None
 
 

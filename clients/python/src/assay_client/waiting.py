@@ -35,7 +35,7 @@ def _ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock)
         now = clock()
         if now >= until:
             raise StillRunning(shown["id"], shown["status"], timeout_s or 0.0)
-        # a long poll has waited already; a service that does not wait says when to ask again
+        # the pause counts from the start of the request, so that there is none after a long poll
         pause_s = min(began + (retry_after_s(response) or 1.0), until) - now
         if pause_s > 0:
             yield Pause(pause_s)

@@ -14,7 +14,7 @@ from assay_client.documents import CloudEvent, Notice
 from assay_client.errors import WebhookRejected
 
 TOLERANCE_S = 300
-SECRET_PREFIX = "whsec_"  # noqa: S105  the mark of a secret, not one
+SECRET_PREFIX = "whsec_"  # noqa: S105  prefix of secrets, not a secret
 
 
 def verify_webhook(
@@ -51,7 +51,7 @@ def verify_webhook(
     message_id, sent_s, signatures = (_header(given, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     _check_time(sent_s, tolerance_s, time.time() if now_s is None else now_s)
     wanted = hmac.digest(_key(secret), b"%s.%s.%s" % (message_id.encode(), sent_s.encode(), body), "sha256")
-    # every signature is compared, in the same time: how long it takes says nothing about which one was near
+    # all signatures are compared in constant time, so that the duration does not reveal which one nearly matched
     right = [hmac.compare_digest(one, wanted) for one in map(_signature, signatures.split()) if one is not None]
     if not any(right):
         raise WebhookRejected(f"no v1 signature of {message_id} is right; is the secret the webhook's newest?")

@@ -81,7 +81,7 @@ class Expression:
 
 
 class _Counted(TreeInterpreter):
-    """The library's interpreter, with an end."""
+    """JMESPath interpreter with a maximum number of steps."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -166,14 +166,15 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def _accept(self, said: Any, ask: A, place: str) -> Reply:
         """Validate an answer and return it as a reply."""
 
-    def _refuse(self, ask: A) -> Failure | None:  # noqa: ARG002 - for subclasses
+    def _refuse(self, ask: A) -> Failure | None:  # noqa: ARG002 - used by subclasses
         """Return a failure for a question that must not be sent, else ``None``."""
         return None
 
     def _reply(self, said: Any, ask: A, place: str) -> Reply:
         reply = said if isinstance(said, Reply) else self._accept(said, ask, place)
         words = _words_in(reply.value)
-        if any(spelled in words for spelled in self._keys):  # answers are published as evidence
+        # answers are published as evidence, so they must not contain the secret
+        if any(spelled in words for spelled in self._keys):
             return Reply(failure=Failure("wrong-shape", f"{place} answered with the key it was sent; is it an echo?"))
         return reply
 

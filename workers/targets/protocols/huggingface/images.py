@@ -98,7 +98,7 @@ def captioned(said: Any) -> str:
 
 
 def _listed(said: Any, what: str) -> list[Mapping[str, Any]]:
-    """Return a list of objects without further lists around it."""
+    """Return the list of objects in an answer; remove lists around it."""
     said = unwrapped(said)
     listed = [said] if isinstance(said, dict) else said
     if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):

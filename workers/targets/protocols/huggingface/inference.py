@@ -110,7 +110,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
     def _refuse(self, ask: Prediction) -> Failure | None:
         if (
             isinstance(ask, Embed) and ask.model and not _MODEL.fullmatch(ask.model)
-        ):  # the model is part of the URL's path
+        ):  # checked, because the model becomes part of the URL's path
             return Failure("unsupported", "the model must look like 'owner/name'")
         return super()._refuse(ask)
 
@@ -132,7 +132,8 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
         place, body = response.place, json_of(response)
         refuse_error(body, place)
         if self.target.kind is Kind.CLASSIFIER:
-            if isinstance(body, dict) and {"labels", "scores"} <= body.keys():  # the object also holds the text
+            # the object also contains the text, which is dropped
+            if isinstance(body, dict) and {"labels", "scores"} <= body.keys():
                 return [{"labels": body["labels"], "scores": body["scores"]}]
             return [body]
         try:

@@ -51,7 +51,8 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
         return post_json(path, {"inputs": inputs, "parameters": without_nulls(parameters)}, self._bearer())
 
     def _word(self, ask: Fill) -> str:
-        spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()  # the first word has none
+        # a masked word at the beginning of the text has no space before it
+        spaced = self.settings.word_begins_with_space and ask.before[-1:].isspace()
         return f" {ask.word}" if spaced else ask.word
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:

@@ -43,7 +43,8 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
     summary: ClassVar[str] = "Images (OpenAI's interface): POST /v1/images/generations; an author, never rated itself"
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     settings_type: ClassVar[type] = OpenAIImagesSettings
-    room: ClassVar[int] = 2 * MOST_BYTES  # base64 is a third longer, and some services repeat the prompt
+    # twice the image's limit: base64 is a third longer, and some services repeat the prompt
+    room: ClassVar[int] = 2 * MOST_BYTES
     notes: ClassVar[tuple[str, ...]] = (
         "an author: it draws what a service of kind image-classifier is shown; it cannot be rated itself",
         "an answer with an image's address instead of the image is refused, since nothing but the target is called",
@@ -57,7 +58,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
 
     def _ask_for(self, asks: Sequence[Ask]) -> Request:
         (ask,) = asks
-        if not isinstance(ask, Draw):  # refused before
+        if not isinstance(ask, Draw):  # only for the type checker: `_refuse` has refused other questions before
             raise CallFailed("unsupported", f"an image model draws; it cannot {ask.asks}")
         settings = self.settings
         body: dict[str, Any] = {"model": settings.model, "prompt": ask.prompt, "n": 1}
@@ -88,7 +89,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
             raise CallFailed("unsupported", "images cannot be kept here")
         try:
             content = base64.b64decode(packed, validate=True)
-        except ValueError:  # invalid base64
+        except ValueError:  # raised for invalid base64
             return Reply(failure=Failure("not-an-image", f"{place} gave a text that is no image in base64"))
         try:
             facts = self._egress.library.keep_image(content)
@@ -97,5 +98,5 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         seen = {"media_type": facts.media_type, "width": facts.width, "height": facts.height}
         return Reply({"image": facts.digest, **seen})
 
-    def _accept(self, said: Any, ask: Ask, place: str) -> Reply:  # noqa: ARG002 - as of `HttpAdapter`
+    def _accept(self, said: Any, ask: Ask, place: str) -> Reply:  # noqa: ARG002 - signature of `HttpAdapter`
         raise AssertionError("what is drawn is a reply already")  # pragma: no cover
