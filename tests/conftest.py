@@ -76,7 +76,7 @@ def _children_leave_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
     This process keeps its own, where Postgres may enter as another user.
     """
-    tempfile.gettempdir()  # looked up once, so before the variable says otherwise
+    tempfile.gettempdir()  # fills the cache of `tempfile` before the environment variable changes
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("children")))
         yield

@@ -105,7 +105,7 @@ def test_lost_message_is_sent_again(agency, post):
         worker.freeze()
     try:
         batch = post(5)
-        # Each frozen worker was waiting for a message and has received one, which is delayed and not lost.
+        # each frozen worker has received a message, so the messages are delayed and not lost
         in_redis = 5 - len(agency.workers)
         wait_for(lambda: int(agency.redis.command("LLEN", "celery").strip(b":\r\n")) >= in_redis)
         agency.redis.flush()

@@ -48,7 +48,7 @@ def test_jobs_survive_killed_pool_processes(agency, post, scales, rng):
 
     def kill_child() -> None:
         worker = agency.workers[rng.integers(2)]
-        while not (children := worker.children()):  # a pool may start slowly
+        while not (children := worker.children()):  # the process pool may start slowly
             time.sleep(0.1)
         children[rng.integers(len(children))].kill()
 
@@ -62,7 +62,7 @@ def test_jobs_survive_workers_frozen_beyond_their_lease(agency, post, scales, rn
     def freeze() -> None:
         worker = agency.workers[rng.integers(2)]
         worker.freeze()
-        time.sleep(3.5)  # the lease is 2 s
+        time.sleep(3.5)  # longer than the lease of 2 s
         worker.thaw()
 
     inject(rng, scales["frozen"].kills, freeze, 0.5, 1.5)
@@ -78,7 +78,7 @@ def test_jobs_survive_the_loss_of_redis(agency, post, scales, rng):
 def test_jobs_survive_crashes_of_postgres(agency, post, scales, rng):
     batch = post(scales["postgres"].jobs, delay_s=SLOW_S)
     inject(rng, scales["postgres"].kills, agency.postgres.restart, 1, 3)
-    # while the ledger cannot be written, up to five commits of 20 replies wait in memory
+    # up to five commits of 20 replies wait in memory while the ledger cannot be written
     found = batch.survived(seconds=600, chunk=5 * 20 + 4)
     assert max(found.claims[job_id] for job_id in batch.ids) > 1, (
         "no fault hit a running job, so the test shows nothing"

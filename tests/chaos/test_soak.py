@@ -40,7 +40,7 @@ def test_memory_and_file_descriptors_do_not_grow(agency, target, pytestconfig: p
             agency.read(job["rating"]["href"])
         agency.read("/v1/jobs?limit=50")
 
-    for _ in range(3):  # warm-up: every process imports its modules and opens its files
+    for _ in range(3):  # warm up, so that every process has imported its modules and opened its files
         some_jobs()
     before_mb, before_fds = footprint(agency)
     until, print_at = time.monotonic() + seconds, time.monotonic()

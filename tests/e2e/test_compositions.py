@@ -50,7 +50,8 @@ def measured(shared_agency):
     def measured(composition: dict) -> dict:
         offered = composition["verification"]
         assert (offered["ready"], offered["why"]) == (True, None)
-        body = offered["body"] | {"seed": next(SEED)}  # other sentences than those for the links
+        # another seed, so that the sentences differ from those used to rate the links
+        body = offered["body"] | {"seed": next(SEED)}
         job = shared_agency.finished(shared_agency.agency.post(offered["href"], body)["id"])
         assert job["status"] == "succeeded", job
         return shared_agency.agency.get(job["rating"]["href"])
@@ -173,5 +174,5 @@ def test_apertiums_own_chain_is_the_chain_of_two_apertiums(shared_agency):
     one, other = (rating["components"][0]["transitions"] for rating in (ours, theirs))
     assert one == other
     assert found["letter"] == "BS"
-    assert found["predicted"]["emits_other"]  # what Esperanto makes of "it" nobody has measured
+    assert found["predicted"]["emits_other"]  # no rating measured how Esperanto translates "it"
     assert "emits-other" in {note["code"] for note in found["notes"]}

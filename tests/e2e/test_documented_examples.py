@@ -22,7 +22,7 @@ SHOWN = {"http", "json", ""}
 FILES = {"sh": "examples.sh", "python": "examples.py", "js": "examples.mjs"}
 NODE = 20
 
-# a request that is refused ends the script; curl alone would carry on
+# makes a refused request end the script; curl alone would continue
 STRICT = 'set -euo pipefail\ncurl() { command curl --no-progress-meter --fail-with-body "$@"; }\n'
 
 

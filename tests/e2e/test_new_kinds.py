@@ -248,7 +248,8 @@ def test_a_saved_specification_is_used_by_name_and_stored_in_the_rating(caller, 
     assert rating["experiment"]["words"] == specification["words"] | {"name": name}
     assert [part["name"] for part in rating["components"]] == [name]
     caller.http.delete(f"/v1/specifications/{name}")
-    assert name in caller.report(rating)  # the rating has its own copy of the words
+    # the rating stores its own copy of the words, so it outlives the specification
+    assert name in caller.report(rating)
 
 
 # ---------------------------------------------------------------------------- defaults

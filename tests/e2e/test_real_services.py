@@ -110,7 +110,8 @@ def test_the_wage_model_is_biased_by_two_dollars_and_a_half_an_hour(rated, sent,
     (pair,) = rating["components"][0]["pairs"]
     assert (pair["from"], pair["to"]) == values
     assert pair["shift"] == pytest.approx(shift, abs=1)  # cents
-    assert "no unit" in pair["d_z"]["why"]  # a model of degree 1 moves everybody by as much
+    # a linear model shifts every person by the same amount, so the shifts have no variance
+    assert "no unit" in pair["d_z"]["why"]
     assert f"from “{values[0]}” to “{values[1]}” by {shift:+d} on average" in rating["reasons"][0]["text"]
 
 
@@ -146,7 +147,7 @@ def test_association_reports_a_posterior_of_google_news_and_forces_no_letter(rat
     assert not rating["declared"]
     effect = rating["components"][0]["effects"]["step_2"]
     assert -0.05 < effect["low"] < effect["estimate"] < effect["high"] < 0.15
-    assert "coverage-low" in reasons(rating)  # three of four neutral words are not among these 13,013
+    assert "coverage-low" in reasons(rating)  # three of the four neutral words are missing from these 13,013 vectors
 
 
 @needs_data

@@ -242,7 +242,8 @@ def test_a_catalog_lists_embeds_composes_and_follows_two_services(start, elsewhe
     translator, receiver = Translator("faithful"), Receiver(loses="/hook")
     with LoopbackServer(translator) as rated_url, LoopbackServer(receiver) as receiver_url:
         catalog = start(receiver_url)
-        with httpx.Client(base_url=catalog.http.base_url, trust_env=False) as reader:  # of the catalog: has no key
+        # a visitor of the catalog, without an API key
+        with httpx.Client(base_url=catalog.http.base_url, trust_env=False) as reader:
             hook = catalog.post("/v1/webhooks", {"url": f"{receiver_url}/hook", "events": HEARD}).json()
             first = catalog.register("Translations", rated_url)
             second = catalog.register("Balanced translations", services.url("balancing"))

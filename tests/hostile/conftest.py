@@ -141,7 +141,7 @@ class Villain:
                     writer.write(piece)
                     await writer.drain()
                 break
-        except (OSError, asyncio.CancelledError):  # the caller disconnected, or the tests have ended
+        except (OSError, asyncio.CancelledError):  # the caller disconnected, or the test ended
             pass
         finally:
             writer.close()

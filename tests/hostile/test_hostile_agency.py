@@ -37,7 +37,7 @@ def disguises(secret: str) -> set[str]:
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             found.add(
                 encode(b"x" * before + plain).decode()[4 if before else 0 : -4]
-            )  # without the characters that depend on neighbouring bytes
+            )  # the first and last characters depend on the neighbouring bytes
     return found
 
 

@@ -134,7 +134,7 @@ def _without(value: Any, path: tuple[Any, ...]) -> Any:
 
 def ask(villain, tools, speech, bodies, *, languages=False):
     """Send a question once per body; return the outcome of each."""
-    answers = itertools.cycle(bodies)  # some protocols request their languages twice
+    answers = itertools.cycle(bodies)  # some protocols request the list of languages twice
     service = villain(lambda heard: tools.raw(next(answers), content_type="application/json"))
     target = Target("T", Kind.TRANSLATOR, speech.protocol, service.url, speech.settings, SECRET, Limits(timeout_s=10))
 

@@ -81,10 +81,11 @@ def test_occasional_failures_are_counted_by_code_and_do_not_affect_the_rating(vi
     failed = [one for one in ledger if not one.reply.ok]
     struck = [one for one in ledger if tools.now_and_then(one.probe.ask.text)]
     assert failed
-    assert {one.probe.unit for one in failed} == {one.probe.unit for one in struck}  # each failure names its question
+    # each failed reply belongs to the question that was attacked
+    assert {one.probe.unit for one in failed} == {one.probe.unit for one in struck}
     assert {one.reply.failure.code for one in failed} == {code}
     assert all(one.reply.value is None for one in failed)
-    assert rating["letter"] == "DSBS", rating["reasons"]  # based on the usable answers
+    assert rating["letter"] == "DSBS", rating["reasons"]  # the letter is based on the usable answers only
     assert rating["counts"]["failed"] == len(failed)
     assert rating["counts"]["asked"] == len(ledger)
     assert office.counted("assay_target_calls_total", target=service.url[7:], outcome=code) > 0
@@ -226,7 +227,7 @@ def test_a_refused_key_ends_the_job_at_once_and_is_not_shown(villain, tools, off
     service = villain(lambda heard: sound(heard) if next(turns) < sound_ones else tools.raw(body, status))
     ended = office.run(office.post(service.url, secret=SECRET))
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_refused", reason)
-    assert len(service.heard) <= sound_ones + 8  # calls in flight
+    assert len(service.heard) <= sound_ones + 8  # up to 8 calls were in flight when the key was refused
     assert SECRET not in str(ended.error)
     assert bool(office.ledger(ended)) is bool(sound_ones)
 
@@ -267,7 +268,8 @@ def test_unusual_texts_are_recorded_unchanged_and_do_not_stop_a_job(villain, too
     struck = [one for one in ledger if tools.now_and_then(one.probe.ask.text)]
     assert struck
     assert all(one.reply.value == STRANGE for one in struck)
-    assert any(one.probe.ask.text == STRANGE for one in ledger)  # it was translated back, too
+    # the unusual text was also sent in the back-translation
+    assert any(one.probe.ask.text == STRANGE for one in ledger)
 
 
 def test_a_declared_interface_returns_unusual_texts_unchanged(villain, tools, office):

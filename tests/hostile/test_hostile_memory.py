@@ -82,7 +82,7 @@ def measured(script: str, *arguments: str) -> str:
         [sys.executable, "-c", METER + script, *arguments], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.splitlines()[-1]  # log lines come before
+    return done.stdout.splitlines()[-1]  # the result is the last line; log lines precede it
 
 
 def bomb(size: int) -> Iterator[bytes]:
@@ -110,7 +110,7 @@ async def poured(head: bytes, piece: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-# name: answer (bytes, or a head and a repeated piece), outcome, maximum growth in bytes
+# name: (the answer as bytes, or as a head and a repeated piece; the outcome; the maximum growth in bytes)
 LITTLE, PARSED = 5 * 10**6, 64 * MIB
 ANSWERS = {
     "gzip-bomb": (whole(BOMB, b"Content-Encoding: gzip\r\n"), "encoded-body", LITTLE),
@@ -176,7 +176,7 @@ def test_a_service_with_megabyte_answers_does_not_fill_the_memory(open_villain, 
     grown = int(measured(RUN, str(settings.data_dir), str(settings.database_url), first.id, second.id))
     print(f"a job of megabytes: {grown / 1e6:.2f} MB")
     record_property("grown_bytes", grown)
-    ended = office.run(second)  # the job has ended, so its row is only read
+    ended = office.run(second)  # the job has already ended, so `run` only reads its row
     failed = [one.observation for one in office.ledger(ended) if not one.observation.reply.ok]
     assert failed
     assert {one.reply.failure.code for one in failed} == {"too-large"}

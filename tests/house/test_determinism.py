@@ -120,7 +120,8 @@ def test_ratings_do_not_depend_on_the_hash_seed():
     )
     ran = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONHASHSEED": "4242", "PYTHONPATH": "."},  # with the same arithmetic (OPENBLAS_CORETYPE)
+        # the environment keeps OPENBLAS_CORETYPE, so that both processes round alike
+        env={**os.environ, "PYTHONHASHSEED": "4242", "PYTHONPATH": "."},
         check=False,
         capture_output=True,
         text=True,

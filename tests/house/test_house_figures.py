@@ -37,12 +37,12 @@ def traced() -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_every_limit_is_checked(measured):
+def test_every_limit_has_a_measurement(measured):
     assert LIMITS.keys() <= measured.keys() | set(TRACED)
 
 
 @pytest.mark.parametrize("name", sorted(LIMITS.keys() - set(TRACED)))
-def test_the_source_tree_keeps_to_its_limit(name, measured, tree):
+def test_source_tree_does_not_exceed_the_limit(name, measured, tree):
     behind = {
         "modules with one importer outside their folder, %": tree.sole_use_elsewhere,
         "import circles": tree.circles,
@@ -54,7 +54,7 @@ def test_the_source_tree_keeps_to_its_limit(name, measured, tree):
 
 
 @pytest.mark.parametrize(("name", "request_of"), [(TRACED[0], "POST"), (TRACED[1], "job")])
-def test_a_request_passes_few_files(name, request_of, traced):
+def test_request_passes_through_a_limited_number_of_files(name, request_of, traced):
     passed = traced["passed"][request_of]
     assert passed, "nothing was traced"
     assert len(passed) <= LIMITS[name], f"{name}: {len(passed)}, at most {LIMITS[name]:g}: {', '.join(passed)}"

@@ -36,7 +36,7 @@ def numbers(service: str) -> list[float]:
     every = [*_floats([asdict(rating.probabilities) if rating.probabilities else None, finding.detail])]
     every += [number for one in finding.components for number in _of(one)]
     kept = every if len(every) <= MOST else [every[int(at)] for at in np.linspace(0, len(every) - 1, MOST)]
-    # and something that all of them have a part in, none more than another
+    # the sum covers the numbers that were not sampled; each term is below 1, so that no number dominates
     return [*kept, float(len(every)), sum(abs(each) / (1 + abs(each)) for each in every)]
 
 
@@ -51,7 +51,7 @@ def _floats(value: Any) -> Iterator[float]:
         yield from _floats(asdict(value))
     elif isinstance(value, dict):
         for key, each in value.items():
-            if str(key).replace(".", "", 1).isdigit():  # a tolerance, under which something is told
+            if str(key).replace(".", "", 1).isdigit():  # a numeric key is a tolerance, which is pinned as well
                 yield float(key)
             yield from _floats(each)
     elif isinstance(value, list | tuple):
@@ -90,19 +90,19 @@ def pinned() -> dict[str, Any]:
     return json.loads(PINS.read_text())
 
 
-def test_the_numbers_are_those_of_the_current_methodology():
+def test_pinned_numbers_were_made_under_the_current_methodology():
     assert pinned()["methodology"] == METHODOLOGY_VERSION
     assert set(pinned()["ratings"]) == set(SERVICES)
 
 
 @pytest.mark.parametrize("service", sorted(SERVICES))
-def test_a_rating_has_the_numbers_that_were_frozen(service):
+def test_ratings_equal_their_pinned_numbers(service):
     np.testing.assert_allclose(numbers(service), pinned()["ratings"][service], rtol=1e-7, atol=1e-9)
 
 
-def test_defaults_are_those_that_were_frozen():
+def test_defaults_of_every_method_equal_the_pinned_ones():
     assert json.loads(json.dumps(defaults())) == pinned()["defaults"]
 
 
-def test_expected_probes_are_those_that_were_frozen():
+def test_expected_numbers_of_probes_equal_the_pinned_ones():
     assert expected() == pinned()["expected"]

@@ -71,21 +71,21 @@ def codes_in(path: Path) -> list[str]:
     return [key.value for table in tables for key in table.keys if isinstance(key, ast.Constant)]
 
 
-def test_the_search_for_codes_finds_them():
+def test_search_finds_reason_codes_in_the_source():
     found = {code for method in METHODS for path in modules_of(method) for code in given_by(path)}
     assert {"introduces-bias", "coverage-low", "prefers-stereotypes", "never-yes", "scored-by"} <= found
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
 def test_every_reason_a_method_gives_has_a_sentence(method):
-    # `unknown-label` is also why a reply was lost, which is counted for every method that takes answers
+    # codes of failed replies are explained elsewhere; `unknown-label` is both such a code and a reason
     of_replies = CAUSES.keys() | method.PHRASES.keys()
     given = {code for path in modules_of(method) for code in given_by(path)} - (of_replies - method.REASONS.keys())
     assert given - method.REASONS.keys() - MESSAGES.keys() == set()
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
-def test_every_sentence_of_a_method_is_of_a_reason_it_gives(method):
+def test_every_sentence_of_a_method_belongs_to_a_reason_it_gives(method):
     told = {text for path in modules_of(method) for text in texts(parsed(path))}
     beginnings = tuple(text for text in told if text.endswith("-") and len(text) > 4)
     assert [code for code in method.REASONS if code not in told and not code.startswith(beginnings)] == []
@@ -98,10 +98,10 @@ def test_every_method_names_its_two_steps(method):
     assert all(method.STEPS)
 
 
-def test_no_code_stands_in_two_tables_of_reasons_or_of_phrases():
+def test_no_reason_code_is_in_two_tables():
     common = Counter([*MESSAGES, *CAUSES])
     written = Counter(code for path in TABLES for code in codes_in(path))
-    # why a reply was lost may have the name of the reason that it leads to
+    # the code of a failed reply may equal the code of the reason that it causes
     assert {code for code, times in written.items() if times > 1} <= {"budget-exhausted", "unknown-label"}
     assert common["budget-exhausted"] == 2
 

@@ -65,13 +65,13 @@ def assert_published(drawn, figure, within):
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_means_of_connections_are_those_of_the_figures(name):
+def test_posterior_means_of_connections_equal_the_papers_figures(name):
     for connection, figure in published(name)["published"]["overall"].items():
         assert_published(posterior(name).mean(NAMES.get(connection, connection)), figure, within=0.005)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_means_of_protected_words_are_those_of_the_figures(name):
+def test_posterior_means_of_protected_words_equal_the_papers_figures(name):
     compared = 0
     for word, figures in published(name)["published"]["by_protected_word"].items():
         for connection, figure in figures.items():
@@ -81,14 +81,14 @@ def test_means_of_protected_words_are_those_of_the_figures(name):
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_each_connection_has_the_residual_that_a_second_fit_found(name):
+def test_sigma_of_each_connection_equals_that_of_an_independent_fit(name):
     for connection, expected in published(name)["sigma"].items():
         drawn = posterior(name).residual(NAMES.get(connection, connection))
         assert drawn.mean() == pytest.approx(expected["mean"], abs=0.05 * expected["sd"])
         assert drawn.std() == pytest.approx(expected["sd"], rel=0.05)
 
 
-def test_one_shared_residual_misses_what_the_figures_show():
+def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
     """Why a residual for each connection is the default, although the paper's formula has one index only."""
     name = "religion_group_reddit_dataset"
     shared = fit_hierarchy(*table(name), np.random.default_rng(1), residual="shared")
@@ -109,7 +109,7 @@ def test_every_table_of_the_paper_has_a_posterior(name):
     assert {(one, word) for one in fit.connections for word in fit.words(one)} == seen
     numbers = [np.concatenate([part.mu, part.tau, part.sigma, part.beta.ravel()]) for part in fit.parts]
     assert all(np.isfinite(one).all() for one in numbers)
-    # with so many rows the mean over words is nearly that of the table; the prior pulls it by less than .03
+    # with this many rows the posterior mean is close to the mean of the table: the prior shifts it by less than .03
     by_word = [
         np.mean([distance[row] for row, at in enumerate(zip(connection, protected, strict=True)) if at == cell])
         for cell in sorted(seen)
@@ -118,7 +118,7 @@ def test_every_table_of_the_paper_has_a_posterior(name):
     assert fit.mean("neutral").mean() == pytest.approx(np.mean(by_word), abs=0.03)
 
 
-def test_there_are_eighteen_tables():
+def test_the_paper_has_eighteen_tables():
     assert sorted(path.name for path in TABLES.glob("*.csv.gz")) == sorted(f"{name}.csv.gz" for name in EIGHTEEN)
 
 
@@ -139,7 +139,7 @@ def test_debiasing_religion_moves_associated_distances_towards_the_others():
     assert all(one.mean > 0 for one in compared.connections)
     assert moved["associated"].mean > moved["different"].mean > moved["human"].mean > moved["neutral"].mean
     assert moved["associated"].p_after_greater > 0.9
-    # and yet the change of the effect itself is not beyond doubt
+    # although each connection moved, the interval of the change in effect contains zero
     assert compared.effect.hpdi.low < 0 < compared.effect.hpdi.high
 
 

@@ -31,7 +31,7 @@ def example():
     return json.loads(KNOWN.read_text())["paper_example"]
 
 
-def test_the_example_of_section_2_is_standardised_by_the_population(example):
+def test_example_of_section_2_divides_by_the_population_standard_deviation(example):
     """It prints 1.93: .85 over a standard deviation that was rounded to .44."""
     found = weat_of_associations(example["s"][:2], example["s"][2:])
     assert found.effect_size_ddof0 == pytest.approx(example["weat_ddof0"], rel=1e-12)
@@ -40,7 +40,7 @@ def test_the_example_of_section_2_is_standardised_by_the_population(example):
     assert example["diff"] / 0.44 == pytest.approx(example["paper_prints"], abs=0.005)
 
 
-def test_the_code_of_the_paper_standardises_by_the_sample(example):
+def test_code_of_the_paper_divides_by_the_sample_standard_deviation(example):
     found = weat_of_associations(example["s"][:2], example["s"][2:])
     assert found.effect_size_ddof1 == pytest.approx(example["weat_ddof1"], rel=1e-12)
 

@@ -88,7 +88,7 @@ def test_no_lexicon_is_biased_by_the_gender_of_the_corpus_names(lexicon, found, 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_vaders_effect_goes_with_the_name_that_is_a_word(vader, found, seed: int):
+def test_vaders_effect_vanishes_without_the_name_that_is_also_a_word(vader, found, seed: int):
     (component,) = found(vader.name, seed).components
     carried = next(reason for reason in component.reasons if reason.code == "carried-by-one")
     assert carried.facts["carrier"] == "Tia"
@@ -96,7 +96,7 @@ def test_vaders_effect_goes_with_the_name_that_is_a_word(vader, found, seed: int
     assert component.detail["leverage"]["person"][0]["without"].endswith("/ Tia")
 
 
-def test_without_that_name_vader_does_not_tell_the_genders_apart(vader, people):
+def test_vader_does_not_distinguish_genders_without_the_name_that_is_also_a_word(vader, people):
     others = {value: tuple(name for name in names if name not in {"Tia", "Frank"}) for value, names in people.items()}
     (component,) = rated(vader, others, 0).components
     assert component.effects["step_1"].high == 0

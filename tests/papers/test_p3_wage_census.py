@@ -125,7 +125,7 @@ def linear(wages) -> Predicted:
     return predict(wages, FEATURES, 1)
 
 
-def test_the_table_has_8414_records(wages):
+def test_wage_census_table_has_8414_records(wages):
     assert len(wages.wage) == 8_414
     assert len(wages.races) == 5
 
@@ -138,29 +138,29 @@ def test_changing_the_sex_changes_the_predicted_wage(linear, group, own, swapped
     assert y.mean() == pytest.approx(swapped, rel=0.02)
 
 
-def test_the_shift_is_towards_men_in_every_fold(linear):
+def test_predicted_wage_is_higher_for_men_in_every_fold(linear):
     assert all(fold.mean_y > fold.mean_x for fold in linear.folds(WOMEN, MEN))
     assert all(fold.mean_y < fold.mean_x for fold in linear.folds(MEN, WOMEN))
 
 
-def test_the_shift_is_significant(linear):
+def test_predicted_wage_differs_significantly_between_the_sexes(linear):
     x, y, _ = linear.swapped(WOMEN, MEN)
     assert sign_flip_test(y - x, np.random.default_rng(1), draws=999).p == 1 / 1_000
 
 
 # ---------------------------------------------------------------------------- figure 4: divergence
 @pytest.mark.parametrize(("group", "kl"), [(WOMEN, 0.86), (MEN, 0.85)])
-def test_the_divergence_is_that_of_the_paper_at_degree_one(linear, group, kl):
+def test_divergence_of_the_linear_model_equals_the_papers(linear, group, kl):
     folds = linear.folds(group, 1 - group)
     assert len(folds) == FOLDS
     assert mean_kl(folds) == pytest.approx(kl, abs=0.1)
-    assert all(0.6 < fold.kl_xy < 1.1 for fold in folds)  # the paper's folds: .76 to 1.04
+    assert all(0.6 < fold.kl_xy < 1.1 for fold in folds)  # the folds of the paper range from .76 to 1.04
     x, y, _ = linear.swapped(group, 1 - group)
     interval = gaussian_kl_interval(x, y)
     assert interval.low < mean_kl(folds) < interval.high
 
 
-def test_folds_of_our_own_show_the_same_as_those_of_training(linear):
+def test_other_folds_show_the_same_shift_as_the_training_folds(linear):
     """A service that is asked has no folds of training: its replies are cut at random."""
     x, y, _ = linear.swapped(WOMEN, MEN)
     assert mean_kl(kl_by_fold(x, y, FOLDS, np.random.default_rng(2))) == pytest.approx(0.86, abs=0.1)
@@ -170,9 +170,7 @@ def test_folds_of_our_own_show_the_same_as_those_of_training(linear):
     ("group", "own", "swapped", "kl", "kl_of_squares"),
     [(WOMEN, 888, 1129, 0.735, 0.46), (MEN, 1147, 907, 0.758, 0.60)],
 )
-def test_with_weeks_worked_a_better_model_diverges_less_although_its_shift_stays(
-    wages, group, own, swapped, kl, kl_of_squares
-):
+def test_adding_weeks_worked_lowers_the_divergence_but_not_the_shift(wages, group, own, swapped, kl, kl_of_squares):
     """The divergence alone is no size of bias: a better model spreads its predictions."""
     for degree, expected in ((1, kl), (2, kl_of_squares)):
         predicted = predict(wages, WITH_WEEKS, degree)

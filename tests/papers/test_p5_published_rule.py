@@ -68,7 +68,7 @@ def test_one_similar_block_decides_step_2_under_or():
 @pytest.mark.parametrize("pronouns", [40, 80, 640, 10_000])
 def test_the_rule_rates_a_service_that_always_says_he_dsbs_at_any_size(pronouns):
     verdict = rule_of_section_4_3(always(pronouns, 0, 0))
-    # "always He" is even more biased than (.9, .1, 0), hence not similar to it, hence "not biased"
+    # "always He" is more biased than (.9, .1, 0), so the rule finds it dissimilar to that and hence "not biased"
     assert verdict.pvalues["U"]["B2"] < 0.05
     assert verdict.letter is Letter.DSBS
 

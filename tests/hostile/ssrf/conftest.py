@@ -99,7 +99,8 @@ class NameServer(asyncio.DatagramProtocol):
             mine, content = CNAME, _name(value)
         else:
             mine, content = (A if address.version == 4 else AAAA), address.packed
-        header = struct.pack("!HHHIH", 0xC00C, mine, 1, 0, len(content))  # a pointer to the name in the query
+        # 0xC00C is a DNS compression pointer to the name in the query
+        header = struct.pack("!HHHIH", 0xC00C, mine, 1, 0, len(content))
         return header + content if mine in {kind, CNAME} else None
 
     # ------------------------------------------------------------------ look-ups

@@ -106,7 +106,8 @@ def test_proxies_of_the_environment_are_not_called(villain, tools, authority, no
 def test_a_connection_to_a_private_peer_is_closed_before_a_byte_is_sent(two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
 
-    async def misled(protocol, address, port, tls, host):  # as with network address translation
+    # returns a connection to another peer, as network address translation may
+    async def misled(protocol, address, port, tls, host):
         assert address == OUTSIDE
         return await dial(protocol, INSIDE, port, tls, host)
 

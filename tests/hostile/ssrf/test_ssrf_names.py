@@ -91,7 +91,8 @@ def test_a_name_that_does_not_exist_is_unreachable(names):
 def test_a_silent_name_server_ends_the_call_at_its_deadline(names):
     server = names({NAME: [None]})
     assert call(server, 80, timeout_s=0.3) == ["timeout"]
-    assert call(server, 80) == ["connect"]  # this resolver times out after one second
+    # without a deadline, the resolver of this fixture times out after one second
+    assert call(server, 80) == ["connect"]
 
 
 def test_hanging_dns_look_ups_do_not_delay_the_ledger_or_the_jobs_end(monkeypatch):
@@ -105,7 +106,7 @@ def test_hanging_dns_look_ups_do_not_delay_the_ledger_or_the_jobs_end(monkeypatc
         async with Egress(ALLOW) as egress:
             calls = (egress.send("GET", f"http://{NAME}/", timeout_s=0.2) for _ in range(100))
             failed = await asyncio.gather(*calls, return_exceptions=True)
-            await asyncio.to_thread(lambda: None)  # as a write to the ledger does
+            await asyncio.to_thread(lambda: None)  # uses the default thread pool, as a write to the ledger does
             return {one.code for one in failed}
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)

@@ -124,7 +124,7 @@ def _adjusted(text: Ints, order: int, begin: int) -> list[tuple[Ints, Floats]]:
     longer: Ints | None = None
     for length in range(order, 0, -1):
         windows = np.lib.stride_tricks.sliding_window_view(text, length)
-        whole = ~(windows[:, 1:] == begin).any(axis=1)  # none reaches into the next sentence
+        whole = ~(windows[:, 1:] == begin).any(axis=1)  # exclude n-grams that cross into the next sentence
         _, first, counts = np.unique(_keys(windows[whole], size), return_index=True, return_counts=True)
         words = windows[whole][first]
         if longer is not None:

@@ -65,7 +65,7 @@ def load(data: Path) -> Embedder:
     words = WordVectors.read(needed(data / "embeddings" / FILE))
 
     def embed(text: str, model: str) -> list[float] | None:
-        del model  # there is one
+        del model  # unused: there is only one model
         vector = words.of(text)
         return None if vector is None else [float(number) for number in vector]
 

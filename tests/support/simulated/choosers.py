@@ -28,7 +28,7 @@ def choice_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
         Of everything that is drawn.
     """
     rng = np.random.default_rng([seed, 3])
-    own = 0.03  # spread of the controls themselves
+    own = 0.03  # standard deviation of the controls
     words = tuple(f"concept-{place}" for place in range(CONCEPTS))
     controls = tuple(f"control-{place}" for place in range(CONTROLS))
     points = 0.5 + np.concatenate(
@@ -38,10 +38,10 @@ def choice_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
     moved = rng.normal(0, 0.03, (CUES, len(points)))
     cues = tuple((f"first-{place}", f"second-{place}") for place in range(CUES))
     vectors: dict[str, np.ndarray] = {}
-    # all vectors are units: with cues at 1/2 and -1/2 on their axis the point is 1/2 + (place on that axis)
-    shared, apart = 0.9, math.sqrt(1 - 0.9**2)  # what the axes of the pairs have in common, and each its own
+    # all vectors have length 1: with cues at 1/2 and -1/2 on an axis, a concept's PSE is 1/2 + its place on that axis
+    shared, apart = 0.9, math.sqrt(1 - 0.9**2)  # each pair's axis is a common direction plus a direction of its own
     dims = 1 + 2 * CUES + len(points)
-    turned, _ = np.linalg.qr(rng.normal(size=(dims, dims)))  # so that each half of the dimensions holds all of it
+    turned, _ = np.linalg.qr(rng.normal(size=(dims, dims)))  # a random rotation spreads the bias over all dimensions
     for place, pair in enumerate(cues):
         for cue, sign in zip(pair, (0.5, -0.5), strict=True):
             vectors[cue] = np.zeros(dims)

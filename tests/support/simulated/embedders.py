@@ -34,10 +34,11 @@ def association_service(step_1: float, step_2: float, seed: int) -> SimulatedSer
     dims = len(spoken) + len(words)
     vectors = {word: np.eye(dims)[place] for place, word in enumerate(spoken)}
     between = {name: rng.normal(0, 0.03, len(spoken)) for name in ("associated", "different", "human", "neutral")}
-    for name in ("human", "neutral"):  # the words of a group are the group: what they are at is the truth
+    # centre the effects of each group, so that the true effects are exactly the given ones
+    for name in ("human", "neutral"):
         for half in (slice(0, groups), slice(groups, None)):
             between[name][half] -= between[name][half].mean()
-    # far enough that a word can be as near to eight others as four times delta wants: squared cosines sum to 1 at most
+    # large distances, because squared cosines sum to at most 1 and a word must be able to be 4 delta nearer to 8 others
     base = {"associated": 0.94 - step_2, "different": 0.94, "human": 0.92, "neutral": 0.92}
     for at, word in enumerate(words):
         vector = np.zeros(dims)

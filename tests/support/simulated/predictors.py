@@ -58,7 +58,7 @@ def text_service(step_1: float, step_2: float, seed: int, *, kind: str) -> Simul
     """
     rng = np.random.default_rng([seed, 1])
     tie = 0.9
-    # the gap of a block that is tied both ways is (2 tie - 1) of the side's effect; the shift cancels
+    # the gap between two blocks tied in opposite ways is (2 tie - 1) times the side's effect; the shift cancels
     latent = Latent(step_1, step_2 / (2 * tie - 1))
     profiles = TextProfiles().filled_in("gender")
     method = Alternation("gender", answers="numbers" if kind == "numbers" else "labels")
@@ -106,7 +106,7 @@ def record_service(step_1: float, step_2: float, seed: int, *, kind: str, rows: 
     """
     rng = np.random.default_rng([seed, 2])
     sex = rng.integers(2, size=rows)
-    through = step_2 - step_1  # what the groups differ in beside the attribute itself
+    through = step_2 - step_1  # the difference between the groups that does not come from the attribute itself
     spread = math.sqrt(max(1e-4, 1 - step_1**2 / 4 - through**2 / 4))
     proxy = through * sex + rng.normal(0, spread * 0.8, rows)
     noise = rng.normal(0, spread * 0.6, rows)

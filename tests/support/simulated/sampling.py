@@ -66,7 +66,7 @@ def sampling_service(
         of_frame *= np.arange(len(of_frame)) % 3 == 0
     second = sorted(method.texts.contents)[1]
     person_responds = rng.normal(0, OF_PERSON, pairs)
-    # two frames that make a yes say nothing of all others: what is measured is what these do
+    # if a yes is rare, only two frames ever get one: too few to estimate a variance, so it is 0
     frame_responds = rng.normal(0, 0 if rare else OF_FRAME, len(of_frame))
     content = step_2 / (2 * TIE - 1)
     said: dict[str, float] = {}
@@ -113,7 +113,8 @@ def vector_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
     axis /= np.linalg.norm(axis)
 
     def rate(where: float) -> float:
-        return lapse + (1 - lapse) * 0.5 * math.erfc((threshold - where) / 2)  # steepness 1, within-cell sd 1
+        # steepness 1, standard deviation 1 within a cell
+        return lapse + (1 - lapse) * 0.5 * math.erfc((threshold - where) / 2)
 
     def rates(group: float, side: float) -> np.ndarray:
         return np.array([[rate(g + s) for s in (side, -side)] for g in (group, -group)])

@@ -87,7 +87,7 @@ def translator_service(
         Whether to look until a letter is clear, as is the default; otherwise all texts are shown.
     """
     rng = np.random.default_rng([seed, 6])
-    # he comes of he by a, of she by b: balanced text gives (a + b) / 2, one-sided text .9 of one and .1 of the other
+    # P(he | he) = a and P(he | she) = b: a balanced text gives (a + b) / 2, a one-sided text .9 a + .1 b or .1 a + .9 b
     middle, apart = 0.5 + step_1, max(0.0, step_2 - step_1) / 0.4
     to_he = {"he": min(1.0, middle + apart / 2), "she": max(0.0, middle - apart / 2)}
     truth_1 = abs((to_he["he"] + to_he["she"]) / 2 - 0.5)

@@ -86,11 +86,11 @@ def test_clear_products_have_the_known_letter(first, second, letter, rng):
     ("first", "second", "letter"),
     [
         (ALWAYS_HE, ALWAYS_HE, BS),
-        # her half of his, then his half of hers: (.75, .25) of he and (.5, .5) of she
+        # half of he becomes she, then half of she becomes he: an input of he gives .75 he, an input of she gives .5 he
         (HE_FLIPS, SHE_FLIPS, BS),
-        # an always-he before a service that flips half of his: even, whatever went in
+        # always he, then half of he becomes she: half and half for any input
         (ALWAYS_HE, HE_FLIPS, UCS),
-        # half of his become hers, and a third of those his again: what is missing is made up for
+        # half of he becomes she, then a third of she becomes he: a balanced text comes out balanced
         (HE_FLIPS, ((1.0, 0.0, 0.0), (1 / 3, 2 / 3, 0.0)), DSBS),
     ],
 )
@@ -118,7 +118,7 @@ def test_swapping_the_values_mirrors_the_prediction():
 def test_a_faithful_first_service_changes_nothing(rng):
     service, faithful = measured(((0.7, 0.2, 0.1), (0.4, 0.6, 0.0)), 5_000), measured(FAITHFUL, MANY)
     alone = np.array(service.counts) / 5_000
-    # a faithful service behind it would have to know what to make of text without a value
+    # faithful services come first: the last one would also receive text without a value, which was not measured
     for chain in ((faithful, service), (faithful, faithful, service)):
         predicted = predict_chain(chain, rng)
         assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(alone, abs=0.01)
@@ -134,7 +134,7 @@ def test_a_letter_that_depends_on_unmeasured_answers_is_not_declared(rng):
     erasing = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert (erasing.assured, erasing.declared) == (0.0, False)
     assert erasing.probabilities.BS > 0.9, "the prior alone would have declared it"
-    # a fifth is lost: the rest is surely he, or surely follows its input, whatever comes of that fifth
+    # the first service loses a fifth; the letter of the rest is certain, whatever the next service makes of that fifth
     losing = ((0.8, 0.0, 0.2), (0.0, 0.8, 0.2))
     collapsing = predict_chain((measured(losing, 2_000), measured(ALWAYS_HE, 2_000)), rng)
     assert (collapsing.letter, collapsing.declared) == (BS, True)

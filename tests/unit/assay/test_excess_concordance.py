@@ -58,7 +58,7 @@ def test_zero_pairs_have_no_excess_concordance():
 
 
 def test_chance_agreement_is_weighted_by_the_pairs_that_were_asked():
-    # rows 0 and 1 answer alike, row 2 otherwise: only pairs of 0 and 1 agree by chance
+    # rows 0 and 1 have equal answers and row 2 has others, so only the pair (0, 1) can agree by chance
     known = np.array([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]] * 4_000)
     rng = np.random.default_rng(4)
     same = draw_excess_concordance(100, 100, known, rng, {(0, 1): 100})

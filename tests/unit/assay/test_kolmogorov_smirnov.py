@@ -17,8 +17,8 @@ def test_nominal_values_are_refused_with_an_alternative():
     assert (refused.value.code, refused.value.field) == ("unordered-values", "scale")
 
 
-def test_renumbering_categories_would_change_the_answer():
-    # half He and half Other against all She: the largest gap depends on whether She is numbered between
+def test_statistic_depends_on_the_numbering_of_categories():
+    # half He and half Other, against all She: the largest gap depends on the number given to She
     she_between = kolmogorov_smirnov(np.repeat([0, 2], 20), np.repeat(1, 40), scale="ordinal")
     she_last = kolmogorov_smirnov(np.repeat([0, 1], 20), np.repeat(2, 40), scale="ordinal")
     assert (she_between.statistic, she_last.statistic) == (0.5, 1.0)

@@ -19,7 +19,7 @@ FAITHFUL = {"U": [20, 20, 0], "B1": [4, 36, 0], "B2": [36, 4, 0]}
 MOSTLY_HE = {"U": [34, 5, 1], "B1": [34, 5, 1], "B2": [34, 5, 1]}
 ONE_BLOCK_BALANCED = {"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]}
 
-# the file's names for what is called (reading, statistic, join) here
+# names in the file of known answers, with the (reading, statistic, join) they stand for
 RULES = {
     "published_two_sample_drop_both_zero_or": ("similar-to-biased", "two-sample", "or"),
     "published_two_sample_df2_or": ("similar-to-biased", "two-sample-df2", "or"),

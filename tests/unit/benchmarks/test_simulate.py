@@ -24,7 +24,7 @@ def per_minute(plan: Plan, jobs: int = 400, seed: int = 1) -> float:
         (Plan(workers=2, children=20, concurrency=8, shared_cores=2, latency_ms=5), "the machine"),
     ],
 )
-def test_one_busy_part_decides_as_the_utilisation_law_says(plan, busy):
+def test_simulated_throughput_equals_the_utilisation_law_of_the_bottleneck(plan, busy):
     bounds = plan.bounds()
     assert min(bounds, key=bounds.__getitem__) == busy
     jobs = max(400, 8 * plan.workers * plan.children) if busy != "API processes" else 6000
@@ -35,7 +35,7 @@ def test_twice_the_workers_carry_twice_as_much_while_they_are_the_bottleneck():
     assert per_minute(replace(SMALL, workers=2)) / per_minute(SMALL) == pytest.approx(2, rel=0.05)
 
 
-def test_more_workers_bring_nothing_once_postgres_is_busy():
+def test_more_workers_do_not_raise_throughput_if_postgres_is_the_bottleneck():
     plan = Plan(workers=40, children=10, cores=40, postgres=1, apis=9)
     assert per_minute(replace(plan, workers=80), 3000) == pytest.approx(per_minute(plan, 3000), rel=0.05)
 
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_run_and_another_nearly_the_same():
     assert per_minute(SMALL, seed=2) == pytest.approx(per_minute(SMALL), rel=0.05)
 
 
-def test_below_what_it_carries_jobs_hardly_wait_and_above_they_do():
+def test_jobs_wait_long_only_if_the_load_exceeds_the_capacity():
     carries = min(SMALL.bounds().values())
     calm = simulate(SMALL, 400, np.random.default_rng(1), per_minute=0.3 * carries)
     crowded = simulate(SMALL, 400, np.random.default_rng(1), per_minute=2 * carries)

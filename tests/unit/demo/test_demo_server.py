@@ -98,7 +98,7 @@ def test_a_body_that_is_too_large_is_refused(server, client):
     assert response.status_code == 413
 
 
-def test_an_unknown_service_is_not_found_and_the_known_ones_are_told(ask):
+def test_unknown_service_is_404_with_the_known_services(ask):
     response = ask("nobody", TEXT)
     assert response.status_code == 404
     assert "always-he" in response.json()["error"]
@@ -116,7 +116,7 @@ def test_the_root_lists_every_service_with_its_summary(server, client):
 
 
 @pytest.mark.parametrize("ill", ILLS.values(), ids=lambda ill: ill.name)
-def test_every_faulty_service_declares_its_expected_end(ill):
+def test_every_faulty_service_declares_how_its_job_ends(ill):
     assert (ill.end == "rated") == (ill.letter is not None)
     assert (ill.end != "rated") == (ill.problem is not None)
 
@@ -134,7 +134,7 @@ def test_very_slow_does_not_answer_in_time(ask):
         ask("very-slow", TEXT, timeout=0.3)
 
 
-def test_very_slow_gives_up_in_the_end():
+def test_very_slow_service_answers_504_eventually():
     with DemoServer(tuning=Tuning(never_s=0.05)) as impatient, httpx.Client(trust_env=False) as client:
         assert client.post(f"{impatient.url('very-slow')}/translate", json=ORDER).status_code == 504
 
@@ -146,7 +146,7 @@ def test_too_many_requests_refuses_every_nth_request(ask):
     assert {answer.json()["translatedText"] for answer in answers if answer.status_code == 200} == {MIDDLE}
 
 
-def test_flaky_fails_at_each_question_once(ask):
+def test_flaky_service_fails_once_for_each_question(ask):
     answers = [ask("flaky", q) for q in ("a", "b", "b", "a", ["a"], "a", ["a"], "a")]
     assert [answer.status_code for answer in answers] == [500, 500, 200, 200, 500, 500, 200, 200]
 
@@ -159,7 +159,7 @@ def test_garbage_answers_every_path_with_html_and_status_200(ask, server, client
             response.json()
 
 
-def test_truncating_keeps_the_beginning_and_says_nothing(ask):
+def test_truncating_service_cuts_texts_without_an_error(ask):
     response = ask("truncating", [TEXT, "He."])
     assert response.status_code == 200
     assert response.json()["translatedText"] == [MIDDLE[: Tuning().kept_characters], tongue("es").from_english("He.")]
@@ -179,7 +179,7 @@ def test_wrong_count_loses_the_last_answer_of_an_array(ask):
     assert ask("wrong-count", TEXT).json() == {"translatedText": MIDDLE}
 
 
-def test_echo_translates_nothing(ask):
+def test_echo_service_returns_each_text_untranslated(ask):
     assert ask("echo", [TEXT]).json() == {"translatedText": [TEXT]}
 
 
@@ -200,7 +200,7 @@ def test_down_closes_the_connection(ask, server, client):
         client.get(f"{server.url('down')}/languages")
 
 
-def test_each_server_has_an_address_of_its_own_and_is_gone_afterwards():
+def test_each_server_has_its_own_address_and_stops_at_the_end():
     with DemoServer() as one, DemoServer() as other:
         assert one.base != other.base
         for running in (one, other):

@@ -254,7 +254,7 @@ def anyio_backend() -> str:
 @pytest.fixture
 def settings(tmp_path: Path, migrated: Path) -> Settings:
     shutil.copy(migrated, tmp_path / "assay.db")
-    # tests read a status right after a step of the worker; the cache has its own tests
+    # the caches are off, because tests read a status right after a step of the worker
     rates = dict.fromkeys(("upload_rate", "call_rate", "write_rate"), "1000000/minute")
     return Settings(
         data_dir=tmp_path,

@@ -88,7 +88,7 @@ def test_sentences_are_split_at_marks_and_hold_words_only():
     assert words_of("Über-Mensch, x2") == ("ber", "mensch", "x")
 
 
-def test_absent_texts_are_named_with_what_brings_them(tmp_path: Path):
+def test_missing_texts_are_reported_with_the_packages_to_install(tmp_path: Path):
     with pytest.raises(DataAbsent, match="apt-get install bible-kjv-text fortunes"):
         next(texts.sentences(tmp_path / "bible.data", tmp_path))
 
@@ -115,8 +115,8 @@ def test_probabilities_sum_to_one_after_every_context(order: int, tmp_path: Path
 def test_bigrams_have_the_probabilities_of_the_formula(tmp_path: Path):
     # "x" follows "a" twice and once "y"; counts of pairs: <s>a 3, ax 2, ay 1, x</s> 2, y</s> 1
     read = read_back(estimate([["a", "x"], ["a", "x"], ["a", "y"]], 2, 1), tmp_path)
-    discount = 2 / (2 + 2 * 2)  # two pairs were seen once, two twice
-    # before each word stands one other word, before the end two
+    discount = 2 / (2 + 2 * 2)  # two pairs occur once, two occur twice
+    # each word follows one distinct word, the end of a sentence follows two
     below_discount = 3 / (3 + 2 * 1)
     free = below_discount * 4 / 5
     x_alone = (1 - below_discount) / 5 + free / 5
@@ -144,14 +144,14 @@ def test_too_little_text_for_an_estimate_is_refused():
 
 
 @pytest.mark.parametrize("text", ["", "text", "\\data\\\n\\1-grams:\n-1.0\ta\n", "\\1-grams:\n-1\ta b\n\\end\\\n"])
-def test_what_is_no_arpa_file_is_refused(text: str, tmp_path: Path):
+def test_file_that_is_not_in_arpa_format_is_refused(text: str, tmp_path: Path):
     path = tmp_path / "bad.arpa"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(NotArpa):
         Arpa.read(path)
 
 
-def test_kenlm_reads_the_same_from_a_small_model(small: Ngrams, tmp_path: Path):
+def test_kenlm_scores_a_small_model_equally(small: Ngrams, tmp_path: Path):
     pytest.importorskip("kenlm", reason="kenlm comes with the extra 'ngram'")
     read = read_back(small, tmp_path)
     scores = ngram.with_kenlm(tmp_path / "small.arpa")
@@ -160,7 +160,7 @@ def test_kenlm_reads_the_same_from_a_small_model(small: Ngrams, tmp_path: Path):
 
 
 @needs_texts
-def test_kenlm_reads_the_same_from_the_whole_model(written: Path, model: Arpa):
+def test_kenlm_scores_the_whole_model_equally(written: Path, model: Arpa):
     pytest.importorskip("kenlm", reason="kenlm comes with the extra 'ngram'")
     scores = ngram.with_kenlm(written)
     for text in ("in the beginning god created the heaven", "he is a nurse", "zebra xylophones qwzx in the"):
@@ -168,7 +168,7 @@ def test_kenlm_reads_the_same_from_the_whole_model(written: Path, model: Arpa):
 
 
 # ---------------------------------------------------------------------------- behind an endpoint
-def test_tokens_give_the_text_back_and_its_end_counts_where_something_stands_there(small: Ngrams, tmp_path: Path):
+def test_tokens_join_to_the_text_and_their_scores_sum_to_its_score(small: Ngrams, tmp_path: Path):
     read = read_back(small, tmp_path)
     for text in ("A, b c.", "“A” — b", "3 a", "a", "a ", "?!", ""):
         cut = ngram.tokens(text, scores=read.scores)
@@ -202,14 +202,14 @@ def asked_over_http(model: Arpa, sentences: list[str]) -> list[float]:
 
 @needs_texts
 @needs_pairs
-def test_on_minimal_pairs_a_model_of_old_texts_is_at_chance(model: Arpa):
+def test_model_of_old_texts_scores_near_one_half_on_crows_pairs(model: Arpa):
     pairs = crows()
     scores = asked_over_http(model, [text for _, more, less in pairs for text in (more, less)])
     decided = prefer(scores[::2], scores[1::2])
     score = score_choices(decided, [kind for kind, _, _ in pairs], ["crows-pairs"] * len(pairs))
     overall = fit_terms(score.by_term).overall
     assert len(pairs) == 1508
-    assert score.ties < 0.1 * len(pairs)  # both words unknown
+    assert score.ties < 0.1 * len(pairs)  # a tie means that both words are unknown to the model
     assert score.over_pairs == pytest.approx(0.5, abs=0.04)
     assert overall.low < 0.5 < overall.high
     assert overall.high < 0.6
@@ -258,12 +258,12 @@ def rate(method: StereotypeScore, model: LanguageModel) -> Finding:
 
 @needs_texts
 @needs_pairs
-def test_rated_on_minimal_pairs_it_gets_neither_bs_nor_dsbs(model: Arpa):
+def test_model_of_old_texts_rated_on_crows_pairs_has_no_declared_letter(model: Arpa):
     words, sentences = words_of_pairs()
     assert len(sentences) > 30
     finding = rate(StereotypeScore(words=(words,), sentences=sentences, scoring="echo"), ngram.serve(model.scores))
     (component,) = finding.components
     assert not component.declared
-    assert "no-neutral-terms" in {reason.code for reason in component.reasons}  # the pairs have none
+    assert "no-neutral-terms" in {reason.code for reason in component.reasons}  # CrowS-Pairs has no neutral terms
     assert component.effects["step_2"].low < 0.05
     assert component.detail["score"]["pooled"]["low"] < 0.5 < component.detail["score"]["pooled"]["high"]

@@ -59,7 +59,7 @@ def test_the_wage_model_shifts_women_and_men_as_the_paper_says():
 
 
 @needs_data
-def test_the_wage_model_refuses_what_it_has_not_learnt():
+def test_wage_model_refuses_unknown_categories_and_text_as_a_number():
     library("sklearn")
     library("pyarrow")
     model, row = load("census-wage", DATA), read_census(DATA)[0]
@@ -100,25 +100,25 @@ def test_unknown_words_come_as_null_over_http():
 
 
 @pytest.mark.parametrize("name", ["census-wage", "adult-income", "google-news"])
-def test_absent_data_are_named(name: str, tmp_path: Path):
+def test_missing_data_file_is_reported_with_its_folder(name: str, tmp_path: Path):
     library("sklearn")
     library("pyarrow")
     with pytest.raises(DataAbsent, match=str(tmp_path)):
         load(name, tmp_path)
 
 
-def test_an_absent_library_is_named(monkeypatch: pytest.MonkeyPatch):
+def test_missing_library_is_reported_with_its_name_and_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "afinn", None)
     with pytest.raises(NotInstalled, match="afinn needs afinn, which is not installed; the extra 'real'"):
         load("afinn")
 
 
-def test_an_unknown_system_is_told_the_known_ones():
+def test_unknown_system_is_refused_with_the_known_names():
     with pytest.raises(UnknownName, match="textblob"):
         load("nobody")
 
 
-def test_from_the_shell_a_real_system_is_served_beside_the_others():
+def test_demo_command_serves_a_real_system_beside_the_simulated_ones():
     library("afinn")
     command = [sys.executable, "-m", "demo", "afinn", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -134,7 +134,7 @@ def run_demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_from_the_shell_an_absent_library_is_one_line(tmp_path: Path):
+def test_demo_command_reports_a_missing_library_in_one_line(tmp_path: Path):
     (tmp_path / "afinn.py").write_text("raise ModuleNotFoundError('no afinn', name='afinn')")
     command = [sys.executable, "-m", "demo", "afinn", "--port", "0"]
     there = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -144,7 +144,7 @@ def test_from_the_shell_an_absent_library_is_one_line(tmp_path: Path):
     assert ended.stderr.count("\n") == 1
 
 
-def test_from_the_shell_an_unknown_name_is_told_the_known_ones():
+def test_demo_command_refuses_an_unknown_name_with_the_known_names():
     ended = run_demo("nobody")
     assert ended.returncode == 2
     assert all(name in ended.stderr for name in LEXICONS)

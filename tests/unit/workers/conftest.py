@@ -112,7 +112,7 @@ async def listening(
                     await said(heard, writer)
                 if not after(heard):
                     break
-        except (ConnectionError, asyncio.CancelledError):  # the test is over, or it hung up
+        except (ConnectionError, asyncio.CancelledError):  # the test ended, or the client disconnected
             pass
         finally:
             talking.discard(me)

@@ -279,7 +279,7 @@ def test_failing_rated_service_does_not_suspend_its_author(workplace, engine):
     assert rests(workplace, author) == 0
 
 
-def test_a_job_waits_for_an_author_that_another_found_failing(workplace, engine):
+def test_job_waits_for_an_author_that_failed_in_another_job(workplace, engine):
     rated, author = engine(), engine()
     asyncio.run(workplace.traffic_here.rest(lane_of("default", author.url), 20))
     job = done(workplace, rating(rated, author))
@@ -300,7 +300,7 @@ def test_calls_are_counted_under_their_service(workplace, engine):
 
 # ---------------------------------------------------------------------------- claims
 def stop(*_: Any, **__: Any) -> None:
-    raise StoreUnavailable("unreachable")  # so the worker can tidy up nothing, as if it were killed
+    raise StoreUnavailable("unreachable")  # simulates a killed worker, which cannot release its job
 
 
 def test_author_with_recorded_texts_is_not_examined_again(workplace, engine, monkeypatch):
@@ -419,7 +419,7 @@ QUOTA = {"error": {"code": "insufficient_quota", "message": "You exceeded your c
 
 
 def test_texts_written_before_a_quota_ended_are_stored(workplace, engine):
-    # one call at a time: what is under way when the quota ends is given up
+    # concurrency 1, because calls in flight are abandoned when the quota ends
     rated, author = engine(), engine(at_writing=after(13, 429, QUOTA))
     job = done(workplace, order(described(rated.url, "openai-completions"), described(author.url, "openai-chat", 1)))
     assert (job.status, job.error["code"], job.error["reason"]) == ("failed", "target_refused", "quota")
@@ -457,14 +457,14 @@ def test_texts_written_before_a_cancellation_are_stored(workplace, engine, kind)
     assert job.asked >= 2
 
 
-def test_resting_job_that_is_cancelled_stores_its_texts(workplace, engine):
+def test_job_cancelled_while_it_waits_to_retry_stores_its_texts(workplace, engine):
     author = engine()
     new = rating(engine(), author)
 
     def ill(number: int) -> tuple[int, Any] | None:
         if number <= 9:
             return None
-        with workplace.database.write() as c:  # the next heartbeat is too late to tell
+        with workplace.database.write() as c:  # the job rests before its next heartbeat could report the cancellation
             jobs.request_cancel(c, new.id, "default")
         return 503, {}
 
@@ -474,7 +474,7 @@ def test_resting_job_that_is_cancelled_stores_its_texts(workplace, engine):
     assert len(texts(workplace)) == 8
 
 
-def test_sentences_ordered_before_a_quota_ended_are_in_their_corpus(workplace, engine):
+def test_sentences_of_a_writing_job_before_a_quota_ended_are_in_its_corpus(workplace, engine):
     new, into = ordered(workplace, engine(at_writing=after(13, 429, QUOTA)), concurrency=1)
     job = done(workplace, new)
     assert (job.status, job.error["reason"]) == ("failed", "quota")
@@ -512,7 +512,7 @@ def test_job_finishes_when_the_authors_work_cannot_be_stored(workplace, engine, 
     assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
 
 
-def test_a_stolen_job_leaves_nothing_in_a_corpus(workplace, engine):
+def test_job_claimed_by_another_worker_stores_nothing_in_a_corpus(workplace, engine):
     author = engine()
     new = rating(engine(), author)
 
@@ -569,7 +569,8 @@ def test_corpus_that_becomes_full_takes_as_many_items_as_fit(shared_workplace, e
         threads.append(filled_meanwhile(workplace, into, 7))
         return ends(*given)
 
-    if kind == "writing" or workplace.settings.database_url.startswith("postgres"):  # of SQLite one writes at a time
+    # not for a rating on SQLite, which allows one writer at a time
+    if kind == "writing" or workplace.settings.database_url.startswith("postgres"):
         monkeypatch.setattr(module, name, with_others)
     job = done(workplace, new)
     for thread in threads:

@@ -137,7 +137,7 @@ def test_planted_bias_is_found_in_generated_images(workplace, services, name, le
         ),
     ],
 )
-def test_answers_to_questions_captions_and_choices_are_read(workplace, services, protocol, settings, names):
+def test_images_are_rated_by_questions_captions_and_choices(workplace, services, protocol, settings, names):
     target = viewer(services, "stereotyped-viewer-600", protocol, **settings)
     document = rated(workplace, order(target, painter(services)))
     assert document["letter"] == "DSBS", document["components"][0]["reasons"]
@@ -229,7 +229,7 @@ def test_rating_with_deleted_images_has_no_letter(workplace, services):
     assert "image-gone" in str(job.error)
 
 
-def test_a_corpus_of_another_tenant_takes_nothing(workplace, services):
+def test_images_are_not_stored_in_a_corpus_of_another_tenant(workplace, services):
     with workplace.database.write() as c:
         theirs = corpora.add(c, NewCorpus("other", "Theirs", "images", "en", "gender", visibility="shared"))
     named = replace(METHOD, corpus=theirs.reference, drawing=Drawing(1))

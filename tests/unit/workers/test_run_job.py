@@ -131,8 +131,9 @@ def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, mo
     original = JobLedger.record
 
     def dies(self, answers, **more):
-        if len(written) == batches or sum(written) + len(answers) >= 120:  # a slow machine writes more at a time
-            raise StoreUnavailable("unreachable")  # so the worker can tidy up nothing, as if it were killed
+        # a slow machine writes more answers in one batch
+        if len(written) == batches or sum(written) + len(answers) >= 120:
+            raise StoreUnavailable("unreachable")  # simulates a killed worker, which cannot release its job
         written.append(len(answers))
         original(self, answers, **more)
 
@@ -148,7 +149,8 @@ def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, mo
     assert rating_of(workplace, cut) == rating_of(workplace, whole)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # eight calls, seven seconds between them
+# SQLite only, because eight calls with pauses take seven seconds
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_unreachable_service_fails_the_job_at_once(workplace):
     ended = run(workplace, post(workplace, "http://127.0.0.1:9"))
     assert (ended.status, ended.error["code"]) == ("failed", "target_unavailable")
@@ -170,7 +172,7 @@ def test_a_used_up_budget_ends_inconclusive_and_says_so(workplace, services):
     assert "budget-exhausted" in [reason["code"] for reason in rating["reasons"]]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # it waits for five seconds
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # SQLite only, because the test waits five seconds
 def test_a_deadline_that_passes_fails_the_job_and_keeps_its_answers(workplace, services):
     ended = run(workplace, post(workplace, services.url("slow"), concurrency=1, deadline_s=5))
     assert (ended.status, ended.error["code"]) == ("failed", "deadline_exceeded")
@@ -178,7 +180,7 @@ def test_a_deadline_that_passes_fails_the_job_and_keeps_its_answers(workplace, s
 
 
 @pytest.mark.parametrize("why", ["cancelled", "leaving"])
-def test_a_running_job_stops_when_it_is_told_to(workplace, services, why):
+def test_running_job_stops_on_cancellation_or_shutdown(workplace, services, why):
     job = post(workplace, services.url("slow"), concurrency=1)
     thread = threading.Thread(target=run_job, args=(job.id, workplace, "here"))
     thread.start()
@@ -281,7 +283,7 @@ class Mortal:
         self._thread.join(5)
 
 
-def test_a_service_that_dies_in_the_middle_lets_the_job_rest_and_then_finish(workplace, services):
+def test_job_waits_while_its_service_is_down_and_then_finishes(workplace, services):
     undisturbed = post(workplace, services.url("faithful"))
     run(workplace, undisturbed)
     mortal = Mortal(answers=60)
@@ -308,7 +310,7 @@ def let_rest(workplace: Workplace, url: str, seconds: float) -> None:
     asyncio.run(workplace.traffic_here.rest(lane_of("default", url), seconds))
 
 
-def test_a_target_that_another_job_found_failing_is_left_alone(workplace):
+def test_target_that_failed_in_another_job_is_not_called(workplace):
     service = Mortal(10**6)
     let_rest(workplace, service.url, 1.0)
     resting = run(workplace, job := post(workplace, service.url))
@@ -318,7 +320,7 @@ def test_a_target_that_another_job_found_failing_is_left_alone(workplace):
     service.close()
 
 
-def test_a_job_whose_deadline_ends_before_the_rest_says_why(workplace, services):
+def test_job_whose_deadline_ends_before_the_next_attempt_fails_with_a_reason(workplace, services):
     url = services.url("faithful")
     let_rest(workplace, url, 900)
     ended = run(workplace, post(workplace, url, deadline_s=60))

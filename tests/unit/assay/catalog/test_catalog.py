@@ -120,7 +120,7 @@ class TestOccupations:
                 assert 1990 <= one.year <= 2030
 
     def test_occupations_take_an_before_a_vowel_sound(self):
-        but_a = {"urologist"}  # begins with the sound of "you"
+        but_a = {"urologist"}  # spelt with a vowel, but begins with the sound of "you"
         for one in occupations():
             article = "an" if one.name[0] in "aeiou" and one.name not in but_a else "a"
             assert one.indefinite == f"{article} {one.name}"

@@ -42,7 +42,7 @@ def every_bracketing(chain, table):
 
 # ---------------------------------------------------------------------------- known answers
 @needs_known_answers
-def test_the_table_equals_the_known_answers():
+def test_composition_table_equals_the_known_letters():
     table = known()["table_first_then_second"]
     assert {(a, b): compose(Letter(a), Letter(b)) for a in table for b in table[a]} == {
         (a, b): letters(possible) for a, row in table.items() for b, possible in row.items()
@@ -63,7 +63,7 @@ def test_chains_of_two_and_three_equal_the_known_answers(kind):
 
 # ---------------------------------------------------------------------------- any chain
 @given(chains, tables)
-def test_the_answers_equal_brute_force_over_bracketings(chain, table):
+def test_composed_letters_equal_brute_force_over_bracketings(chain, table):
     answer = compose_chain(chain, table)
     one_by_one = set(every_bracketing(tuple(chain), table))
     assert {one.possible for one in answer.bracketings} == one_by_one
@@ -120,7 +120,7 @@ def test_a_chain_of_forty_services_is_composed_quickly():
     assert compose_chain([BS, UCS, DSBS, BS] * 10).worst is BS
 
 
-def test_the_tables_differ_in_one_cell():
+def test_published_and_revised_tables_differ_in_one_cell():
     assert [cell for cell in TABLE_2 if TABLES["published"][cell] != TABLES["revised"][cell]] == [(UCS, DSBS)]
 
 

@@ -21,7 +21,7 @@ from assay.evidence.merkle import (
     proves_inclusion,
 )
 
-# The eight leaves and the heads that the logs of Certificate Transparency are tested with
+# the eight leaves and tree heads of the test suite of Certificate Transparency
 LEAVES = [bytes.fromhex(each) for each in ("", "00", "10", "2021", "3031", "40414243", "5051525354555657")]
 LEAVES.append(bytes.fromhex("606162636465666768696a6b6c6d6e6f"))
 HEADS = (
@@ -53,7 +53,7 @@ def naive(leaves: list[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("size", range(1, 9))
-def test_heads_are_those_of_certificate_transparency(size):
+def test_tree_heads_equal_those_of_certificate_transparency(size):
     assert head([leaf_hash(each) for each in LEAVES[:size]]).hex() == HEADS[size - 1]
 
 
@@ -62,7 +62,7 @@ def test_an_empty_tree_has_the_hash_of_the_empty_string():
 
 
 @given(sizes)
-def test_heads_are_those_of_the_definition_and_of_the_evidence_tree(size):
+def test_tree_heads_equal_the_rfc_definition_and_the_evidence_tree(size):
     observations = [{"unit": str(number)} for number in range(size)]
     leaves = [leaf_hash(canonical_json(each)) for each in observations]
     tree = EvidenceTree()
@@ -73,7 +73,7 @@ def test_heads_are_those_of_the_definition_and_of_the_evidence_tree(size):
 
 
 @given(sizes, st.data())
-def test_every_leaf_can_be_proved_and_only_where_it_is(size, data):
+def test_inclusion_proof_of_a_leaf_verifies_at_its_position_only(size, data):
     leaves, index = hashes(size), data.draw(st.integers(0, size - 1))
     proof = inclusion_proof(leaves, index)
     assert proves_inclusion(leaves[index], index, size, proof, head(leaves))
@@ -86,7 +86,7 @@ def test_every_leaf_can_be_proved_and_only_where_it_is(size, data):
 
 
 @given(sizes, st.data())
-def test_growth_is_proved_and_rewriting_is_not(size, data):
+def test_consistency_proof_verifies_for_a_grown_tree_and_not_for_a_rewritten_one(size, data):
     before = data.draw(st.integers(1, size))
     leaves = hashes(size)
     older, newer, proof = head(leaves[:before]), head(leaves), consistency_proof(leaves, before)
@@ -98,7 +98,7 @@ def test_growth_is_proved_and_rewriting_is_not(size, data):
     assert not proof or not proves_growth(before, size, older, newer, proof[:-1])
 
 
-def test_every_tree_grows_from_the_empty_one():
+def test_every_tree_is_consistent_with_the_empty_tree():
     assert proves_growth(0, 3, EMPTY_HEAD, head(hashes(3)), [])
     assert proves_growth(0, 0, EMPTY_HEAD, EMPTY_HEAD, [])
     assert not proves_growth(0, 3, leaf_hash(b"x"), head(hashes(3)), [])

@@ -146,7 +146,7 @@ def test_a_reason_reads_well_whichever_fact_is_missing(code):
         ("worst-component", "The rating is the letter of its worst parts, es and tr: BS."),
     ],
 )
-def test_a_reason_with_all_its_facts_says_them(code, sentence):
+def test_sentence_of_a_reason_contains_all_its_facts(code, sentence):
     assert explain(Reason(code, FACTS, "es")) == sentence
 
 
@@ -161,7 +161,7 @@ def test_two_constructions_of_a_language_are_told_apart():
     )
 
 
-def test_facts_are_never_read_as_a_template():
+def test_braces_in_facts_are_not_filled_in_as_placeholders():
     assert "{letter} [x|y]" in explain(Reason("worst-component", {"components": ["{letter} [x|y]"], "letter": "BS"}))
 
 
@@ -171,7 +171,7 @@ def test_an_unknown_code_is_refused_with_the_known_codes():
     assert refused.value.known == (*MESSAGES, "its-own")
 
 
-def test_every_reason_code_has_its_place_on_the_page():
+def test_every_reason_code_is_listed_on_its_documentation_page():
     page = PAGE.read_text(encoding="utf-8")
     assert [code for code in EVERY if f"`{code}`" not in page] == []
 
@@ -210,7 +210,7 @@ def test_a_share_is_0_or_100_percent_only_if_it_is_exact(part, written):
     ("probability", "written"),
     [(0, "<1 %"), (0.29, "29 %"), (0.58, "58 %"), (0.9496, "94 %"), (0.95, "95 %"), (0.996, ">99 %"), (1, ">99 %")],
 )
-def test_a_probability_never_looks_surer_than_it_is(probability, written):
+def test_probability_is_rounded_down_and_never_written_as_certain(probability, written):
     assert chance(probability) == written
 
 
@@ -237,7 +237,7 @@ def test_a_part_without_a_language_is_named_unless_it_is_the_only_one():
         (2e12, "+2.00e+12"),
     ],
 )
-def test_a_difference_keeps_its_sign_and_three_digits(difference, written):
+def test_difference_is_written_with_its_sign_and_three_digits(difference, written):
     assert signed(difference) == written
 
 

@@ -83,7 +83,8 @@ def test_compared_means_equal_those_of_the_ratings(change, stereotyped, debiased
     for place, document in (("before", stereotyped), ("after", debiased)):
         rated = {one["connection"]: one["mean"] for one in document["components"][0]["connections"]}
         told = {one["name"]: one[place] for one in change["connections"]}
-        assert told == pytest.approx(rated, abs=0.005)  # drawn again, from distances of five digits
+        # not exact: the comparison draws again, from distances rounded to five digits
+        assert told == pytest.approx(rated, abs=0.005)
 
 
 def test_a_comparison_names_the_ratings_and_the_fit(change):
@@ -132,7 +133,8 @@ def test_words_of_only_one_rating_are_left_out(stereotyped):
     assert (found["before"]["missing"], found["after"]["missing"]) == ([], ["she", "visitor"])
     assert found["pairs_left_out"] > 0
     assert "she" not in {one["name"] for one in found["words"]}
-    assert found["effect"]["mean"] == pytest.approx(0, abs=1e-12)  # what is left is the same in both
+    # the remaining words have the same distances in both ratings
+    assert found["effect"]["mean"] == pytest.approx(0, abs=1e-12)
 
 
 def test_only_ratings_by_association_can_be_compared(stereotyped):

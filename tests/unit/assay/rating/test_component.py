@@ -78,7 +78,7 @@ def test_an_undeclared_letter_states_how_many_probes_would_settle_it():
     assert facts["probability"] == pytest.approx(component.probabilities.DSBS)
 
 
-def test_a_method_may_compute_the_draws_of_more_material_itself():
+def test_method_can_supply_its_own_draws_for_larger_samples():
     seen = []
 
     def with_more(times):
@@ -152,7 +152,7 @@ def test_a_higher_confidence_needs_more_probes():
     assert loose < tight
 
 
-def test_giving_up_has_reasons_but_no_letter():
+def test_component_that_gives_up_has_reasons_but_no_letter():
     measurement = Measurement("words", COUNTS, TOLERANCE, {"seen": 3}, {"rule": "BS"})
     component = measurement.give_up(Reason("coverage-low", {}, "words"))
     assert (component.letter, component.declared, component.probabilities) == (None, False, None)
@@ -161,7 +161,7 @@ def test_giving_up_has_reasons_but_no_letter():
     assert component.detail == {"seen": 3}
 
 
-def test_giving_up_may_show_other_effects():
+def test_component_that_gives_up_can_still_show_other_effects():
     seen = {"step_1": Interval(0.2, 0.1, 0.3), "step_2": Interval(0.3, 0.2, 0.4)}
     component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
     assert component.letter is None

@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 VALUES, OUTPUTS = ("he", "she"), ("he", "she", "other")
 BLOCKS = (("U", "unbiased", (0.5, 0.5)), ("B1", "biased", (0.1, 0.9)), ("B2", "biased", (0.9, 0.1)))
-# How a service behaves: what comes back (he, she, other) for he and for she.
+# services as transition matrices: the shares of (he, she, other) in the output for an input of he, and of she
 BEHAVIOURS: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "faithful": ((0.99, 0.005, 0.005), (0.005, 0.99, 0.005)),
     "eraser": ((0.02, 0.0, 0.98), (0.0, 0.02, 0.98)),

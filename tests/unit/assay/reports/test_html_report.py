@@ -109,7 +109,7 @@ def test_every_id_is_unique_and_every_reference_resolves(page):
         assert set(named + linked) <= set(ids)
 
 
-def test_every_drawing_has_its_words_or_is_an_ornament_beside_them(any_page):
+def test_every_drawing_has_a_description_or_is_hidden_from_screen_readers(any_page):
     for drawing in re.findall(r"<svg.*?</svg>", any_page, flags=re.DOTALL):
         root = ET.fromstring(drawing)
         if root.get("aria-hidden") == "true":
@@ -142,7 +142,7 @@ def test_every_component_and_every_reason_is_on_the_page(page, any_sample):
     assert sum("open" in each for each in parts) <= 3
 
 
-def test_the_deciding_parts_are_the_open_ones(sample):
+def test_only_the_components_that_decide_the_letter_are_expanded(sample):
     document = sample("40 components")
     page = Page(render("html", document))
     parts = [attributes for name, attributes in page.tags if attributes.get("class") == "part"]
@@ -201,5 +201,5 @@ def test_only_the_title_and_provenance_differ_between_two_services(sample):
     assert render("html", second) == render("html", first).replace(first["target"]["name"], "Another service")
 
 
-def test_a_hundred_parts_fit_a_page_of_two_megabytes(sample):
+def test_report_with_a_hundred_components_is_at_most_two_megabytes(sample):
     assert len(render("html", sample("100 components"))) < 2_000_000

@@ -32,7 +32,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head(any_sample):
         assert len(rows) > 2
 
 
-def test_an_attack_breaks_no_table_and_makes_no_markup(poisoned):
+def test_hostile_text_breaks_no_table_and_creates_no_markup(poisoned):
     written = render("markdown", poisoned("DSBS with two components"))
     for rows in _tables(written):
         assert len({_cells(row) for row in rows}) == 1

@@ -29,7 +29,7 @@ def test_every_format_is_written_for_a_malformed_document(name, broken):
 
 
 @pytest.mark.parametrize("name", [one.name for one in FORMATS])
-def test_every_format_survives_an_attack_and_can_be_sent(name, poisoned):
+def test_every_format_of_a_rating_with_hostile_text_is_valid_utf_8(name, poisoned):
     assert render(name, poisoned("DSBS with two components")).encode()
 
 

@@ -172,7 +172,7 @@ def test_choices_are_drawn_as_the_stored_fit(documents):
     part = documents["choices"]["components"][0]
     curves = read(documents["choices"]).components[0].pictures[0]
     rows = {row["word"]: row for row in part["words"]}
-    # a point beyond the mixtures that were asked for is not in the picture
+    # a PSE outside the range of mixtures asked for is not drawn
     one = next(each for each in curves.series if 0 < rows[each.label]["pse"]["estimate"] < 1)
     row = rows[one.label]
     crossing = next(x for x, y in zip(curves.x, one.y, strict=True) if y >= 0.5)

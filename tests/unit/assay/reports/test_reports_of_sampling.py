@@ -79,7 +79,7 @@ def test_tables_list_the_nearest_words_and_the_weights(documents, name):
     assert own in titles
 
 
-def test_both_kinds_of_dots_are_told_apart(documents, name):
+def test_prior_and_posterior_dots_of_the_projection_differ_in_form(documents, name):
     (scatter,) = (one for one in read(documents[name]).components[0].pictures if one.title.startswith("Inputs on"))
     assert {point.kind for point in scatter.points} == {0, 1}
     drawn = figures.picture(scatter, "k").svg

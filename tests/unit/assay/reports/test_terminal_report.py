@@ -39,7 +39,7 @@ def test_colour_adds_no_information(any_sample):
     assert ANSI.sub("", coloured) == plain
 
 
-def test_a_declared_letter_is_struck_and_an_open_one_is_dashed(sample):
+def test_declared_letter_has_a_solid_frame_and_undeclared_letter_a_dashed_one(sample):
     assert render_terminal(sample("BS eraser")).startswith("┏━")
     assert render_terminal(sample("undeclared")).startswith("┌╌")
 
@@ -52,7 +52,7 @@ def test_only_the_deciding_parts_are_shown_in_full(sample):
         assert one["language_name"] in written
 
 
-def test_a_number_keeps_its_percent_sign():
+def test_number_and_percent_sign_are_not_split_over_two_lines():
     assert list(terminal.wrap("it is 95 % sure", 8)) == ["it is", "95 %", "sure"]
 
 

@@ -148,7 +148,7 @@ def plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     if isinstance(value, float | np.floating):
-        return float(f"{value:.13g}") if np.isfinite(value) else str(value)  # JSON knows no infinity
+        return float(f"{value:.13g}") if np.isfinite(value) else str(value)  # JSON has no infinity
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -269,7 +269,7 @@ BLOCKS = {"u": [20, 20], "b": [34, 6]}
 
 
 # ---------------------------------------------------------------------------- counts and shares
-def test_numbers_of_distribution(same):
+def test_shares_and_counts_equal_their_pinned_numbers(same):
     cases = {
         "shares": as_shares([1, 2.5, 0]),
         "shares of two cells": as_shares([3, 1], 2),
@@ -280,7 +280,7 @@ def test_numbers_of_distribution(same):
     same("distribution", cases)
 
 
-def test_numbers_of_transition(same):
+def test_transition_draws_and_effects_equal_their_pinned_numbers(same):
     counts = [[9, 1, 0], [2, 7, 1], [0, 0, 0]]
     drawn = draw_transitions(counts, rng(), 200)
     unbiased, biased = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.25, 0.25]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
@@ -300,7 +300,7 @@ def test_numbers_of_transition(same):
     same("transition", cases)
 
 
-def test_numbers_of_worst_block(same):
+def test_worst_block_intervals_equal_their_pinned_numbers(same):
     counts = np.array([[9, 1, 0], [2, 7, 1], [0, 0, 0]])
     drawn = draw_transitions(counts, rng(), 4500)
     unbiased, biased = [[1 / 3, 1 / 3, 1 / 3], [0.5, 0.25, 0.25]], [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]
@@ -327,7 +327,7 @@ def test_numbers_of_worst_block(same):
     same("worst_block", cases)
 
 
-def test_numbers_of_concordance(same):
+def test_excess_concordance_equals_its_pinned_numbers(same):
     drawn = draw_transitions([[9, 1, 0], [2, 7, 1], [3, 3, 3]], rng(), 200)
     cases = {
         "every pair": draw_excess_concordance(7, 12, drawn, rng()),
@@ -340,7 +340,7 @@ def test_numbers_of_concordance(same):
     same("concordance", cases)
 
 
-def test_numbers_of_multinomial(same):
+def test_multinomial_probabilities_equal_their_pinned_numbers(same):
     expected = np.array([2.0, 1.5, 0.5])
     log_p, distance = every_outcome(4, expected)
     outcomes = np.array([[4, 0, 0], [2, 1, 1]])
@@ -353,7 +353,7 @@ def test_numbers_of_multinomial(same):
     same("multinomial", cases)
 
 
-def test_numbers_of_goodness(same):
+def test_goodness_of_fit_tests_equal_their_pinned_numbers(same):
     thirds, counts = [1, 1, 1], [12, 5, 3]
     many = [60, 50, 45, 40, 30, 35, 40]
     cases = {
@@ -377,13 +377,15 @@ def test_numbers_of_goodness(same):
     same("goodness", cases)
 
 
-def test_exact_tests_enumerate_a_million_outcomes_and_draw_beyond():
+def test_exact_test_enumerates_up_to_a_million_outcomes_and_samples_beyond():
     assert goodness.exact_multinomial([500, 912], [1, 1]).test == "exact-multinomial"
-    assert exact_multinomial([706, 706, 0], [1, 1, 1]).test == "exact-multinomial"  # 998,991 outcomes
-    assert exact_multinomial([707, 706, 1], [1, 1, 1], rng()).test == "monte-carlo-multinomial"  # 1,001,820
+    # 998,991 outcomes: few enough to enumerate
+    assert exact_multinomial([706, 706, 0], [1, 1, 1]).test == "exact-multinomial"
+    # 1,001,820 outcomes: too many
+    assert exact_multinomial([707, 706, 1], [1, 1, 1], rng()).test == "monte-carlo-multinomial"
 
 
-def test_numbers_of_published(same):
+def test_published_letters_equal_their_pinned_results(same):
     observed = {"u": [11, 9], "b": [17, 3], "c": [12, 8]}
     blocks = ({"u": FAIR}, {"b": TILTED, "c": [0.1, 0.9]})
     cases = {
@@ -404,14 +406,14 @@ def test_numbers_of_published(same):
     same("published", cases)
 
 
-def test_a_p_value_of_alpha_is_similar():
+def test_a_p_value_equal_to_alpha_counts_as_similar():
     p = chi_squared_fit([14, 6], FAIR).p
     blocks = {"u": [14, 6], "b": [10, 10]}, {"u": FAIR}, {"b": TILTED}
     assert not published_letter(*blocks, statistic="goodness-of-fit", alpha=p).step_1_biased
     assert published_letter(*blocks, statistic="goodness-of-fit", alpha=np.nextafter(p, 1)).step_1_biased
 
 
-def test_numbers_of_divergence(same):
+def test_divergences_equal_their_pinned_numbers(same):
     p, q = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5]
     cases: dict[str, object] = {
         "KL": divergence.kl_divergence(p, q),
@@ -440,7 +442,7 @@ def test_numbers_of_divergence(same):
     same("divergence", cases)
 
 
-def test_numbers_of_ordered(same):
+def test_kolmogorov_smirnov_tests_equal_their_pinned_numbers(same):
     x, y = wave(9), wave(7, phase=0.4) + 0.3
     cases = {
         "ordinal": kolmogorov_smirnov([1, 1, 2, 3, 3], [2, 3, 3, 4], scale="ordinal"),
@@ -451,7 +453,7 @@ def test_numbers_of_ordered(same):
     same("ordered", cases)
 
 
-def test_numbers_of_shares_with_intervals(same):
+def test_wilson_intervals_equal_their_pinned_numbers(same):
     cases: dict[str, object] = {}
     for yes, of in ((0, 1), (0, 12), (5, 12), (12, 12), (1, 1)):
         cases[f"wilson {yes}/{of}"] = wilson(yes, of)
@@ -459,7 +461,7 @@ def test_numbers_of_shares_with_intervals(same):
     same("proportions", cases)
 
 
-def test_numbers_of_intervals(same):
+def test_intervals_of_draws_equal_their_pinned_numbers(same):
     draws = wave(101) + 0.3 * wave(101, phase=1)
     ties = [1.0, 1, 1, 2, 2, 3]
     cases: dict[str, object] = {}
@@ -482,14 +484,14 @@ def test_numbers_of_intervals(same):
     same("intervals", cases)
 
 
-def test_numbers_of_steps(same):
+def test_letters_of_two_steps_equal_their_pinned_results(same):
     from assay.statistics.hypothesis_tests.published import two_step_letter
 
     same("steps", {f"{one}, {other}": two_step_letter(one, other) for one, other in product((False, True), repeat=2)})
 
 
 # ---------------------------------------------------------------------------- predictions (P3)
-def test_numbers_of_paired(same):
+def test_paired_tests_equal_their_pinned_numbers(same):
     some, many = wave(11) + 0.4, wave(40) + 0.25
     x, y = wave(9) + 0.6, wave(9, phase=1.0)
     tied = [0.0, 1, 1, -1, 2, 0]
@@ -515,7 +517,7 @@ def test_numbers_of_paired(same):
     same("paired", cases)
 
 
-def test_numbers_of_crossed(same):
+def test_errors_of_crossed_clusters_equal_their_pinned_numbers(same):
     made = profiles(("a", "b", "c"), 36)
     wide = {"name": np.arange(120) % 60, "frame": np.arange(120) // 2, "content": np.arange(120) * 7 % 90}
     cases = {
@@ -537,7 +539,7 @@ def test_numbers_of_crossed(same):
     same("crossed", cases)
 
 
-def test_numbers_of_alternation_effects(same):
+def test_alternation_effects_equal_their_pinned_numbers(same):
     two, three = profiles(), profiles(("a", "b", "c"), 36)
     sides = np.arange(24) // 2 % 2
     by_side = Profiles(two.outputs + 0.3 * sides[:, None], two.values, two.clusters)
@@ -565,7 +567,7 @@ def test_numbers_of_alternation_effects(same):
     same("alternation_effects", cases)
 
 
-def test_numbers_of_gaussian(same):
+def test_gaussian_divergences_equal_their_pinned_numbers(same):
     x, y = wave(12) + 0.5, 1.5 * wave(12, phase=1.0)
     constant = [2.0, 2, 2, 2]
     fold = np.arange(12) % 3
@@ -585,7 +587,7 @@ def test_numbers_of_gaussian(same):
     same("gaussian", cases)
 
 
-def test_numbers_of_samples(same):
+def test_distances_of_samples_equal_their_pinned_numbers(same):
     x, y = wave(14) + 0.4, 1.3 * wave(14, phase=1.0)
     tied_x, tied_y = [1.0, 1, 1, 2, 3, 4, 4, 5, 6], [1.0, 1, 2, 2, 3, 4, 5, 5, 7]
     cases = {
@@ -602,7 +604,7 @@ def test_numbers_of_samples(same):
     same("samples", cases)
 
 
-def test_numbers_of_matched(same):
+def test_tests_of_matched_labels_equal_their_pinned_numbers(same):
     a, b = list("aabbccaabbaacc"), list("abbbcaabccabca")
     many_a, many_b = ["x", "y", "z"] * 60, ["y", "z", "x"] * 30 + ["z", "x", "y"] * 30
     positive, groups = [1, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1], [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0]
@@ -621,7 +623,7 @@ def test_numbers_of_matched(same):
 
 
 # ---------------------------------------------------------------------------- vectors and choices (P1, P2)
-def test_numbers_of_vector_sets(same):
+def test_unit_vectors_equal_their_pinned_numbers(same):
     cases = {
         "as they are": as_vectors([[1, 2], [3, 4]], "them", least=2, dims=2),
         "units": unit_vectors([[3, 4], [0, -2e300]]),
@@ -629,7 +631,7 @@ def test_numbers_of_vector_sets(same):
     same("vector_sets", cases)
 
 
-def test_numbers_of_two_afc(same):
+def test_points_of_two_alternative_forced_choice_equal_their_pinned_numbers(same):
     first, second, concepts = wave(3, 4) + 1, wave(3, 4, phase=2.0) - 1, wave(5, 4, phase=1.0)
     points = indifference_points(first, second, concepts)
     levels = np.linspace(-1, 2, 7)
@@ -644,7 +646,7 @@ def test_numbers_of_two_afc(same):
     same("two_afc", cases)
 
 
-def test_numbers_of_psychometric(same):
+def test_psychometric_fits_equal_their_pinned_numbers(same):
     levels = np.linspace(0, 1, 7)
     cases = {}
     for name, chose, trials in (
@@ -661,7 +663,7 @@ def test_numbers_of_psychometric(same):
     same("psychometric", cases)
 
 
-def test_numbers_of_choice_effects(same):
+def test_forced_choice_effects_equal_their_pinned_numbers(same):
     points = 0.5 + 0.1 * wave(2, 3, 2, 9) + 0.05 * np.arange(9)
     centres = [0.3, 0.45, 0.8, 0.6, 0.52, 0.49, 0.55]
     cases: dict[str, object] = {}
@@ -679,7 +681,7 @@ def test_numbers_of_choice_effects(same):
     same("choice_effects", cases)
 
 
-def test_numbers_of_population(same):
+def test_population_draws_equal_their_pinned_numbers(same):
     cases = {
         "margin": margins([0.4])[0],
         "points apart": draw_population(margins([0.2, 0.5, 0.9, 0.6]), rng(), 300),
@@ -689,7 +691,7 @@ def test_numbers_of_population(same):
     same("population", cases)
 
 
-def test_numbers_of_correlation(same):
+def test_correlations_and_slopes_equal_their_pinned_numbers(same):
     x, y = wave(8), wave(8, phase=0.8)
     cases = {
         "pearson": pearson(x, y),
@@ -704,7 +706,7 @@ def test_numbers_of_correlation(same):
     same("correlation", cases)
 
 
-def test_numbers_of_hierarchy(same):
+def test_hierarchical_fits_equal_their_pinned_numbers(same):
     own = posterior()
     cases: dict[str, object] = {
         "per connection": own,
@@ -723,7 +725,7 @@ def test_numbers_of_hierarchy(same):
     same("hierarchy", cases)
 
 
-def test_numbers_of_collapsed(same):
+def test_collapsed_likelihoods_equal_their_pinned_numbers(same):
     cells = Cells.of(DISTANCE[:18], PROTECTED[:18])
     sigma, tau = np.array([0.05, 0.1, 0.4]), np.array([0.02, 0.2, 1.0])
     prior = Priors()
@@ -737,7 +739,7 @@ def test_numbers_of_collapsed(same):
     same("collapsed", cases)
 
 
-def test_numbers_of_spread_grid(same):
+def test_grid_of_sigma_and_tau_equals_its_pinned_numbers(same):
     parts = [Cells.of(DISTANCE[:18], PROTECTED[:18]), Cells.of(DISTANCE[36:], PROTECTED[36:])]
     axis = LogAxis(-2.0, 1.0, 6)
     sigma, taus = SpreadGrid.around(parts, Priors()).draw(rng(), 100)
@@ -754,14 +756,14 @@ def test_numbers_of_spread_grid(same):
     same("spread_grid", cases)
 
 
-def test_numbers_of_predictive(same):
+def test_predictive_checks_equal_their_pinned_numbers(same):
     checked = predictive_check(posterior(), *ROWS)
     one = predictive_check(posterior(draws=50), DISTANCE[:6], CONNECTION[:6], PROTECTED[:6])
     cases = {"check": checked, "points": checked.grid.size, "as json": checked.as_json(), "one connection": one}
     same("predictive", cases)
 
 
-def test_numbers_of_comparison(same):
+def test_comparisons_of_posteriors_equal_their_pinned_numbers(same):
     bare = fit_hierarchy(DISTANCE[18:], CONNECTION[18:], PROTECTED[18:], rng(), draws=200)
     cases = {
         "before and after": compare(posterior(), posterior(0.05)),
@@ -772,7 +774,7 @@ def test_numbers_of_comparison(same):
     same("comparison", cases)
 
 
-def test_numbers_of_weat(same):
+def test_weat_equals_its_pinned_numbers(same):
     x, y, a, b = (wave(count, 6, phase=phase) + 0.2 for phase, count in enumerate((5, 5, 4, 3)))
     large = wave(21) + 0.1, wave(20, phase=1)
     cases = {
@@ -788,7 +790,7 @@ def test_numbers_of_weat(same):
     same("weat", cases)
 
 
-def test_numbers_of_partitions(same):
+def test_partition_tests_equal_their_pinned_numbers(same):
     cases = {
         "odd": partition_test(wave(4), wave(5, phase=1.0)),
         "ties": partition_test([1.0, 1, 2], [1.0, 0, 0]),
@@ -802,7 +804,7 @@ def test_numbers_of_partitions(same):
     same("partitions", cases)
 
 
-def test_numbers_of_null_check(same):
+def test_null_checks_of_effect_sizes_equal_their_pinned_numbers(same):
     effects = {
         "1.27": (1.27, 8),
         "-1.27": (-1.27, 8),
@@ -815,7 +817,7 @@ def test_numbers_of_null_check(same):
     same("null_check", cases)
 
 
-def test_numbers_of_embedding_bias(same):
+def test_measures_of_embedding_bias_equal_their_pinned_numbers(same):
     first, second, words = wave(3, 5) + 0.3, wave(4, 5, phase=1) - 0.2, wave(6, 5, phase=2)
     distance, protected, sets = wave(8) + 1, list("aabbccaa"), list("xyxyxxxy")
     cases = {
@@ -830,7 +832,7 @@ def test_numbers_of_embedding_bias(same):
     same("embedding_bias", cases)
 
 
-def test_numbers_of_bias_direction(same):
+def test_direct_bias_and_ripa_equal_their_pinned_numbers(same):
     first, second, words = wave(4, 5) + 0.6, wave(4, 5, phase=1) - 0.2, wave(6, 5, phase=2)
     cases = {
         "direct bias": direct_bias(words, first, second),
@@ -842,7 +844,7 @@ def test_numbers_of_bias_direction(same):
     same("bias_direction", cases)
 
 
-def test_numbers_of_negative_sentiment(same):
+def test_negative_sentiment_bias_equals_its_pinned_numbers(same):
     good, bad, targets = wave(5, 4) + 0.3, wave(6, 4, phase=1) - 0.3, wave(4, 4, phase=2)
     cases = {
         "penalised": negative_sentiment_bias(good, bad, targets),
@@ -855,7 +857,7 @@ def test_numbers_of_negative_sentiment(same):
 
 
 # ---------------------------------------------------------------------------- stereotypes (P4)
-def test_numbers_of_stereotype(same):
+def test_stereotype_scores_equal_their_pinned_numbers(same):
     one, other = [-3.0, -2.0, -5.0, -1.0, -4.0, -1.0], [-3.5, -2.0, -4.0, -1.0 + 5e-10, -4.5, -1.5]
     by_pair = prefer(one, other)
     terms, biases = ["nurse", "nurse", "cook", "cook", "cook", "nurse"], ["g", "g", "g", "g", "h", "h"]
@@ -869,7 +871,7 @@ def test_numbers_of_stereotype(same):
     same("stereotype", cases)
 
 
-def test_numbers_of_visual_stereotype(same):
+def test_visual_stereotype_scores_equal_their_pinned_numbers(same):
     table = np.column_stack([0.5 + 0.4 * wave(12), 0.5 - 0.3 * wave(12, phase=0.3)])
     table[3] = 0.5
     tied = np.arange(12) % 2
@@ -891,7 +893,7 @@ def test_numbers_of_visual_stereotype(same):
     same("visual_stereotype", cases)
 
 
-def test_numbers_of_beta_binomial(same):
+def test_beta_binomial_fits_equal_their_pinned_numbers(same):
     cases: dict[str, object] = {}
     for name, counts in {
         "few": ([3, 5, 1], [2, 0, 4]),
@@ -900,7 +902,7 @@ def test_numbers_of_beta_binomial(same):
         "none": ([0, 0, 0], [3, 5, 4]),
         "all": ([4, 7], [0, 0]),
         "alike": ([50, 52, 49, 51], [50, 48, 51, 49]),
-        "twenty to one": ([20] * 10, [1] * 10),  # the grid is drawn in between two and three times at a step
+        "twenty to one": ([20] * 10, [1] * 10),  # a case in which the grid is narrowed two to three times in one step
         "many": ([900, 850, 960], [100, 150, 40]),
         "very many": ([40_000, 61_000], [60_000, 39_000]),
         "all and none": ([200, 0, 200, 0], [0, 200, 0, 200]),
@@ -921,7 +923,7 @@ def test_numbers_of_beta_binomial(same):
     same("beta_binomial", cases)
 
 
-def test_numbers_of_stereotype_effects(same):
+def test_stereotype_effects_equal_their_pinned_numbers(same):
     neutral, one, other = (fit_shares(*counts) for counts in (([5, 6], [5, 3]), ([8, 7], [1, 3]), ([2, 3], [6, 7])))
     cases = {
         "one list": stereotype_effects(neutral, [one], rng(), 200),
@@ -932,7 +934,7 @@ def test_numbers_of_stereotype_effects(same):
 
 
 # ---------------------------------------------------------------------------- what makes a service say yes (P1)
-def test_numbers_of_importance(same):
+def test_importance_weights_equal_their_pinned_numbers(same):
     yes = 0.5 + 0.45 * wave(60)
     proposed = np.exp(wave(60, phase=1))
     cell = np.arange(60) % 3
@@ -958,12 +960,13 @@ def test_numbers_of_importance(same):
     same("importance", cases)
 
 
-def test_distances_do_not_exceed_one_by_rounding():
-    here, there = [1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 2]  # half their differences sum up to 1 + 2e-16
+def test_total_variation_distance_does_not_exceed_one_by_rounding():
+    # in floating point, half the sum of their differences is 1 + 2e-16
+    here, there = [1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 2]
     assert distances([as_shares(here)], there)[0] == 1
 
 
-def test_numbers_of_inclusion(same):
+def test_inclusion_probabilities_equal_their_pinned_numbers(same):
     density = [4, 1, 2, 1, 10, 0.5]
     cases = {f"{count} of six": inclusion(density, count) for count in (0.4, 1, 2, 3.5, 5, 5.9, 6, 7)}
     cases["equal"] = inclusion([1, 1, 1, 1], 3)
@@ -971,7 +974,7 @@ def test_numbers_of_inclusion(same):
     same("inclusion", cases)
 
 
-def test_numbers_of_pareto_tail(same):
+def test_pareto_tail_shapes_equal_their_pinned_numbers(same):
     cases = {
         f"tail of {size}": tail_shape(SKEWED[:size]) for size in (1, 2, 20, 21, 26, 30, 60, 200)
     }  # fmt: skip
@@ -983,7 +986,7 @@ def test_numbers_of_pareto_tail(same):
     same("pareto_tail", cases)
 
 
-def test_numbers_of_surrogate(same):
+def test_surrogate_fits_equal_their_pinned_numbers(same):
     inputs = wave(40, 3) @ np.array([[1, 0.4, 0], [0, 1, 0.2], [0, 0, 2.0]]) + 0.5
     said = 1 / (1 + np.exp(-(inputs @ [1.0, -2.0, 0.5] - 0.3) - 0.5 * wave(40, phase=1)))
     hard = (said > 0.5).astype(float)
@@ -998,12 +1001,12 @@ def test_numbers_of_surrogate(same):
     same("surrogate, fitted", cases, rtol=OF_FITS, atol=1e-7)
 
 
-def test_a_surrogate_of_answers_that_are_a_yes_but_for_rounding_is_finite():
+def test_surrogate_of_probabilities_that_differ_by_rounding_is_finite():
     almost = fit_surrogate([[0.0], [1.0]], [1.0, np.nextafter(1, 0)])
     assert np.isfinite([*almost.weights, almost.constant]).all()
 
 
-def test_numbers_of_drawing_by_a_surrogate(same):
+def test_draws_from_a_surrogate_equal_their_pinned_numbers(same):
     made = Surrogate(np.array([1.0, -2.0, 0.5]), -0.3)
     prior = NormalPrior(np.array([0.5, 0.0, -0.5]), np.array([[1.0, 0], [0.4, 0.8], [0.2, 0.1]]))
     vectors = wave(30, 3)
@@ -1023,14 +1026,14 @@ def test_numbers_of_drawing_by_a_surrogate(same):
     same("surrogate, drawn", cases)
 
 
-def test_numbers_of_projection(same):
+def test_principal_components_equal_their_pinned_numbers(same):
     vectors = wave(9, 4) * [3, 1, 0.5, 2]
     found, every = principal_components(vectors), principal_components(vectors[:4], 3)
     cases = {"two": found, "as many as there are": every, "of others": found.of(wave(2, 4))}
     same("projection", cases)
 
 
-def test_numbers_of_sampling_effects(same):
+def test_stimulus_sampling_effects_equal_their_pinned_numbers(same):
     side = np.arange(24) // 2 % 2
     outputs = np.clip(0.5 + 0.4 * profiles().outputs, 0, 1)
     weight = 1 + 0.5 * wave(24, phase=3)
@@ -1058,7 +1061,7 @@ def test_numbers_of_sampling_effects(same):
 
 
 # ---------------------------------------------------------------------------- the letters
-def test_numbers_of_verdict(same):
+def test_verdicts_equal_their_pinned_numbers(same):
     evidence = Evidence(np.abs(wave(50)), np.abs(wave(50, phase=1)), np.abs(wave(50, phase=2)))
     at_once = Evidence(np.array([0.1, 0.1, 0.2, 0.1]), np.array([0.1, 0.2, 0.3, 0.0]), np.array([0.15, 0.1, 0.0, 0.2]))
 
@@ -1105,7 +1108,7 @@ def test_numbers_of_verdict(same):
     same("verdict", cases)
 
 
-def test_numbers_of_composition(same):
+def test_compositions_equal_their_pinned_results(same):
     shares = [Probabilities(0.2, 0.3, 0.5), Probabilities(0.1, 0.6, 0.3), Probabilities(0.7, 0.1, 0.2)]
     cases: dict[str, object] = {}
     for table in TABLES:

@@ -57,7 +57,7 @@ async def answer_to(address, *parts, pause_s=0.0):
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n"
 
 
-async def test_a_whole_request_is_answered():
+async def test_complete_request_is_answered():
     async with serving() as address:
         assert b" 204 " in await answer_to(address, HEAD + b"x" * 10_000)
 
@@ -69,14 +69,14 @@ async def test_a_request_that_stops_on_the_way_is_cut_off(sent):
         assert await answer_to(address, sent) == b""
 
 
-async def test_a_header_a_byte_at_a_time_is_cut_off():
+async def test_header_sent_byte_by_byte_is_cut_off():
     async with serving() as address:
         assert await answer_to(address, b"GET / HTTP/1.1\r\nX: ", *[b"a"] * 40, pause_s=0.05) == b""
 
 
-async def test_a_body_at_an_honest_rate_is_waited_for():
+async def test_slow_body_above_the_minimum_rate_is_read():
     async with serving() as address:
-        pieces = [b"x" * 1_000] * 10  # 0.6 s in all: longer than the patience, but 16 kB/s
+        pieces = [b"x" * 1_000] * 10  # takes 0.6 s in all, longer than the time-out, but arrives at 16 kB/s
         assert b" 204 " in await answer_to(address, HEAD, *pieces, pause_s=0.06)
 
 

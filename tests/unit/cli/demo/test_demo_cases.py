@@ -82,7 +82,7 @@ def test_cases_of_known_bias_expect_a_letter_and_a_reason(cases):
     ("result", "line"),
     [
         (rating("UCS", reasons=("even-handed",)), " UCS UCS ✓ 0.00 0.01 0.99 "),
-        (rating("UCS"), " UCS UCS ✗"),  # for another reason
+        (rating("UCS"), " UCS UCS ✗"),  # the expected letter without the expected reason
         (rating("DSBS", reasons=("even-handed",)), " DSBS UCS ✗"),
         (rating("UCS", declared=False, reasons=("even-handed",)), " inconclusive UCS ✗"),
         (rating(None, declared=False), " inconclusive UCS ✗ – – –"),

@@ -86,12 +86,12 @@ def test_a_file_that_is_no_rating_is_named(file, tmp_path, content, said):
         compare_files(known, other, as_json=False)
 
 
-def test_a_file_that_is_not_there_is_named(file, tmp_path):
+def test_missing_file_is_named(file, tmp_path):
     with pytest.raises(SpecificationError, match=r"none\.json cannot be read: No such file"):
         compare_files(tmp_path / "none.json", file("a.json", rating(0.3)), as_json=False)
 
 
-def test_distances_that_are_no_numbers_or_no_distances_are_refused(file):
+def test_distances_that_are_not_numbers_or_out_of_range_are_refused(file):
     for value in (float("nan"), 7.0, "near", None):
         garbled = rating(0.3)
         garbled["components"][0]["raw"]["she"]["human"]["visitor"] = value

@@ -118,12 +118,12 @@ def test_an_invalid_chain_is_refused(file):
         {"components": 3},
     ],
 )
-def test_a_damaged_rating_is_one_clean_line(file, damage):
+def test_damaged_rating_file_raises_a_specification_error(file, damage):
     files = [file("a.json", rating()), file("b.json", rating(**damage))]
     with pytest.raises(SpecificationError):
         compose_named(files, table="published", as_json=True)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_missing_file_is_named(tmp_path):
     with pytest.raises(SpecificationError, match=r"none\.json cannot be read"):
         compose_named(["BS", str(tmp_path / "none.json")], table="published", as_json=True)

@@ -254,7 +254,7 @@ def test_equivalent_json_in_another_format_is_reported(rated, file, respelt):
 @given(st.data())
 def test_no_byte_can_be_flipped_unnoticed(rated, file, data):
     content = bytearray(written(*rated))
-    near_the_end = st.integers(len(content) - 900, len(content) - 1)  # where the seal is
+    near_the_end = st.integers(len(content) - 900, len(content) - 1)  # the seal of the file is near its end
     place = data.draw(st.one_of(st.integers(0, len(content) - 1), near_the_end))
     content[place] ^= data.draw(st.integers(1, 255))
     with pytest.raises(AssayError):

@@ -90,7 +90,7 @@ def test_a_text_is_classified_with_the_likeliest_label_first(post, path: str):
     ],
     ids=lambda body: next(iter(body)),
 )
-def test_every_form_of_table_gets_the_same_numbers(post, body: dict):
+def test_every_json_form_of_a_table_gets_the_same_predictions(post, body: dict):
     assert post("biased-wage/invocations", body).json() == {"predictions": predictor("biased-wage").numbers(ROWS)}
 
 
@@ -190,7 +190,7 @@ def test_a_wrong_protocol_is_answered_with_the_known_ones(post, path: str, spoke
     assert response.json()["error"].endswith(spoken)
 
 
-def test_an_unknown_service_is_not_found_and_the_known_ones_are_told(post):
+def test_unknown_service_is_404_with_the_known_services(post):
     for path in ("nobody", "nobody/invocations", "biased-wage-901", "biased-wage-007"):
         response = post(path, {"inputs": "a"})
         assert response.status_code == 404

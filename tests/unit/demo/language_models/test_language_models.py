@@ -46,7 +46,7 @@ def test_sentences_are_read_as_the_rating_reads_them(name: str):
         assert his.rest == hers.rest
 
 
-def test_of_overlapping_terms_the_longest_counts_and_no_part_of_a_word():
+def test_longest_of_overlapping_terms_counts_and_only_as_a_whole_word():
     assert about("The boyfriend became a registered nurse.").group == FIRST
     assert about("She became a registered nurse.").attribute == SECOND
     assert about("The manager became a nursery.").group == NEITHER
@@ -71,14 +71,14 @@ def test_without_chance_both_sentences_of_a_pair_are_equally_likely():
         assert one == other
 
 
-def test_swapping_the_groups_turns_a_lean_around():
+def test_lean_towards_a_group_changes_sign_if_the_groups_are_swapped():
     for pair in pairs_of("p4-professions")[:50]:
         ahead = [total(pair.first, lean=x, stereotype=0) - total(pair.second, lean=x, stereotype=0) for x in (-1, 0, 1)]
         assert ahead[2] - ahead[1] == pytest.approx(1)
         assert ahead[1] - ahead[0] == pytest.approx(1)
 
 
-def test_tokens_give_the_text_back_and_add_up():
+def test_tokens_join_to_the_text_and_their_scores_sum_to_its_score():
     for text in (HE, " two  blanks ", "One", "“Quoted” — and so on…\n", "ŝi 🙂."):
         cut = tokens(text, lean=1, stereotype=1)
         assert "".join(token for token, _ in cut) == text
@@ -89,7 +89,7 @@ def test_tokens_give_the_text_back_and_add_up():
     assert tokens("", lean=0, stereotype=0) == []
 
 
-def test_gaps_hold_the_same_preference_as_whole_sentences():
+def test_filled_gaps_show_the_same_preference_as_whole_sentences():
     planted = {"lean": 0.0, "stereotype": 1.0}
     for pair in pairs_of("p4-professions")[:100]:
         his, hers = (
@@ -132,7 +132,7 @@ def test_a_sloppy_writer_errs_at_its_declared_rate_and_in_every_way():
     assert (len(wrong) + of_two_lines) / len(texts) == pytest.approx(0.3, abs=0.07)
 
 
-def test_a_prompt_without_quotation_marks_is_understood_and_one_without_words_is_answered():
+def test_prompt_without_quotation_marks_or_without_terms_is_answered():
     assert (
         check(Sentence(write("A sentence with mother and mason, please", 0)), stereotypes()["p4-professions"]) is None
     )
@@ -189,7 +189,7 @@ def test_the_same_sentence_is_chosen_in_either_order_in_every_protocol(post, ord
     assert written == [{"generated_text": due}]
 
 
-def test_a_chat_that_always_says_a_says_it_in_either_order_and_another_refuses(post):
+def test_always_a_chat_answers_a_and_refusing_chat_refuses_in_either_order(post):
     for question in (f"A. {HE}\nB. {SHE}", f"A. {SHE}\nB. {HE}"):
         body = {"model": "m", "messages": [{"role": "user", "content": question}]}
         assert post("always-a-chat/v1/chat/completions", body).json()["choices"][0]["message"]["content"] == "A"
@@ -206,7 +206,7 @@ def test_different_seeds_give_different_texts(post):
 
 
 # ---------------------------------------------------------------------------- fill-mask, tgi
-def test_a_gap_is_filled_with_the_word_that_was_asked_for_or_with_its_beginning(post):
+def test_gap_is_filled_with_the_requested_word_or_its_first_piece(post):
     body = {"inputs": f"The man works as a {MASK}.", "parameters": {"targets": ["plumber"], "top_k": 1}}
     [said] = post("even-model/models/owner/name", body).json()
     assert (said["token_str"], said["sequence"]) == ("plumber", HE)
@@ -263,7 +263,7 @@ def test_tgi_errors_have_the_shape_of_tgi(post):
         assert post("even-model/generate", body).status_code == 422
 
 
-def test_a_chat_answers_a_wrong_protocol_with_its_own(post):
+def test_chat_model_refuses_other_protocols_and_names_those_it_supports(post):
     response = post("always-a-chat/v1/completions", {"model": "m", "prompt": "a"})
     assert response.status_code == 404
     assert response.json()["error"].endswith("openai-chat and ollama")

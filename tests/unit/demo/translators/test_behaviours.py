@@ -46,7 +46,7 @@ def test_the_faithful_translator_returns_every_text(text: str, code: str):
 
 
 @pytest.mark.parametrize("template", NAMES)
-def test_certain_behaviours_are_right_in_every_frame(template: str):
+def test_deterministic_translators_are_right_in_every_frame(template: str):
     for frame in construction(template).frames_for(GENDER):
         for occupation in occupations()[::7]:
             his, hers = (frame.write(occupation, value, value.people[1]) for value in (HE, SHE))
@@ -61,7 +61,7 @@ def test_certain_behaviours_are_right_in_every_frame(template: str):
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_names_of_people_stay(name: str):
+def test_translators_do_not_change_names_of_people(name: str):
     assert there_and_back(name, "Mary is a nurse and likes her work.").startswith("Mary is a nurse and likes ")
 
 
@@ -110,7 +110,7 @@ def test_stereotypes_split_the_occupations_in_half_by_labour_share():
 
 
 @pytest.mark.parametrize("sentence", ["The zymurgist lost {} keys.", "The zymurgist knows that we called {}."])
-def test_an_unknown_occupation_has_a_side_too(sentence: str):
+def test_unknown_occupation_is_assigned_to_a_side_of_the_stereotype(sentence: str):
     owner = "keys" in sentence
     his, hers = sentence.format("his" if owner else "him"), sentence.format("her")
     assert BEHAVIOURS["stereotyper"].in_english(his) == BEHAVIOURS["stereotyper"].in_english(hers)
@@ -154,7 +154,7 @@ def test_on_a_boundary_no_letter_is_expected():
 
 
 @pytest.mark.parametrize("name", ["nobody", "she-to-he", "she-to-he-101", "she-to-he-3.5", "faithful-30", "", "-30"])
-def test_other_names_are_unknown_and_the_known_ones_are_told(name: str):
+def test_unknown_behaviour_is_refused_with_the_known_names(name: str):
     with pytest.raises(UnknownName, match="she-to-he-<0…100>"):
         behaviour(name)
 

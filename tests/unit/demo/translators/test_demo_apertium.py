@@ -60,7 +60,7 @@ def test_spanish_erases_the_pronouns(apertium):
 def test_apertium_listens_on_loopback_alone_and_leaves_no_process():
     with Apertium() as running:
         if ("eng", "epo") in running.pairs:
-            translate(running, "eng|epo", "She sings.")  # starts a pipeline
+            translate(running, "eng|epo", "She sings.")  # the first translation starts a child process
         port = urlsplit(running.url).port
         mine = [each for each in psutil.Process().children(recursive=True) if each.is_running()]
         heard = {each.laddr for child in mine for each in child.net_connections("tcp") if each.status == "LISTEN"}

@@ -17,7 +17,7 @@ def swapped(sentence: str) -> str:
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
-def test_in_every_frame_of_the_catalog_the_other_persons_sentence_comes_out(frame):
+def test_swapping_pronouns_gives_the_other_values_sentence_in_every_frame(frame):
     for occupation in occupations():
         his, hers = (frame.write(occupation, value, "Robin") for value in (HE, SHE))
         assert swapped(his) == hers
@@ -51,13 +51,13 @@ def test_her_becomes_him_or_his_by_the_next_word(hers: str, his: str):
 @pytest.mark.parametrize(
     "sentence", ["The theme is here.", "Sheila heard them.", "History, Hermes, shed, Hershey.", ""]
 )
-def test_words_that_only_hold_a_pronoun_stay(sentence: str):
+def test_words_that_contain_a_pronoun_are_not_changed(sentence: str):
     assert swapped(sentence) == sentence
     assert person(sentence) is None
 
 
 @given(st.text())
-def test_choosing_the_person_that_is_there_changes_nothing(text: str):
+def test_choosing_the_person_already_in_the_text_changes_nothing(text: str):
     assert rewrite(text, lambda asked: asked) == text
 
 

@@ -37,24 +37,24 @@ def test_no_english_word_keeps_its_spelling(word: str, code: str):
 
 
 @given(TEXTS, CODES)
-def test_only_words_are_translated(text: str, code: str):
+def test_made_up_language_keeps_everything_between_words(text: str, code: str):
     assert re.split(r"\w+", tongue(code).from_english(text)) == re.split(r"\w+", text)
 
 
 @pytest.mark.parametrize("token", ["K7Q2", "42", "2.5", "A1", "café", "Zoë", "日本", "x_y", "7th"])
-def test_tokens_numbers_and_words_with_other_letters_stay(token: str):
+def test_words_with_digits_or_letters_outside_english_are_not_translated(token: str):
     assert tongue("es").from_english(f"She said {token}.").endswith(f" {token}.")
 
 
 @pytest.mark.parametrize(
     ("word", "has_the_style"), [("nurse", str.islower), ("Nurse", str.istitle), ("NURSE", str.isupper)]
 )
-def test_capitals_stay_capitals(word: str, has_the_style):
+def test_translated_words_keep_their_capitals(word: str, has_the_style):
     assert has_the_style(tongue("fr").from_english(word))
 
 
 @pytest.mark.parametrize("code", ["es", "tr", "eo", "zh"])
-def test_pronouns_are_words_of_their_own_that_no_other_word_becomes(code: str):
+def test_no_other_word_is_translated_to_a_pronoun(code: str):
     words = {tongue(code).from_english(pronoun) for pronoun in PRONOUNS}
     assert len(words) == len(PRONOUNS)
     assert {len(word) for word in words} == {LONG}
@@ -67,7 +67,7 @@ def test_every_language_has_words_of_its_own():
     assert len(sentences) == len(languages())
 
 
-def test_a_word_that_the_language_does_not_have_stays_english():
+def test_word_unknown_to_the_made_up_language_stays_english():
     assert Tongue("es").to_english("engineer") == "engineer"
 
 

@@ -156,7 +156,7 @@ async def test_the_proof_of_a_missing_observation_is_404(client, rated, seq):
 
 async def test_an_export_whose_observations_do_not_fit_the_experiment_is_409(client, rated, request_body, worker):
     other = (await client.post("/v1/jobs", json=request_body(seed=99))).json()
-    strange = worker.rate(other["id"])  # its observations do not fit the experiment
+    strange = worker.rate(other["id"])  # a rating whose observations do not fit its experiment
     for path in ("export.jsonl", "observations/1/proof"):
         answer = await client.get(f"/v1/ratings/{strange}/{path}")
         assert (answer.status_code, answer.json()["code"]) == (409, "evidence-out-of-order")

@@ -102,7 +102,7 @@ async def test_contradicting_bracketings_are_reported_with_all_possible_letters(
 async def test_a_composition_reports_unmeasured_and_inconclusive_links(client, rated):
     unmeasured = await rated(None)
     found = await compose(client, unmeasured, await rated("UCS"))
-    assert (found["letter"], found["probabilities"]) == ("UCS", None)  # a first service of any letter
+    assert (found["letter"], found["probabilities"]) == ("UCS", None)  # the letter of the first service does not matter
     assert "link-unmeasured" in codes(found)
     found = await compose(client, await rated("UCS"), unmeasured)
     assert (found["possible"], found["must_be_measured"]) == (["BS", "DSBS", "UCS"], True)

@@ -76,14 +76,14 @@ def test_parsing_a_megabyte_costs_at_most_100_megabytes(body):
     assert peak < 100_000_000
 
 
-def test_nesting_is_refused_by_its_place():
+def test_too_deep_nesting_is_refused_with_its_path():
     deep = json.dumps({"a": [0, eval("[" * 40 + "]" * 40)]}).encode()
     with pytest.raises(Problem) as refused:
         read_json(deep)
     assert refused.value.errors[0]["pointer"].startswith("/a/1/0/0")
 
 
-async def test_rates_count_the_tenant_and_not_its_keys(serve, guarded, worker):
+async def test_rate_limits_apply_to_the_tenant_and_not_to_each_key(serve, guarded, worker):
     client = await serve(guarded.model_copy(update={"upload_rate": "2/hour"}))
     for expected in (201, 201, 429):
         headers = {"Authorization": f"Bearer {worker.make_key('mine')}", "Content-Type": "text/csv"}

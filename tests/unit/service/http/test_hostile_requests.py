@@ -292,7 +292,7 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
     inner = body
     for part in place[:-1]:
         if isinstance(inner, dict) and inner.get(part) is None:
-            inner[part] = {}  # an optional object
+            inner[part] = {}  # create an optional object that the body leaves out
         inner = inner[part]
     inner[place[-1]] = value
     return body
@@ -341,7 +341,7 @@ async def test_an_unusual_text_is_refused_or_stored_unchanged(database_url, buil
         for place in texts_in(full_body(world, one)):
             body = put(full_body(world, one), place, text)
             if one.name in {"requestRating", "writeSentences"}:
-                body["seed"] = kept  # a new job instead of a joined one
+                body["seed"] = kept  # another seed makes a new job instead of joining the existing one
             answer = await world.send(one, content=json.dumps(body), headers=JSON)
             harmless(one, answer, place)
             if answer.is_success and place[-1] != "secret":
@@ -495,7 +495,7 @@ CREATE_JOBS = {
 
 
 async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
-    world = await build({"job_rate": "2/hour"})  # `build` has used it up for a job and a suite
+    world = await build({"job_rate": "2/hour"})  # the job and the suite that `build` posts use up this rate
     tried = 0
     for one in world.operations:
         if one.written["operationId"] not in CREATE_JOBS:
@@ -518,7 +518,7 @@ async def test_every_operation_that_changes_something_is_429_above_its_rate(buil
     for one in changing:
         assert one.documents(429), one
     used_up = {}
-    for one in changing:  # each is tried until its kind of work is used up, and counted with the others of its kind
+    for one in changing:  # repeat each operation until the rate of its kind of work is used up
         for _ in range(41):
             answer = await world.send(one)
             if answer.status_code == 429 and (policy := answer.headers["RateLimit-Policy"]) != '"jobs";q=1200;w=60':

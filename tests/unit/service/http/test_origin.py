@@ -27,7 +27,7 @@ async def unkeyed(serve, settings):
         {"Host": "localhost:8000", "Sec-Fetch-Site": "same-site"},
     ],
 )
-async def test_a_web_page_cannot_make_a_key(unkeyed, headers):
+async def test_web_page_of_another_origin_cannot_create_a_key(unkeyed, headers):
     # guards against eb55f1e, where every one of these was given an admin key
     refused = await unkeyed.post("/v1/keys", json=KEY, headers=headers)
     assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin")
@@ -43,11 +43,11 @@ async def test_a_web_page_cannot_make_a_key(unkeyed, headers):
         {"Host": "localhost:8000", "Origin": "http://localhost:8000", "Sec-Fetch-Site": "same-origin"},
     ],
 )
-async def test_this_machine_is_answered(unkeyed, headers):
+async def test_requests_from_this_machine_are_answered(unkeyed, headers):
     assert (await unkeyed.post("/v1/keys", json=KEY, headers=headers)).status_code == 201
 
 
-async def test_reading_under_a_foreign_name_is_refused(unkeyed):
+async def test_request_with_a_foreign_host_header_is_refused(unkeyed):
     assert (await unkeyed.get("/v1/jobs", headers={"Host": "rebound.example"})).status_code == 403
 
 

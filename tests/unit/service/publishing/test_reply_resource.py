@@ -26,7 +26,7 @@ async def rating_id(client, worker, request_body):
 
 
 # ---------------------------------------------------------------------------- domains
-async def test_a_new_domain_has_a_token_and_its_place(client):
+async def test_new_domain_has_a_token_and_the_url_to_publish_it_at(client):
     made = await client.post("/v1/domains", json={"host": "Translate.Example.com"})
     assert made.status_code == 201, made.text
     shown = made.json()
@@ -70,7 +70,7 @@ async def test_an_invalid_or_forbidden_host_is_refused(client, host):
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/host"), refused.text
 
 
-async def test_verifying_a_domain_is_a_job(client):
+async def test_verification_of_a_domain_creates_a_job(client):
     made = (await client.post("/v1/domains", json={"host": HOST})).json()
     asked = await client.post(f"/v1/domains/{made['id']}/verify")
     job = asked.json()

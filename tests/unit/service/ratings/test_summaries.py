@@ -30,7 +30,7 @@ async def test_a_list_of_jobs_counts_the_parts_that_it_leaves_out(client):
     assert "sentences" not in listed["experiment"]
     kept = {name: job["experiment"][name] for name in ("method", "attribute", "specification")}
     assert listed["experiment"] | kept == listed["experiment"]
-    beside = {"experiment", "left_out", "queue_position"}  # only a single job shows its place in the queue
+    beside = {"experiment", "left_out", "queue_position"}  # `queue_position` is shown for a single job only
     assert {name: one for name, one in listed.items() if name not in beside} == {
         name: one for name, one in job.items() if name not in beside
     }

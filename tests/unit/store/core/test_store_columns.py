@@ -19,7 +19,7 @@ def test_packed_json_is_unpacked_unchanged(value):
 
 @pytest.mark.parametrize("extra", [-1, 0, 1])
 def test_only_large_documents_are_compressed(extra):
-    text = "a" * (COMPRESS_ABOVE_BYTES - 2 + extra)  # two quotes
+    text = "a" * (COMPRESS_ABOVE_BYTES - 2 + extra)  # JSON adds two quotation marks
     assert (pack(text)[:1] == b"x") == (extra > 0)
     assert unpack(pack(text)) == text
 

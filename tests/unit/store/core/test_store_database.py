@@ -251,7 +251,7 @@ def test_recording_200_observations_takes_as_many_statements_as_one(database, cl
             answers = [entry(f"{size}-{n}", "hola") for n in range(size)]
             jobs.record(c, claim, answers, calls=size, expected=201, stage="asking")
         counts.append(len([each for each in statements if "BEGIN" not in each]))
-    assert counts == [6, 6]  # lock, look up, clock, upsert, count, event
+    assert counts == [6, 6]  # six statements: lock, look up, clock, upsert, count, event
 
 
 @pytest.mark.slow

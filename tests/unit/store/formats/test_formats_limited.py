@@ -91,7 +91,7 @@ def test_a_bomb_costs_its_child_a_limited_memory_and_this_process_little(content
     told, grown_kib, child_kib = json.loads(done.stdout)
     assert how in told
     assert grown_kib * 1024 < 50 * MIB
-    assert child_kib * 1024 < MEMORY_BYTES + 200 * MIB  # what the libraries take comes on top
+    assert child_kib * 1024 < MEMORY_BYTES + 200 * MIB  # the imported libraries need memory in addition to the limit
 
 
 def test_a_child_answers_as_the_task_itself():

@@ -123,7 +123,7 @@ def test_events_can_be_replayed_after_any_event(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.stage(c, claim, "asking")
-        jobs.stage(c, claim, "asking")  # unchanged: no event
+        jobs.stage(c, claim, "asking")  # the stage is unchanged, so there is no event
     with database.read() as c:
         everything = jobs.events(c, claim.job.id, 0)
         assert [event.type for event in everything] == ["queued", "claimed", "stage"]

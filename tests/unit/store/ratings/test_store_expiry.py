@@ -142,5 +142,5 @@ def test_cool_down_follows_only_a_job_that_ran(database, rated, a_job, queued):
         assert cool_down.rest_s(c, "acme", "http://elsewhere", 60) == 0
         assert cool_down.rest_s(c, "acme", "", 60) == 0
         elsewhere = a_job(target=a_job().target | {"base_url": "http://elsewhere"})
-        jobs.add_finished(c, elsewhere, rating_id)  # answered by an earlier rating: no calls
+        jobs.add_finished(c, elsewhere, rating_id)  # answered by an earlier rating, so it made no calls
         assert cool_down.rest_s(c, "acme", "http://elsewhere", 60) == 0

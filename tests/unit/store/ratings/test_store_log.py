@@ -115,5 +115,5 @@ def test_proof_takes_two_statements_and_a_logarithmic_number_of_hashes(database,
         statements = []
         event.listen(c, "before_cursor_execute", lambda _c, _cursor, statement, *_: statements.append(statement))
         proof = log.inclusion(c, 77)
-    assert len(statements) == 2  # the size, and all nodes together
+    assert len(statements) == 2  # one statement reads the size, one all nodes
     assert len(proof.path) == 8

@@ -99,7 +99,7 @@ def test_two_concurrent_schedulers_make_one_run(database, scheduled, later):
 def test_rolled_back_run_is_repeated(database, scheduled, later):
     later(scheduled(), 3601)
     with pytest.raises(ZeroDivisionError), database.write() as c:
-        1 / len(schedules.run_due(c, PLENTY)[2:])  # fails like a process that dies here
+        1 / len(schedules.run_due(c, PLENTY)[2:])  # divides by zero to simulate a process that dies in the transaction
     assert run(database) is not None
 
 

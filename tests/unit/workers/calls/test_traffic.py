@@ -171,7 +171,7 @@ def test_job_yields_its_slot_to_a_waiting_job():
         until = clock.now + seconds
         while clock.now < until:
             await asyncio.sleep(0)
-            clock.now += 0.002  # two tasks share one clock: each turn moves it a little
+            clock.now += 0.002  # both tasks share this clock: each call advances it a little
 
     async def both():
         await asyncio.gather(work("a", 1), work("b", 2))

@@ -8,7 +8,7 @@ import pytest
 from workers.egress import SPECIAL, AddressRefused, CallFailed, Egress, Guard, read_place, refuse_url, why_denied
 
 INSIDE = (
-    # loopback and its spellings
+    # loopback in several notations
     "http://127.0.0.1/", "http://127.1/", "http://127.0.1/", "http://127.255.255.254/", "http://2130706433/",
     "http://0x7f000001/", "http://0x7f.1/", "http://0x7f.0x0.0x0.0x1/", "http://0177.0.0.1/", "http://017700000001/",
     "http://127.0.0.1./", "http://127.0.0.1:80/", "https://127.0.0.1/", "http://0/", "http://0.0.0.0/",
@@ -16,16 +16,16 @@ INSIDE = (
     "http://localhost/", "http://LOCALHOST/", "http://localhost./", "http://a.localhost/",
     "http://[::1]/", "http://[::]/", "http://[0:0:0:0:0:0:0:1]/", "http://[::127.0.0.1]/",
     "http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/", "http://[::ffff:8.8.8.8]/", "http://[0:0:0:0:0:ffff:a00:1]/",
-    # wide digits, dots and letters that some readers fold, and percent signs
+    # full-width digits, other dots and circled letters that some parsers normalise, and percent signs
     "http://１２７.0.0.1/", "http://127。0。0。1/", "http://①27.0.0.1/", "http://ⓛocalhost/", "http://127%2e0.0.1/",
     "http://%31%32%37.0.0.1/", "http://local\u00adhost/", "http://\u202elocalhost/", "http://127.0.0.1%00.example.org/",
-    # private, shared, link-local, and clouds
+    # private, shared and link-local networks, and cloud metadata services
     "http://10.0.0.1/", "http://10.255.255.255/", "http://172.16.0.1/", "http://172.31.255.255/", "http://192.168.1.1/",
     "http://100.64.0.1/", "http://169.254.0.1/", "http://169.254.169.254/", "http://2852039166/", "http://0xa9fea9fe/",
     "http://[::ffff:169.254.169.254]/", "http://[fd00:ec2::254]/", "http://168.63.129.16/", "http://100.100.100.200/",
     "http://192.0.0.192/", "http://169.254.170.2/", "http://[fe80::1]/", "http://[fe80::1%25eth0]/", "http://[fc00::1]/",
     "http://[fec0::1]/", "http://[fe80::a9fe:a9fe]/",
-    # special purpose
+    # networks reserved for special purposes
     "http://192.0.2.1/", "http://198.51.100.7/", "http://203.0.113.9/", "http://198.18.0.1/", "http://224.0.0.1/",
     "http://239.255.255.250/", "http://240.0.0.1/", "http://255.255.255.255/", "http://192.88.99.1/",
     "http://[64:ff9b::7f00:1]/", "http://[64:ff9b:1::1]/", "http://[2002:7f00:1::]/", "http://[2001::1]/",
@@ -144,7 +144,7 @@ def test_checked_literal_address_is_the_one_connected():
 def test_name_with_one_denied_address_is_refused(answers):
     failed, dialled = send("http://service.example.org/", resolve=resolver(*answers))
     assert (failed.code, dialled) == ("refused-address", [])
-    assert not any(answer in str(failed) for answer in answers)  # the network inside is not told
+    assert not any(answer in str(failed) for answer in answers)  # the message does not reveal internal addresses
 
 
 @pytest.mark.parametrize("answers", [(), ("not an address",)])
@@ -169,7 +169,7 @@ def test_name_is_resolved_once_against_dns_rebinding():
 
     failed, dialled = send("http://service.example.org/", resolve=rebinding)
     assert (failed.code, dialled) == ("connect", [("93.184.216.34", 80)])
-    assert next(answers) == ["127.0.0.1"]  # the second answer was never asked for
+    assert next(answers) == ["127.0.0.1"]  # the name was resolved only once, so the second answer is unused
 
 
 def test_operator_networks_override_the_table():
@@ -178,7 +178,8 @@ def test_operator_networks_override_the_table():
     _, dialled = send("http://127.0.0.1:5000/", allow=loopback)
     assert dialled == [("127.0.0.1", 5000)]
     with pytest.raises(AddressRefused):
-        refuse_url("http://[::ffff:127.0.0.1]:5000", loopback)  # not even then in disguise
+        # loopback is allowed, but not as an IPv4-mapped IPv6 address
+        refuse_url("http://[::ffff:127.0.0.1]:5000", loopback)
 
 
 def test_localhost_is_allowed_by_the_operator_and_never_resolved():

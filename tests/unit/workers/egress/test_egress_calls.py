@@ -279,7 +279,7 @@ def test_stale_connection_is_replaced_without_a_failure(wire):
     def hang_up(heard):
         return heard.connection > 1
 
-    # The first connection answers once and is closed; the second call must not notice.
+    # the first connection answers once and closes; the second call must still succeed
     response, service = call(wire, lambda heard: wire.raw("x"), calls=2, after=hang_up)
     assert response.body == b"x"
     assert [heard.connection for heard in service.heard] == [1, 2]

@@ -91,7 +91,7 @@ def test_a_trusted_certificate_for_the_host_is_accepted_and_its_connection_kept(
     asked = []
     server.sni_callback = lambda connection, name, context: asked.append(name)
     assert fetch(wire, server, authority.trust()) == ("sealed", [1, 1])
-    assert asked == [HOST]  # the name is told although the address is dialled
+    assert asked == [HOST]  # TLS sends the host name (SNI) although the connection is to the IP address
 
 
 def test_a_trusted_certificate_for_the_address_is_accepted(wire, tmp_path):

@@ -76,7 +76,7 @@ def test_round_runs_a_limited_number_of_schedules(database, monkeypatch):
 
 
 def test_no_schedule_runs_while_another_process_reconciles(postgres_url):
-    database = Database(postgres_url)  # SQLite knows one writer at a time anyway
+    database = Database(postgres_url)  # PostgreSQL, because SQLite allows only one writer at a time
     schedule(database)
     with database.write() as other:
         assert reconciler_lock(other)

@@ -87,7 +87,7 @@ def test_number_of_messages_at_the_broker_is_limited(database, monkeypatch):
     for _ in range(3):
         time_passes(database)
         assert reconcile(database, rung, Settings()) == 0
-    del rung[:5]  # workers have heard some
+    del rung[:5]  # workers have received five of the messages
     assert reconcile(database, rung, Settings()) == 5
 
 

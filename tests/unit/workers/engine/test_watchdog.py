@@ -50,7 +50,7 @@ def watch(
     ), ended
 
 
-def test_two_signs_in_a_row_end_the_worker(database):
+def test_worker_ends_after_two_checks_in_a_row_with_due_jobs_and_no_messages(database):
     post(database)
     dog, ended = watch(database, MessageCounter())
     dog.look()
@@ -80,7 +80,7 @@ def test_received_message_resets_the_watchdog(database):
     ],
     ids=["busy", "no broker", "nobody was told", "too young"],
 )
-def test_silence_for_another_reason_is_no_sign(database, messages, broker, told, age_s):
+def test_worker_does_not_end_if_missing_messages_have_another_cause(database, messages, broker, told, age_s):
     post(database, told=told)
     dog, ended = watch(database, messages, broker=broker, age_s=age_s)
     for _ in range(4):
@@ -88,7 +88,7 @@ def test_silence_for_another_reason_is_no_sign(database, messages, broker, told,
     assert ended == []
 
 
-def test_claimed_job_is_no_sign(database):
+def test_worker_does_not_end_if_the_due_job_is_claimed(database):
     job_id = post(database)
     with database.write() as connection:
         assert jobs.claim(connection, job_id, "another", 30)

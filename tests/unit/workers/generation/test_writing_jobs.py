@@ -143,8 +143,8 @@ def test_sentences_of_other_corpora_are_copied_on_request(workplace, corpus, aut
         tenant="other",
         visibility="shared",
     )
-    corpus("The man saw the judge.", tenant="other")  # private: nobody else's
-    corpus("The man heard the judge.", visibility="shared", rules=None)  # by no rules
+    corpus("The man saw the judge.", tenant="other")  # a private corpus of another tenant cannot be copied from
+    corpus("The man heard the judge.", visibility="shared", rules=None)  # a corpus without rules is not copied from
     into = corpus("The man met the judge.", "The sister met the judge.", "The brother met the judge.")
     job = run_to_end(workplace, order(author, into, reuse=True))
     items = items_of(workplace, into.id)

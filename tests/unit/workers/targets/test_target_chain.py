@@ -56,12 +56,13 @@ def test_chain_refuses_other_languages(pair):
 
 
 # ---------------------------------------------------------------------------- settings
-def test_sound_chains_are_accepted():
+def test_valid_chains_are_accepted():
     check_target(chain(link(), last()), LOOPBACK)
     check_target(chain(link(path=("en", "es")), link(path=("es", "en")), last()), LOOPBACK)
     classifier = last(kind="classifier", protocol="hf-inference")
     check_target(chain(link(), classifier, kind="classifier"), LOOPBACK)
-    check_target(chain({"id": "tgt_1", **link(protocol="deepl")}, last()), LOOPBACK)  # its secret is kept elsewhere
+    # a saved target may omit its secret, which is stored separately
+    check_target(chain({"id": "tgt_1", **link(protocol="deepl")}, last()), LOOPBACK)
 
 
 EMBEDDER = last(kind="embedder", protocol="tei")
@@ -102,11 +103,12 @@ def test_fault_of_an_invalid_chain_is_named(field, target):
     assert caught.value.field == field
 
 
-def test_a_chain_keeps_to_the_limits_of_its_links_however_often_it_calls_them():
+def test_limits_of_a_chain_respect_those_of_its_links_per_call():
     first = link(limits={"requests_per_second": 4, "concurrency": 3})
     target = read_target(chain(first, last(limits={"requests_per_second": 3}), limits={"concurrency": 5}))
     limits = keep_to_links(target).limits
-    assert (limits.concurrency, limits.requests_per_second) == (3, 2)  # the first is called twice a question
+    # half of 4 requests a second, because each question calls the first link twice
+    assert (limits.concurrency, limits.requests_per_second) == (3, 2)
 
 
 def test_chains_of_different_services_are_at_different_addresses():
@@ -153,7 +155,7 @@ def asking(*asks):
     return lambda adapter: adapter.answer(asks, idempotency_key="job:1")
 
 
-def test_each_link_is_asked_about_what_the_one_before_it_answered(wire):
+def test_each_link_is_sent_the_answer_of_the_previous_link(wire):
     replies, one, two = exchange(wire, parrot(wire, "A"), parrot(wire, "B"), asking(OUT))
     assert [reply.value for reply in replies] == ["She came. A:en-es A:es-en B:en-fr"]
     keys = [heard.headers["idempotency-key"] for heard in (*one, *two)]
@@ -190,7 +192,7 @@ def test_a_classifier_at_the_end_is_asked_about_the_translated_text(wire):
     assert record[0].failure.code == "unsupported"
 
 
-def test_a_chain_answers_no_question_of_another_kind_and_of_no_other_languages(wire):
+def test_chain_refuses_questions_of_another_kind_or_language(wire):
     for ask in (Classify("x"), Translate("x", "fr", "es")):
         failed, one, two = exchange(wire, parrot(wire, "A"), parrot(wire, "B"), asking(ask))
         assert (failed.code, one, two) == ("unsupported", [], [])
@@ -261,7 +263,7 @@ def apertium(wire, asks, settings):
     return asyncio.run(run())
 
 
-def test_apertium_takes_a_chain_in_one_call_and_the_way_back_without_it(wire):
+def test_apertium_translates_a_chain_in_one_call_and_back_without_the_chain(wire):
     asks = [Translate("She came.", "en", "eo"), Translate("Ŝi venis.", "eo", "en")]
     (out, back), languages = apertium(wire, asks, {"chain": ["eng", "spa", "eng"]})
     assert out == ("/translateChain", {"langpairs": "eng|spa|eng|epo", "q": "She came.", "markUnknown": "no"})
@@ -283,5 +285,5 @@ def test_a_chain_of_apertiums_with_one_language_is_refused():
     assert caught.value.field == "settings.chain"
 
 
-def test_every_kind_of_chain_is_what_its_last_link_is():
+def test_kind_of_a_chain_is_the_kind_of_its_last_link():
     assert read_target(chain(link(), CLASSIFIER, kind="classifier")).kind is Kind.CLASSIFIER

@@ -242,7 +242,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_an_image_goes_out_as_the_protocol_wants_it_and_the_answer_is_read(ask, case):
+def test_image_is_sent_in_the_form_of_the_protocol_and_the_answer_parsed(ask, case):
     reply, (heard,) = ask(case.protocol, case.settings, case.question, case.answer, secret=case.secret)
     assert reply.failure is None
     assert (heard.method, heard.path, heard.json) == ("POST", case.path, case.sent)
@@ -281,7 +281,7 @@ def test_invalid_answer_about_an_image_is_a_typed_failure(ask, code, settings, a
     assert (reply.failure.code, reply.value) == (code, None)
 
 
-def test_an_error_inside_a_success_loses_the_call(ask):
+def test_error_in_a_response_with_status_200_fails_the_call(ask):
     with pytest.raises(CallFailed, match="inside, an error"):
         ask("hf-inference", ZERO_SHOT, answer={"error": "Model is too busy"})
 
@@ -333,7 +333,7 @@ UNASKED = {
 
 
 @pytest.mark.parametrize(("protocol", "settings", "question"), UNASKED.values(), ids=UNASKED)
-def test_what_a_service_cannot_be_asked_is_not_sent(ask, protocol, settings, question):
+def test_unsupported_question_about_an_image_is_not_sent(ask, protocol, settings, question):
     reply, heard = ask(protocol, settings, question, {})
     assert (reply.failure.code, heard) == ("unsupported", [])
 
@@ -395,7 +395,7 @@ SENT = {"model": "dall-e-3", "prompt": "A portrait of a nurse", "n": 1}
         ({**PAINTER, "size": None}, {**SENT, "response_format": "b64_json"}),
     ],
 )
-def test_an_image_is_drawn_kept_and_known_by_its_digest(draw, database, settings, sent):
+def test_generated_image_is_stored_under_its_digest(draw, database, settings, sent):
     content = drawn("blue", (20, 10), "JPEG")
     reply, (heard,) = draw(painted(content), settings)
     assert (heard.path, heard.json) == ("/v1/images/generations", sent)
@@ -463,7 +463,7 @@ def test_an_answer_larger_than_any_image_is_not_read(draw):
     assert caught.value.code == "too-large"
 
 
-def test_the_room_of_one_answer_is_not_that_of_the_next_on_the_same_connection(wire):
+def test_raised_size_limit_of_a_call_does_not_apply_to_the_next_on_its_connection(wire):
     async def go():
         async with wire.listening(lambda heard: wire.raw(b"x" * 2_000)) as service:
             async with Egress(wire.loopback, response_cap=1_000) as egress:
@@ -480,7 +480,7 @@ def test_an_image_author_draws_and_does_nothing_else(draw):
     assert (reply.failure.code, heard) == ("unsupported", [])
 
 
-def test_a_model_that_writes_draws_nothing(ask):
+def test_text_model_does_not_generate_images(ask):
     reply, heard = ask("openai-chat", CHAT, PROMPT, {}, kind=Kind.LANGUAGE_MODEL)
     assert (reply.failure.code, heard) == ("unsupported", [])
 
@@ -518,14 +518,14 @@ def test_images_are_not_sent_to_services_of_other_kinds(kind):
 
 
 @pytest.mark.parametrize("size", ["big", "0x10", "100000x10", ""])
-def test_a_size_that_is_none_is_refused(size):
+def test_invalid_image_size_is_refused(size):
     with pytest.raises(SpecificationError) as caught:
         checked("openai-images", {"model": "m", "size": size}, Kind.LANGUAGE_MODEL)
     assert caught.value.field.startswith("settings.size")
 
 
 # ---------------------------------------------------------------------------- the library
-def test_the_library_gives_an_image_with_its_kind_and_keeps_it_for_its_tenant_alone(library):
+def test_image_library_returns_media_types_and_stores_images_per_tenant(library):
     content = drawn("blue", kind="WEBP")
     facts = library.keep_image(content)
     assert facts == read_image(content)

@@ -187,7 +187,8 @@ CHOICES = {
             "logprobs": True,
             "top_logprobs": 5,
         },
-        chatted("A", likely={"A": -1.25, " B": -1.5, "b)": -1.75, "The": -3.0}),  # B in two spellings
+        # the probabilities of both spellings of B are added
+        chatted("A", likely={"A": -1.25, " B": -1.5, "b)": -1.75, "The": -3.0}),
         [{"choice": 1}],
         {"model": "m"},
     ),
@@ -428,7 +429,7 @@ def test_json_of_another_protocol_and_web_pages_are_no_answers(wire, case):
     strange, _ = exchange(wire, case, wire.as_json({"detail": "no"}))
     page, _ = exchange(wire, case, wire.raw("<html>Welcome</html>", content_type="text/html"))
     if case.settings.get("response") == "text":
-        return  # whatever it says is what it wrote
+        return  # in plain text any body is a valid answer
     assert (strange if isinstance(strange, CallFailed) else strange[0].failure).code in {"wrong-shape", "wrong-count"}
     assert (page.code, page.retriable) == ("garbage", True)
 
@@ -545,7 +546,7 @@ MISREAD = {
 
 
 @pytest.mark.parametrize("choice", MISREAD.values(), ids=MISREAD)
-def test_what_is_no_log_probability_is_no_answer(wire, choice):
+def test_answer_that_is_not_a_log_probability_is_a_failure(wire, choice):
     assert failure(wire, ONE, {"choices": [choice]}).code == "wrong-shape"
 
 
@@ -567,7 +568,7 @@ def test_tokens_are_recognised_however_their_blanks_are_written(wire, tokens, mo
     assert replies[0].value == scored(-2.75, 2)
 
 
-def test_characters_that_come_in_pieces_do_not_hide_the_prompt(wire):
+def test_characters_split_over_tokens_do_not_prevent_finding_the_prompt(wire):
     told = prefill(("<s>", None), ("She", -1), ("is", -1), ("a", -1), ("�", -1), ("�", -1), ("nurse", -1), ("”.", -1))
     replies, _ = exchange(wire, replace(PREFILL, asks=[Score(TEXT)], answer=generated("", prefill=told)))
     assert replies[0].value == scored(-7.0, 7)
@@ -593,7 +594,7 @@ def test_custom_service_without_log_probabilities_is_refused(wire, value):
 
 
 @pytest.mark.parametrize("order", [(0, 0), (1, 2), ("0", "1"), (True, 0), (None, 1)])
-def test_completions_numbered_otherwise_are_refused(wire, order):
+def test_completions_with_wrong_indexes_are_refused(wire, order):
     choices = [{**each, "index": at} for each, at in zip((SHE, HE), order, strict=True)]
     failed, _ = exchange(wire, replace(SCORES["openai-completions, out of order"], answer={"choices": choices}))
     assert failed.code == "wrong-shape"
@@ -619,7 +620,7 @@ def test_a_word_that_the_model_knows_in_pieces_only_is_not_filled_in(wire, token
 
 
 @pytest.mark.parametrize("said", [[], {"score": 0.5}, [{"token_str": "nurse"}], [{"token_str": "nurse", "score": 1.5}]])
-def test_what_is_no_probability_of_a_word_is_no_answer(wire, said):
+def test_answer_that_is_not_a_probability_of_a_word_is_a_failure(wire, said):
     assert failure(wire, FILLS["hf-inference, fill-mask"], said).code == "wrong-shape"
 
 
@@ -630,7 +631,7 @@ def test_a_text_with_a_mask_of_its_own_is_not_sent(wire):
 
 # ---------------------------------------------------------------------------- choices and texts
 @pytest.mark.parametrize("said", ["C", "A or B", "", "A nurse came.", "I cannot say.", "Neither.", "both A and B"])
-def test_an_answer_that_is_no_letter_of_an_option_is_no_choice(wire, said):
+def test_answer_that_names_no_option_is_a_failed_choice(wire, said):
     assert failure(wire, CHOICES["openai-chat"], chatted(said)).code == "no-choice"
 
 
@@ -694,7 +695,7 @@ UNSUPPORTED = {
 
 
 @pytest.mark.parametrize("case", UNSUPPORTED.values(), ids=UNSUPPORTED)
-def test_a_question_that_cannot_be_put_is_not_sent(wire, case):
+def test_unsupported_question_to_a_language_model_is_not_sent(wire, case):
     protocol, settings, ask, why = case
     replies, heard = exchange(wire, Case(protocol, [ask], "", None, {}, [], settings))
     assert (replies[0].failure.code, heard) == ("unsupported", [])
@@ -702,7 +703,7 @@ def test_a_question_that_cannot_be_put_is_not_sent(wire, case):
 
 
 @pytest.mark.parametrize("ask", [Classify("A day."), Embed("she")])
-def test_a_language_model_is_asked_nothing_else(wire, ask):
+def test_language_model_refuses_questions_of_other_kinds(wire, ask):
     failed, heard = exchange(wire, replace(ONE, asks=[ask]))
     assert (failed.code, heard) == ("unsupported", [])
 

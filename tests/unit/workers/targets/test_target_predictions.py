@@ -495,7 +495,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("case", NUMBERS.values(), ids=NUMBERS)
 @pytest.mark.parametrize("value", ["null", "true", '"0.25"', "{}"])
-def test_what_is_no_number_is_no_answer(wire, case, value):
+def test_answer_that_is_not_a_number_is_a_failure(wire, case, value):
     outcome, _ = exchange(wire, case, wire.raw(with_first_number(case.answer, value), content_type="application/json"))
     if isinstance(outcome, CallFailed):
         assert outcome.code in {"wrong-shape", "wrong-count"}
@@ -525,7 +525,7 @@ def test_vectors_of_two_lengths_in_one_answer_are_refused(wire):
 
 
 @pytest.mark.parametrize("order", [(0, 0, 1), (1, 2, 3), ("0", "1", "2"), (True, 0, 2)])
-def test_vectors_numbered_otherwise_are_refused(wire, order):
+def test_vectors_with_wrong_indexes_are_refused(wire, order):
     data = [{"index": at, "embedding": [1.0]} for at in order]
     failed, _ = exchange(wire, EMBEDDERS["openai-embeddings, out of order"], wire.as_json({"data": data}))
     assert failed.code == "wrong-shape"
@@ -552,7 +552,7 @@ def test_a_model_that_is_loading_is_asked_again(wire):
     assert (failed.code, failed.retriable) == ("http-503", True)
 
 
-def test_an_error_inside_a_success_is_an_error(wire):
+def test_error_in_a_response_with_status_200_is_a_failure(wire):
     failed, _ = exchange(wire, CLASSIFIERS["hf-inference"], wire.as_json({"error": "no"}))
     assert failed.code == "wrong-shape"
 
@@ -566,7 +566,7 @@ def test_an_error_inside_a_success_is_an_error(wire):
         ("429 Busy", "http-429", True),
     ],
 )
-def test_teis_statuses_are_told_apart(wire, status, code, retriable):
+def test_each_error_status_of_tei_has_its_own_code(wire, status, code, retriable):
     failed, _ = exchange(wire, EMBEDDERS["tei"], wire.as_json({"error": "no", "error_type": "x"}, status))
     assert (failed.code, failed.retriable) == (code, retriable)
 
@@ -599,7 +599,7 @@ def test_a_question_that_cannot_be_sent_is_not_sent(wire, case):
 
 
 @pytest.mark.parametrize("ask", [Translate("She came.", "en", "es"), Classify("A day."), Regress("A day.")])
-def test_an_embedder_is_asked_nothing_else(wire, ask):
+def test_embedder_refuses_questions_of_other_kinds(wire, ask):
     failed, heard = exchange(wire, replace(EMBEDDERS["tei"], asks=[ask]))
     assert (failed.code, heard) == ("unsupported", [])
     assert f"not to {ask.asks}" in str(failed)
@@ -619,7 +619,8 @@ def test_questions_of_several_forms_do_not_share_a_call(wire):
     assert grouped(wire, "mlflow", Kind.CLASSIFIER, {}, texts_and_records) == 3
     assert grouped(wire, "openai-embeddings", Kind.EMBEDDER, {"model": "m"}, [*WORDS, Embed("she", "m2")]) == 2
     cells = [Regress((("a", cell),)) for cell in (1, 2, 2.5, True, "x")]
-    assert grouped(wire, "kserve", Kind.REGRESSOR, {"model": "m"}, cells) == 4  # a tensor has one datatype
+    # a tensor has one datatype: integers, floats, booleans and strings need separate calls
+    assert grouped(wire, "kserve", Kind.REGRESSOR, {"model": "m"}, cells) == 4
     with pytest.raises(ValueError, match="several forms"):
         exchange(wire, replace(CLASSIFIERS["mlflow, labels of texts"], asks=texts_and_records))
 

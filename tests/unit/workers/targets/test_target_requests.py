@@ -309,12 +309,12 @@ def test_json_of_another_protocol_and_web_pages_are_refused(wire, case):
     assert "base_url" in str(page)
 
 
-def test_libretranslates_emoji_for_a_wrong_key_is_refused_access(wire):
+def test_emoji_answer_of_libretranslate_means_a_wrong_key(wire):
     failed, _ = exchange(wire, CASES["libretranslate, one text"], wire.as_json({"translatedText": "🦄"}))
     assert (failed.code, failed.retriable) == ("auth", False)
 
 
-def test_an_emoji_asked_may_be_an_emoji_answered(wire):
+def test_translation_of_an_emoji_may_be_an_emoji(wire):
     case = Case("libretranslate", "/translate", {"translatedText": "🦄"}, None, asks=[Translate("🦄", "en", "es")])
     replies, _ = exchange(wire, case)
     assert replies[0].value == "🦄"
@@ -327,7 +327,7 @@ def test_apertium_does_not_send_a_text_whose_end_it_would_drop(wire):
     assert (replies[0].failure.code, heard) == ("unsupported", [])
 
 
-def test_apertiums_error_inside_a_success_is_an_error(wire):
+def test_error_of_apertium_with_status_200_is_a_failure(wire):
     failed, _ = exchange(
         wire, CASES["apertium"], wire.as_json({"responseStatus": 400, "responseData": {"translatedText": "x"}})
     )
@@ -361,7 +361,7 @@ def test_a_chat_model_that_stops_or_declines_loses_that_question_only(wire, choi
         ("", "x", ""),
     ],
 )
-def test_wrapping_is_taken_off_whole_answers_only(said, asked, text):
+def test_quotation_marks_and_code_fences_around_a_whole_answer_are_removed(said, asked, text):
     assert unwrapped(said, asked) == text
 
 
@@ -439,7 +439,7 @@ SPOKEN = {
 
 
 @pytest.mark.parametrize(("name", "case"), SPOKEN.items(), ids=SPOKEN)
-def test_the_languages_a_service_lists_are_read_as_requests_name_them(wire, name, case):
+def test_languages_listed_by_a_service_are_converted_to_our_codes(wire, name, case):
     settings, answers, pairs = case
     protocol = name.partition(",")[0]
     remaining = iter(answers)

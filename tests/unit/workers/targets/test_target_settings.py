@@ -31,7 +31,7 @@ GOOD = [
     fields(),
     fields("apertium", settings={"mark_unknown": True}),
     fields("deepl", secret="k"),
-    fields("deepl"),  # its secret is kept elsewhere
+    fields("deepl"),  # a saved target may omit its secret, which is stored separately
     fields("google", secret="k", settings={"version": "v3", "project": "p-1"}),
     fields("azure", secret="k", settings={"region": "westeurope", "api_version": "2026-06-06"}),
     fields("openai-chat", settings={"model": "m", "temperature": None, "seed": None}, secret=None),
@@ -155,23 +155,23 @@ BAD = [
 
 
 @pytest.mark.parametrize("target", GOOD)
-def test_a_sound_target_is_accepted(target):
+def test_valid_target_is_accepted(target):
     check_target(target, LOOPBACK)
 
 
 @pytest.mark.parametrize(("field", "target"), BAD)
-def test_a_target_that_could_not_be_asked_names_the_field_to_mend(field, target):
+def test_invalid_target_is_refused_with_its_field(field, target):
     with pytest.raises(SpecificationError) as caught:
         check_target(target, LOOPBACK, scraping=True)
     assert caught.value.field == field
 
 
-def test_an_unknown_protocol_is_told_which_there_are():
+def test_unknown_protocol_is_refused_with_the_known_protocols():
     with pytest.raises(UnknownName, match="libretranslate"):
         check_target(fields("telepathy"), LOOPBACK)
 
 
-def test_an_address_inside_is_told_apart_from_other_mistakes():
+def test_internal_address_raises_address_refused():
     with pytest.raises(AddressRefused, match="ASSAY_EGRESS_ALLOW"):
         check_target(fields(), ())
 
@@ -190,12 +190,12 @@ def test_a_target_is_read_with_its_defaults_and_hides_its_secret():
     assert "sk-do-not-show" not in repr(target)
 
 
-def test_limits_are_checked_however_they_are_made():
+def test_limits_built_in_code_are_checked_too():
     with pytest.raises(OutOfBounds):
         Limits(timeout_s=0)
 
 
-def test_every_protocol_of_the_list_is_told_with_a_documented_schema():
+def test_every_protocol_is_listed_with_a_documented_schema():
     told = {each.name: each for each in protocols()}
     assert [each.protocol for each in PROTOCOLS] == list(told)[: len(PROTOCOLS)]
     for info in told.values():

@@ -278,7 +278,7 @@ def test_crash_after_sending_repeats_the_delivery_with_the_same_id(
     there = receiver()
     endpoint(there.url)
     cancelled()
-    with database.write() as c:  # a process that sends and dies before it records
+    with database.write() as c:  # simulates a process that sends the delivery and dies before recording it
         fan_out.hand_over(c)
         (claimed,) = deliveries.claim(c, deliveries.choose(c, 9))
     asyncio.run(send_only(settings, claimed))
@@ -336,7 +336,7 @@ def test_private_address_is_refused_at_delivery(database, receiver, endpoint, ca
     there, other = receiver(), receiver()
     endpoint(there.url, "whk_inside")
     cancelled()
-    deliverer(egress_allow="")  # the operator thought better of it
+    deliverer(egress_allow="")  # the operator no longer allows the address
     until(lambda: attempts(database) == 1)
     assert (there.heard, other.heard, states(database)) == ([], [], ["waiting"])
     with database.read() as c:

@@ -63,7 +63,7 @@ def test_either_secret_verifies_during_a_rotation():
     [
         {"body": b'{"a":2}'},
         {"webhook-id": "dlv_2"},
-        {"webhook-timestamp": -1},  # a second earlier than it was
+        {"webhook-timestamp": -1},  # one second earlier than signed
     ],
 )
 def test_library_refuses_a_modified_message(tampered):

@@ -42,7 +42,7 @@ ALTERNATION = [name for name in SERVICES if name.startswith("alternation")]
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0, 0.4, Letter.DSBS), (0.2, 0, Letter.BS), (0.4, 0.2, Letter.BS)],
 )
 def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
-    for seed in range(2):  # how often it is right in many is in docs/calibration.md
+    for seed in range(2):  # two seeds only: docs/calibration.md has the error rates over many
         rated = rate(SERVICES[name](step_1, step_2, seed).rate(seed))
         assert rated.letter is letter
 
@@ -51,7 +51,7 @@ def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
     found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
     early = [rate(one).probabilities for one in found if one.detail["looks"][-1]["profiles"] < TextProfiles().most]
     assert len(early) == 6
-    assert {len(one.detail["looks"]) for one in found} > {1}  # some were not clear enough at the first
+    assert {len(one.detail["looks"]) for one in found} > {1}  # some runs did not stop at the first look
     assert min(max(asdict(each).values()) for each in early) >= 1 - 0.25 * 0.05
 
 
@@ -64,7 +64,7 @@ def test_the_last_look_may_use_all_of_the_permitted_error():
     assert service.rate(2).components[0].declared
 
 
-def test_a_label_alone_is_enough_to_see_a_strong_shift():
+def test_strong_shift_is_rated_bs_from_labels_without_probabilities():
     assert rate(text_service(0.5, 0, 1, kind="labels").rate(1)).letter is Letter.BS
 
 
@@ -108,7 +108,7 @@ def test_the_reason_states_the_shift_in_the_services_unit_with_its_sign():
     assert one.detail["means"]["he"] - one.detail["means"]["she"] == pytest.approx(150)
 
 
-def test_the_one_person_who_carries_an_effect_is_named():
+def test_person_who_causes_the_effect_is_named_in_the_detail():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: jitter(text) + 9 * ("Ms 13" in text)))
     assert not (one.letter is Letter.BS and one.declared)

@@ -22,7 +22,7 @@ from assay.methods.alternation.gaussian_divergence import (
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.json"
 
-unhurried = settings(deadline=None)  # a busy machine is no counterexample
+unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property
 
 samples = st.lists(st.integers(-100, 100), min_size=2, max_size=30).filter(lambda one: len(set(one)) > 1)
 
@@ -126,14 +126,14 @@ def test_the_interval_holds_zero_where_there_is_no_effect():
 def test_the_influences_are_derivatives_of_the_divergence():
     rng = np.random.default_rng(19)
     x, y = paired_normal(rng, 40, 0.7, 1.4, 0.6)
-    # weighting a pair a little more moves the divergence by its influence
+    # finite differences: increase the weight of one pair slightly and measure how the divergence changes
     weight, moved = 1e-6, []
     for place in range(40):
         share = np.full(40, (1 - weight) / 40)
         share[place] += weight
         fits = [Gaussian(share @ one, math.sqrt(share @ (one - share @ one) ** 2)) for one in (x, y)]
         moved.append((fits[0].divergence_from(fits[1]) - gaussian_kl(x, y)) / weight)
-    found = gaussian_kl_interval(x, y, level=0.6826894921370859)  # one standard error
+    found = gaussian_kl_interval(x, y, level=0.6826894921370859)  # the level of one standard error
     assert found.high - found.estimate == pytest.approx(math.sqrt(np.mean(np.square(moved)) / 40), rel=1e-4)
 
 

@@ -30,7 +30,7 @@ def normal_margin(mean, sd):
 
 
 @pytest.mark.parametrize(("lean", "beyond"), [(0.0, 0.15), (0.2, 0.0), (-0.1, 0.1)])
-def test_a_lean_and_a_spread_are_recovered(lean, beyond):
+def test_simulated_effects_of_both_steps_are_recovered(lean, beyond):
     rng = np.random.default_rng(1)
     found = choice_effects(simulated(rng, lean=lean, beyond=beyond, words=400), 400, rng)
     assert found.step_1.mean() == pytest.approx(abs(lean), abs=0.02)
@@ -69,7 +69,7 @@ def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
     assert low <= held / runs <= high
 
 
-def test_common_variation_of_a_cue_pair_widens_the_lean_of_controls():
+def test_words_that_vary_together_by_cue_pair_widen_the_step_1_effect():
     """All words of a pair move together, so that many words do not make up for few pairs."""
     rng = np.random.default_rng(4)
     together, alone = (
@@ -88,7 +88,7 @@ def test_swapping_the_cues_changes_neither_effect():
     assert mirrored.control_mean == pytest.approx(1 - found.control_mean)
 
 
-def test_replicates_that_are_copies_change_nothing_but_the_models_axis():
+def test_duplicated_models_do_not_change_the_step_2_effect():
     points = simulated(np.random.default_rng(7), beyond=0.1)
     found = choice_effects(np.repeat(points, 3, axis=0), 40, np.random.default_rng(8))
     assert found.step_2.mean() == pytest.approx(

@@ -87,9 +87,9 @@ def integrated(level, chose, trials):
     ("chose", "trials"),
     [
         (CHOSE, TRIALS),
-        ([0, 0, 0, 0, 2, 3, 3, 3, 3], np.full(9, 3)),  # steeper than the levels can tell
-        ([5, 5, 8, 9, 10, 12, 13, 15, 17], TRIALS),  # shallow
-        ([0, 1, 1, 2, 1, 1, 2, 2, 2], np.full(9, 3)),  # next to nothing
+        ([0, 0, 0, 0, 2, 3, 3, 3, 3], np.full(9, 3)),  # steeper than the spacing of the levels can resolve
+        ([5, 5, 8, 9, 10, 12, 13, 15, 17], TRIALS),  # a shallow curve
+        ([0, 1, 1, 2, 1, 1, 2, 2, 2], np.full(9, 3)),  # almost no information
         ([3, 2, 3, 3, 10, 17, 17, 17, 17], TRIALS),  # many lapses
     ],
 )
@@ -193,7 +193,7 @@ def test_the_margin_of_the_point_is_its_posterior():
     assert np.sqrt(fit.point.variance) == pytest.approx(fit.pse_sd, rel=0.01)
     below = np.concatenate([[0.0], np.cumsum(fit.point.mass)])
     assert np.interp([0.025, 0.975], below, fit.point.edges) == pytest.approx([fit.pse.low, fit.pse.high])
-    # so many answers make it nearly normal
+    # with this many answers the posterior is nearly normal
     normal = norm.cdf(fit.point.edges, fit.point.mean, np.sqrt(fit.point.variance))
     assert np.abs(below - normal).max() < 0.02
 

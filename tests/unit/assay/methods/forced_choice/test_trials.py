@@ -118,14 +118,14 @@ def test_every_word_is_asked_at_every_level():
     assert len({one.unit for one in probes}) == len(probes)
 
 
-def test_a_mixture_that_repeats_is_asked_and_counts_once():
+def test_repeated_mixture_is_asked_once_and_counted_once():
     """With one pair of cues there is one mixture of ten she: the same answer ten times is no more evidence."""
     words = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": None}, ())
     trials, counts, probes = asked(Questions(first_label="women", second_label="men", repeats=10), words)
     assert len({one.ask for one in probes}) == len(probes) == counts.usable
     by_level = {one.level: one.trials for one in trials}
     assert by_level[0.0] == by_level[1.0] == 1
-    assert by_level[0.5] >= 8  # of 252 mixtures
+    assert by_level[0.5] >= 8  # ten draws out of 252 possible mixtures rarely repeat
 
 
 def test_levels_that_show_the_same_mixture_are_one():

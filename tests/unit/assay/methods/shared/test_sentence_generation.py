@@ -50,7 +50,7 @@ def test_every_term_gets_its_sentences_and_groups_take_turns():
     assert {sentence.id for sentence in written.sentences} == {probe.unit for probe in asked}
 
 
-def test_kept_sentences_are_not_requested_again():
+def test_stored_sentences_are_not_requested_again():
     kept = [Sentence("The man likes tea."), Sentence("She sees rain."), Sentence("Nobody knows."), Sentence("He art.")]
     written, _ = ask(obedient, kept)
     assert written.wanted == 12 - 3
@@ -68,7 +68,7 @@ def test_kept_sentences_are_not_requested_again():
         ("He and she like math.", "several-group-terms"),
     ],
 )
-def test_useless_sentences_are_counted_shown_and_requested_again(text, why):
+def test_unusable_sentences_are_counted_shown_and_requested_again(text, why):
     written, asked = ask(lambda question: Reply(text), per_term=1, tries=2)
     assert dict(written.refused) == {why: 12}
     assert (written.sentences, written.asked, len(asked)) == ([], 12, 12)
@@ -87,7 +87,7 @@ def test_a_sentence_is_asked_for_again_under_another_number():
     assert [probe.ask.number for probe in asked] == [0] * 6 + [1] * 6
 
 
-def test_the_same_sentence_twice_is_of_use_once():
+def test_duplicate_sentence_is_refused_as_repeated():
     written, _ = ask(lambda question: Reply(obedient(question).value.replace("0", "1")), per_term=5, tries=1)
     assert written.refused["repeated"] > 0
     assert len({sentence.text for sentence in written.sentences}) == len(written.sentences)
@@ -107,12 +107,12 @@ def test_quotation_marks_around_a_text_are_stripped():
 
 
 @pytest.mark.parametrize("family", PROMPTS)
-def test_a_prompt_of_every_family_names_both_words_first(family):
+def test_prompt_of_every_family_quotes_group_and_attribute_term_first(family):
     prompt = write_prompt(WORDS, "she", "art", family)
     assert prompt.split('"')[1::2][:2] == ["she", "art"]
     assert ("lace" in prompt) == ("woman" in prompt) == (family == "in-context")
 
 
-def test_numbers_out_of_bounds_are_refused():
+def test_writing_settings_out_of_bounds_are_refused():
     with pytest.raises(OutOfBounds, match="tries"):
         Writing(tries=0)

@@ -55,7 +55,7 @@ def test_a_usable_sentence_has_one_group_term_and_one_attribute_term_as_whole_wo
     assert check(Sentence(text), WORDS) == why
 
 
-def test_a_sentence_about_another_term_than_it_is_said_to_be_is_of_no_use():
+def test_sentence_about_another_term_than_declared_is_unusable():
     assert check(Sentence("The man likes math.", "man", "math"), WORDS) is None
     assert check(Sentence("The man likes math.", "man", "tea"), WORDS) == "wrong-term"
     assert check(Sentence("The man likes math.", "uncle", "math"), WORDS) == "wrong-term"
@@ -111,7 +111,7 @@ PARTS = StereotypeWords(
         ("The man, the woman: a family man.", "several-group-terms"),
     ],
 )
-def test_a_term_within_another_one_is_no_term_of_its_own(text, found):
+def test_a_term_inside_a_longer_term_is_not_counted(text, found):
     pair = read(Sentence(text), PARTS)
     assert (pair.second if isinstance(pair, Pair) else pair) == found
 
@@ -219,7 +219,7 @@ def test_counterparts_of_the_paper_are_usable():
     assert why["counterpart-differs"] <= 5
 
 
-def test_useless_sentences_are_counted_by_reason_and_repetitions_are_kept_once():
+def test_unusable_sentences_are_counted_by_reason_and_duplicates_kept_once():
     texts = ["The man likes tea.", "The woman likes tea.", "Nobody likes tea.", "No one likes tea.", "The man ate."]
     held = sort(map(Sentence, texts), WORDS)
     assert [pair.first for pair in held.items] == ["The man likes tea."]
@@ -240,7 +240,7 @@ def test_rounds_take_one_pair_of_each_term_and_change_the_group_terms():
 
 
 @pytest.mark.parametrize("name", [name for name, one in specifications().items() if one.kind == "stereotype"])
-def test_templates_of_shipped_words_are_all_of_use_and_balanced(name):
+def test_templates_of_shipped_words_are_all_usable_and_balanced(name):
     words = specifications()[name].words
     sentences = template_sentences(words, 2 * len(words.pairs), np.random.Generator(np.random.PCG64(1)))
     held = sort(sentences, words)

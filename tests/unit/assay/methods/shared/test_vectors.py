@@ -42,7 +42,7 @@ def test_many_texts_come_in_batches():
     assert [len(one) for one in batches] == [BATCH, 3]
 
 
-def test_models_have_units_of_their_own():
+def test_each_model_has_its_own_probe_units():
     one, other = (asked(["she"], lambda text: Reply([1.0]), model)[1][0][0] for model in ("small", "large"))
     assert (one.unit, one.ask.model) == ("embed/small/she", "small")
     assert one.unit != other.unit
@@ -65,7 +65,7 @@ def test_models_have_units_of_their_own():
         [1.0, 1e200],
     ],
 )
-def test_an_answer_that_is_no_vector_of_numbers_is_reported_as_such(value):
+def test_answer_that_is_not_a_numeric_vector_is_counted_as_malformed(value):
     found, _ = asked(["she", "he"], of({"she": value, "he": [1.0, 2.0]}))
     assert found.missing == {"she": "no-vector"}
     assert (found.unusable, found.failed, found.unasked) == (1, 0, 0)
@@ -81,7 +81,7 @@ def test_a_vector_of_zeros_has_no_direction():
     assert found.missing == {"she": "zero-vector"}
 
 
-def test_the_commonest_length_counts():
+def test_vectors_of_other_than_the_most_frequent_length_are_dropped():
     values = {"she": [1.0, 2.0], "he": [1.0, 2.0, 3.0], "nurse": [2.0, 3.0]}
     found, _ = asked(values, of(values))
     assert (found.dims, found.missing) == (2, {"he": "wrong-length"})

@@ -24,25 +24,25 @@ def gap(value):
 FAILED = Reply(failure=Failure("unknown-word", "in pieces"))
 
 
-def test_echo_asks_for_both_sentences():
+def test_echo_scoring_asks_for_the_score_of_both_sentences():
     assert questions("echo", PAIR) == [Score(PAIR.first), Score(PAIR.second)]
 
 
-def test_masked_asks_for_every_word_that_both_share_and_never_for_the_group_or_its_article():
+def test_masked_scoring_asks_for_every_shared_word_and_never_for_the_group_term():
     asked = questions("masked", PAIR)
     assert [ask.word for ask in asked] == ["likes", "likes", "old", "old", "maps", "maps"]
     assert asked[0] == Fill("A man ", "likes", " old maps.")
     assert asked[1] == Fill("An aunt ", "likes", " old maps.")
 
 
-def test_words_before_between_and_after_the_differences_are_shared():
+def test_shared_words_are_those_around_the_words_that_differ():
     said = shared_words("Today he sees the sea.", "Today the old duke sees the sea.")
     assert [(one.group(), other.group()) for one, other in said] == [(w, w) for w in ("Today", "sees", "the", "sea")]
     between = shared_words("He said he is late.", "She said she is late.")
     assert [one.group() for one, _ in between] == ["said", "is", "late"]
 
 
-def test_choice_shows_both_orders():
+def test_choice_scoring_asks_with_the_sentences_in_both_orders():
     first, second = questions("choice", PAIR)
     assert isinstance(first, Choose)
     assert first.options == second.options[::-1] == (PAIR.first, PAIR.second)
@@ -89,10 +89,10 @@ def test_a_choice_that_changes_with_the_order_is_a_tie(choices, preferred):
         ("choice", None),
     ],
 )
-def test_an_unreadable_answer_gives_no_comparison(rung, value):
+def test_pair_with_an_unreadable_answer_is_not_compared(rung, value):
     good = {"echo": number(-1.0), "masked": gap(0.5), "choice": Reply({"choice": 0})}[rung]
     assert compare(rung, [Reply(value), good]) is None
 
 
-def test_next_rung_returns_the_following_rung_or_none():
+def test_next_rung_returns_the_following_scoring_or_none():
     assert [next_rung(rung) for rung in RUNGS] == ["masked", "choice", None]

@@ -70,7 +70,7 @@ def codes(component):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
-def test_a_known_preference_gets_its_letter_on_every_rung(rung, step_1, step_2, letter):
+def test_simulated_preference_gets_its_letter_with_every_kind_of_scoring(rung, step_1, step_2, letter):
     finding = stereotype_service(step_1, step_2, 0, rung=rung).rate(0)
     assert rate(finding).letter is letter
     assert finding.components[0].detail["scoring"]["rung"] == rung
@@ -79,7 +79,7 @@ def test_a_known_preference_gets_its_letter_on_every_rung(rung, step_1, step_2, 
 @pytest.mark.parametrize(("step_1", "step_2"), [(0.05, 0), (0, 0.05)])
 def test_half_a_tolerance_is_not_called_biased(step_1, step_2):
     found = [stereotype_service(step_1, step_2, seed, rung="echo").rate(seed).components[0] for seed in range(5)]
-    assert sum(component.letter is Letter.UCS for component in found) >= 4  # 97 to 99 of 100
+    assert sum(component.letter is Letter.UCS for component in found) >= 4  # the true rate is 97 to 99 of 100
     assert not any(component.declared for component in found if component.letter is not Letter.UCS)
 
 
@@ -107,7 +107,7 @@ def test_the_reason_says_what_the_model_prefers(prefers, letter, code):
     assert codes(component)[-1] == "scored-by"
 
 
-def test_a_clear_case_ends_at_the_first_look_and_an_unclear_one_goes_on():
+def test_clear_preference_ends_at_the_first_look_and_unclear_one_continues():
     clear = one(replace(METHOD, per_term=3), model(lambda pair: 5.0))
     assert [look["per_term"] for look in clear.detail["looks"]] == [3]
     unclear = one(replace(METHOD, per_term=3), model(even))
@@ -127,7 +127,7 @@ def test_the_method_reproduces_known_scores():
     terms = tuple(f"term{place}" for place in range(len(kind["k"])))
     words = replace(WORDS, first_terms=terms, second_terms=(), neutral=())
     won = dict(zip(terms, kind["k"], strict=True))
-    # the method numbers the pairs of a term from 0: the first so many are decided for the stereotype
+    # pairs of a term are numbered from 0: those below `won[term]` are decided for the stereotype
     sentences = tuple(
         Sentence(f"The man wrote {term} on line {n}.", counterpart=f"The woman wrote {term} on line {n}.")
         for term in terms
@@ -172,7 +172,7 @@ def test_the_models_score_weighs_every_term_of_every_specification_alike():
         return Reply({"log_probability": -20 + (ahead if probe.ask.text == pair.first else 0), "tokens": 5})
 
     found = run(method, answer, 0).detail["model"]
-    # for the stereotype: 4 of 4 first terms, 0 of 4 second terms; and 1 of 2 sports
+    # decided for the stereotype: 4 of 4 first terms, 0 of 4 second terms and 1 of 2 sports
     assert found["over_terms"] == pytest.approx(5 / 10)
     assert found["by_bias"] == {"tiny": pytest.approx(0.5), "sports": pytest.approx(0.5)}
     assert (found["terms"], found["pairs"]) == (10, 20)
@@ -219,7 +219,7 @@ def test_exchanging_the_groups_mirrors_the_neutral_score_and_keeps_the_stereotyp
         group = next(weights[word] for word in text.rstrip(".").split() if word in weights)
         return Reply({"log_probability": -20 + group + (len(text) % 3) * group, "tokens": 4})
 
-    every = 15  # of each term: all pairs in all frames, whatever the order
+    every = 15  # 15 covers all pairs in all frames, so the order of the pairs has no effect
     there, back = (
         one(StereotypeScore(words=(words,), per_term=every, stop_early=False), answer).detail
         for words in (WORDS, turned)
@@ -265,7 +265,7 @@ def only(asks, prefers=even):
 
 
 @pytest.mark.parametrize(("asks", "rung"), [(Fill, "masked"), (Choose, "choice")])
-def test_the_next_rung_is_taken_where_one_is_refused(asks, rung):
+def test_next_kind_of_scoring_is_used_if_the_service_refuses_one(asks, rung):
     component = one(METHOD, only(asks))
     scoring = component.detail["scoring"]
     assert scoring["rung"] == rung
@@ -274,14 +274,14 @@ def test_the_next_rung_is_taken_where_one_is_refused(asks, rung):
     assert component.letter is not None
 
 
-def test_a_refused_rung_that_was_requested_names_the_next_one():
+def test_refused_scoring_that_was_requested_names_the_next_kind():
     component = one(replace(METHOD, scoring="echo"), only(Choose))
     assert (component.letter, codes(component)) == (None, ["scoring-refused"])
     facts = component.reasons[0].facts
     assert (facts["rung"], facts["why"], facts["next"]) == ("echo", "unsupported", "masked")
 
 
-def test_a_service_that_refuses_every_rung_is_not_rated():
+def test_service_that_refuses_every_kind_of_scoring_is_not_rated():
     component = one(METHOD, lambda probe: Reply(failure=Failure("unsupported", "")))
     assert codes(component) == ["scoring-refused"]
     assert component.reasons[0].facts["tried"] == ["echo", "masked", "choice"]
@@ -290,13 +290,13 @@ def test_a_service_that_refuses_every_rung_is_not_rated():
     assert component.failed > 6, "two echoes, two choices and the words of a sentence"
 
 
-def test_an_echo_of_no_tokens_is_a_refusal():
+def test_echo_without_tokens_counts_as_refused_scoring():
     component = one(replace(METHOD, scoring="echo"), lambda probe: Reply({"log_probability": 0.0, "tokens": 0}))
     assert component.reasons[0].facts["why"] == "no-echo"
     assert (component.usable, component.unusable, component.failed) == (0, 2, 0)
 
 
-def test_a_passing_failure_does_not_change_the_rung():
+def test_temporary_failure_does_not_change_the_kind_of_scoring():
     asked = []
 
     def answer(probe):
@@ -319,7 +319,7 @@ def test_a_model_that_always_chooses_the_first_option_is_not_rated_as_unbiased()
     assert codes(component)[0] == "all-ties"
 
 
-def test_one_attribute_term_is_not_enough():
+def test_one_attribute_term_is_too_few_for_a_letter():
     words = replace(WORDS, first_terms=("chess",), second_terms=())
     assert codes(one(StereotypeScore(words=(words,)), model(even, words)))[0] == "one-term-only"
 
@@ -371,7 +371,7 @@ def author(probe):
     return Reply(f'"The {group} wrote {probe.ask.number} lines about {term}{" for him" if spoilt else ""}."')
 
 
-def test_an_author_writes_missing_sentences_and_is_asked_again_for_useless_ones():
+def test_author_writes_missing_sentences_and_rewrites_unusable_ones():
     written = []
 
     def answer(probe):
@@ -393,7 +393,7 @@ def test_an_author_writes_missing_sentences_and_is_asked_again_for_useless_ones(
     assert {row["source"] for row in detail["sentences"]} == {"written"}
 
 
-def test_kept_sentences_are_used_before_any_is_written():
+def test_stored_sentences_are_used_before_any_is_written():
     kept = tuple(Sentence(f"The man {verb} {term}.") for term in WORDS.roles for verb in ("likes", "wants", "sees"))
     method = replace(METHOD, sentences=kept, writing=Writing(per_term=3))
     component = one(method, lambda probe: pytest.fail("wrote") if isinstance(probe.ask, Write) else model(even)(probe))
@@ -431,7 +431,7 @@ def test_an_edited_counterpart_is_asked_about_unchanged():
 
 
 # ---------------------------------------------------------------------------- specifications
-def test_the_usual_words_are_those_of_the_attribute():
+def test_default_words_are_those_of_the_attribute():
     method = StereotypeScore()
     assert (method.attribute, method.words[0].name) == ("gender", "p4-professions")
     assert StereotypeScore("race").words[0].name == "p4-names-1"

@@ -17,7 +17,7 @@ ROWS = tuple(
 )
 
 
-def test_centres_and_sides_add_up():
+def test_mean_of_a_stimulus_is_its_centre_plus_its_side():
     prior = CENTRES.priors[0, 1]
     assert prior.mean == pytest.approx([1.0, -2.0])
     drawn = prior.draw(20_000, np.random.default_rng(0))
@@ -31,7 +31,7 @@ def test_rows_are_fitted_by_value_and_side():
     assert made.priors[1, 1].mean == pytest.approx(own.mean(axis=0))
 
 
-def test_only_the_numbers_are_sent():
+def test_only_the_feature_values_of_a_stimulus_are_sent():
     assert CENTRES.record(np.array([1.5, 2.0])) == (("a", 1.5), ("b", 2.0))
 
 

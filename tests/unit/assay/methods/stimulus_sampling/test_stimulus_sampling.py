@@ -58,7 +58,8 @@ def sampling(**fields):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_rare_random_yes_gets_no_letter(route, seed):
     def chance(text):
-        return "yes" if hashlib.sha256(f"{seed}/{text}".encode()).digest()[0:2] < b"\0\x42" else "no"  # 1 in 1000
+        # yes with probability 1/1000
+        return "yes" if hashlib.sha256(f"{seed}/{text}".encode()).digest()[0:2] < b"\0\x42" else "no"
 
     one = component(StimulusSampling("gender", route=route, label="yes"), named(chance), seed)
     assert (one.letter, one.declared) == (None, False)
@@ -74,7 +75,8 @@ def test_a_yes_to_one_person_alone_gets_no_letter():
 
 def test_a_rare_yes_to_vectors_gets_no_letter():
     def chance(given):
-        return "yes" if hashlib.sha256(repr(given).encode()).digest()[0:2] < b"\2\x90" else "no"  # 1 in 100
+        # yes with probability 1/100
+        return "yes" if hashlib.sha256(repr(given).encode()).digest()[0:2] < b"\2\x90" else "no"
 
     one = component(StimulusSampling("sex", vectors=VECTORS, label="yes", route="weights", looks=1), named(chance))
     assert (one.letter, one.reasons[0].code) == (None, "yes-too-rare")
@@ -140,7 +142,7 @@ def test_the_posterior_of_a_service_that_prefers_a_value_is_bayes_rule():
 def test_a_service_that_reads_only_the_content_has_an_effect_in_step_2_alone():
     one = component(sampling(), scored(lambda text: (0.8 if "glad" in text else 0.2) + 0.01 * jitter(text)))
     assert one.letter is Letter.DSBS
-    # .9 of one side: (.9 * .8 + .1 * .2) of the sum
+    # the value tied to 90 % glad contents gets .9 * .8 + .1 * .2 = .74 of the yes
     assert one.effects["step_2"].estimate == pytest.approx(0.74 - 0.5, abs=0.01)
     assert one.effects["step_1"].low == 0
     assert one.reasons[0].facts["side"] == "glad"
@@ -163,7 +165,7 @@ def test_three_values_of_no_effect_do_not_lean_to_biased():
 
 
 # ---------------------------------------------------------------------------- the two routes
-def test_weights_and_surrogate_agree():
+def test_effects_by_weights_and_by_surrogate_agree():
     services = [sampling_service(0.08, 0.25, 3) for _ in range(2)]
     found = []
     for service, route in zip(services, ("weights", "surrogate"), strict=True):
@@ -176,7 +178,7 @@ def test_weights_and_surrogate_agree():
         assert found[0][step].estimate == pytest.approx(found[1][step].estimate, abs=0.03)
 
 
-def test_the_surrogate_finds_more_of_a_rare_yes():
+def test_surrogate_is_more_efficient_than_weights_if_yes_is_rare():
     service = sampling_service(0.05, 0.2, 2, rare=True)
     rare = {
         route: component(
@@ -226,7 +228,7 @@ def test_a_recording_gives_the_same_rating_without_asking(name):
 
 
 # ---------------------------------------------------------------------------- what is shown
-def test_words_and_texts_are_ordered_by_what_makes_it_say_yes():
+def test_words_and_texts_that_raise_the_yes_probability_are_listed_first():
     one = component(sampling(), scored(lambda text: 0.9 if "glad-3" in text else 0.1 + 0.01 * jitter(text)))
     assert one.detail["nearest_words"][0]["word"] == "glad-3"
     assert one.detail["nearest_words"][0]["ratio"] > 4
@@ -278,7 +280,7 @@ def test_failed_calls_are_counted_and_their_sentences_left_out():
     assert one.detail["profiles"]["asked"] - one.detail["profiles"]["whole"] == one.failed
 
 
-def test_of_several_labels_the_named_one_is_the_yes():
+def test_label_named_in_the_request_counts_as_yes():
     def said(probe):
         return Reply({"label": None, "scores": {"a": 0.2, "b": 0.3 + 0.2 * ("Ms" in probe.ask.given), "c": 0.1}})
 

@@ -174,7 +174,7 @@ def test_after_a_look_every_content_was_shown_with_every_value(named, built, loo
     for sentence in sentences_of(writer(11, named, built.name).more(look)):
         shown.setdefault(sentence.content, set()).add(sentence.value)
     complete = sum(values == set(named.value_names) for values in shown.values())
-    # rounding a block may leave single contents for the next look where shares are not whole
+    # if shares are not whole numbers, rounding may leave a few contents incomplete until the next look
     assert complete >= len(shown) - len(usual(named))
     if len(named.values) == 2:
         assert complete == len(shown)
@@ -185,7 +185,7 @@ def test_the_unbiased_block_alone_is_counterbalanced():
     assert set(shown.values()) == {2}
 
 
-def test_contents_come_from_all_occupations_before_any_comes_again():
+def test_every_occupation_is_used_before_one_is_used_again():
     sentences = sentences_of(writer().more(20))
     assert len({sentence.occupation for sentence in sentences}) == len(sentences) / 2
 
@@ -196,7 +196,7 @@ def test_all_frames_are_used_about_equally_often():
     assert max(frames.values()) < 1.5 * min(frames.values())
 
 
-def test_neither_value_has_a_favourite_place_in_a_text():
+def test_values_are_about_equally_frequent_at_each_position_of_a_text():
     first = Counter(text.sentences[0].value for text in writer(13).more(320) if text.block == "U")
     assert 120 < first["he"] < 200
 
@@ -212,7 +212,7 @@ def test_another_seed_writes_other_texts():
     assert writer(1).more(20) != writer(2).more(20)
 
 
-def test_asking_again_for_the_same_size_adds_no_texts():
+def test_requesting_the_same_size_again_adds_no_texts():
     once, again = writer(19), writer(19)
     first = once.more(20)
     assert once.more(20) == once.more(5) == ()
@@ -220,7 +220,7 @@ def test_asking_again_for_the_same_size_adds_no_texts():
 
 
 # ------------------------------------------------------------------ named persons
-def test_first_names_go_with_the_value_and_take_turns():
+def test_first_names_fit_the_value_and_rotate():
     people = {value.name: set(value.people) for value in GENDER.values}
     used = {"he": Counter(), "she": Counter()}
     for sentence in sentences_of(writer(23, built="named-person").more(80)):
@@ -232,7 +232,7 @@ def test_first_names_go_with_the_value_and_take_turns():
         assert max(counts.values()) - min(counts.values()) <= 1
 
 
-def test_the_first_name_is_no_part_of_the_content():
+def test_first_name_does_not_change_the_content():
     contents = Counter(sentence.content for sentence in sentences_of(writer(built="named-person").more(20)))
     assert set(contents.values()) == {2}
 
@@ -244,7 +244,7 @@ def test_there_are_sentences_for_320_texts_of_every_default_block(named, built):
     assert capacity(named, built, specs) == writer(0, named, built.name).capacity >= 320
 
 
-def test_capacity_is_the_contents_over_what_a_text_of_each_block_uses():
+def test_capacity_is_the_number_of_contents_divided_by_contents_per_text():
     contents = len(occupations()) * 8
     only_he = (BlockSpec("U", "unbiased", {"he": 1.0}),)
     assert capacity(GENDER, construction("base"), only_he) == contents // 2

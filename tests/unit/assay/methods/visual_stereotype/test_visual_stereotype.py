@@ -68,7 +68,7 @@ def test_labels_that_are_as_probable_are_ties():
     assert tied_label([[0.5, 0.5], [0.3, 0.3], [1, 0], [0, 1]], [0, 1, 1, 1]).tolist() == [0.5, 0.5, 0.0, 1.0]
 
 
-def test_hard_labels_have_the_hierarchy_of_pairs():
+def test_score_of_labels_lies_in_the_interval_of_its_hierarchical_fit():
     hard = score_labels(tied_label(TABLE, SIDE), TERMS)
     assert fit_terms(hard.by_term).overall.low < hard.over_pairs < fit_terms(hard.by_term).overall.high
 
@@ -80,7 +80,7 @@ def test_draws_are_centred_on_the_score_and_as_wide_as_terms_differ(rng):
     by_term = seen.reshape(6, 10).mean(axis=1)
     assert drawn.mean() == pytest.approx(seen.mean(), abs=0.01)
     assert ((drawn >= 0) & (drawn <= 1)).all()
-    # never wider than with the tails of Student's five degrees of freedom, whose variance is 5/3
+    # the draws are at most as wide as Student's t with 5 degrees of freedom, whose variance is 5/3
     of_terms = by_term.std(ddof=1) / np.sqrt(6)
     assert 0.97 * of_terms < drawn.std() < np.sqrt(5 / 3) * of_terms
 

@@ -15,7 +15,7 @@ from assay.reports.embeds.text_width import length
 SVG = "{http://www.w3.org/2000/svg}"
 NOW = datetime(2026, 2, 11, 12, tzinfo=UTC)
 
-# Machado, Oliveira & Fernandes (2009), Table 1, severity 1.0: what is seen of linear RGB
+# matrices on linear RGB that simulate colour blindness: Machado, Oliveira & Fernandes (2009), Table 1, severity 1.0
 VISIONS = {
     "common": np.eye(3),
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -98,20 +98,20 @@ def test_letters_differ_in_their_shape_and_undeclared_ones_are_dashed(sample):
 
 
 @pytest.mark.parametrize("ground", [*COLOURS.values(), OPEN, INK])
-def test_the_words_can_be_read_on_every_ground(ground):
+def test_text_has_enough_contrast_on_every_badge_background(ground):
     assert contrast(CREAM, ground) >= 4.5
 
 
 @pytest.mark.parametrize("page", ["#ffffff", "#0d1117", "#000000"])
-def test_the_edge_stands_out_from_light_and_dark_pages(page):
+def test_badge_border_has_enough_contrast_on_light_and_dark_pages(page):
     assert contrast(EDGE, page) >= 3
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-def test_the_colours_of_letters_stay_apart_in_every_common_kind_of_vision(vision):
+def test_letter_colours_are_distinguishable_with_each_kind_of_colour_blindness(vision):
     seen = {letter: lab(np.array(VISIONS[vision]) @ linear(COLOURS[letter])) for letter in Letter}
     for one, other in itertools.combinations(seen.values(), 2):
-        assert np.linalg.norm(one - other) > 20  # 2.3 is the least that is noticed
+        assert np.linalg.norm(one - other) > 20  # a difference of 2.3 in CIELAB is just noticeable
 
 
 def test_the_parts_of_a_badge_are_inside_it_and_do_not_overlap(any_sample):
@@ -128,7 +128,7 @@ def test_the_parts_of_a_badge_are_inside_it_and_do_not_overlap(any_sample):
 
 @pytest.mark.parametrize(
     ("text", "regular", "bold"),
-    # measured with a browser in Liberation Sans, 100 pixels high
+    # widths measured in a browser with Liberation Sans at 100 pixels
     [
         ("The quick brown fox jumps over the lazy dog", 1978.8, 2139.2),
         ("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 1761.3, 1788.9),
@@ -138,7 +138,7 @@ def test_the_parts_of_a_badge_are_inside_it_and_do_not_overlap(any_sample):
         ("éàüñ", 222.5, 233.4),
     ],
 )
-def test_widths_are_those_of_the_font(text, regular, bold):
+def test_computed_text_widths_equal_those_measured_in_a_browser(text, regular, bold):
     assert length(text, 100) == pytest.approx(regular, abs=0.3)
     assert length(text, 100, bold=True) == pytest.approx(bold, abs=0.3)
 

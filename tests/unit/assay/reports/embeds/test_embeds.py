@@ -173,12 +173,12 @@ def test_writing_an_embed_does_not_change_the_document(file, sample):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_face_of_a_document_gives_the_same_embeds(file, any_sample):
+def test_shortened_document_gives_the_same_embeds_as_the_whole_one(file, any_sample):
     assert written(file, shown(face(any_sample))) == written(file, shown(any_sample))
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_every_embed_distinguishes_the_states(file, states):
+def test_every_embed_differs_between_the_states_of_a_rating(file, states):
     assert len({written(file, one) for one in states.values()}) == len(states)
 
 
@@ -191,7 +191,7 @@ def test_every_embed_states_that_there_is_no_rating(file, states):
 def test_no_embed_repeats_a_withdrawn_letter(file, states):
     said = written(file, states[State.WITHDRAWN])
     assert "withdrawn" in said
-    if file != "azure-api-center.json":  # its schema lists the letters there are
+    if file != "azure-api-center.json":  # the schema in this file lists every letter
         assert "DSBS" not in said
 
 
@@ -209,7 +209,7 @@ def test_every_machine_readable_embed_has_the_dates_of_the_rating(file, states):
 
 
 # ---------------------------------------------------------------------------- what is shown
-def test_every_state_has_its_words(states):
+def test_every_state_of_a_rating_has_a_text(states):
     assert {state: one.state for state, one in states.items()} == {state: state for state in State}
     assert {state: one.message for state, one in states.items()} == {
         State.RATED: "DSBS",
@@ -246,14 +246,14 @@ def test_an_invalid_time_is_left_out(sample, time):
     assert one.age_days is None
 
 
-def test_an_id_cannot_lead_to_another_address(sample):
+def test_rating_id_with_slashes_or_dots_cannot_change_the_linked_address(sample):
     assert shown(sample("bare") | {"id": "../../keys?x=#"}).address("badge.svg") == (
         f"{BASE}/v1/ratings/..%2F..%2Fkeys%3Fx%3D%23/badge.svg"
     )
 
 
 # ---------------------------------------------------------------------------- one by one
-def test_shields_takes_every_badge(states):
+def test_shields_json_of_every_badge_fits_its_schema(states):
     for one in states.values():
         jsonschema.validate(read("badge.json", one), SHIELDS)
     assert read("badge.json", states[State.RATED])["message"] == "DSBS · 2026-01-02"
@@ -294,14 +294,14 @@ def test_links_lead_from_the_service_to_its_rating_and_to_every_form(states):
     assert read("linkset.json", states[State.UNRATED]) == {"linkset": []}
 
 
-def test_attributes_of_our_own_on_a_link_are_lists_of_texts(states):
+def test_our_own_attributes_of_a_link_are_lists_of_strings(states):
     link = read("linkset.json", states[State.RATED])["linkset"][0]["describedby"][0]
     for name, value in link.items():
         if name not in {"href", "type", "title"}:
             assert all(isinstance(one, str) for one in value), name
 
 
-def test_backstage_gets_annotations_that_it_can_keep(states):
+def test_annotations_for_backstage_fit_its_format(states):
     metadata = read("backstage.yaml", states[State.RATED])["metadata"]
     assert metadata["annotations"]["assay/letter"] == "DSBS"
     for name, value in metadata["annotations"].items():

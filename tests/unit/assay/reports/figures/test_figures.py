@@ -46,7 +46,7 @@ def _contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_every_figure_is_well_formed_small_and_has_words(sample, any_sample):
+def test_every_figure_is_well_formed_small_and_has_a_description(sample, any_sample):
     for figure in filter(None, _drawn(any_sample)):
         root = ET.fromstring(figure.standalone())
         assert root.find(f"{SVG}title").text == figure.title
@@ -88,12 +88,12 @@ def test_a_letter_has_the_same_colour_in_a_figure_as_on_a_badge():
     assert {letter: light[letter] for letter in badge.COLOURS} == badge.COLOURS
 
 
-def test_both_schemes_define_the_same_colours():
+def test_light_and_dark_colour_schemes_define_the_same_colours():
     schemes = _schemes()
     assert schemes["light"].keys() == schemes["dark"].keys()
 
 
-def test_shades_grow_with_the_share():
+def test_heat_map_shade_grows_with_the_share():
     assert [heat_class(share) for share in (0, 0.05, 0.1, 0.55, 0.95, 1)] == ["h0", "h0", "h1", "h5", "h9", "h9"]
 
 
@@ -102,19 +102,19 @@ def test_every_letter_has_a_shape_of_its_own():
     assert len(shapes) == 4
 
 
-def test_a_letter_that_is_not_declared_is_not_struck(sample):
+def test_only_a_declared_letter_is_drawn_as_a_solid_stamp(sample):
     for name, kind in (("BS eraser", "BS struck"), ("undeclared", "DSBS open"), ("unmeasured", "none open")):
         assert f'class="{kind}"' in figures.stamp(read(sample(name)), "k").svg
 
 
 @pytest.mark.parametrize(("name", "thick"), [("BS eraser", 1), ("undeclared", 2), ("UCS balancer", 2)])
-def test_the_tree_shows_the_path_taken(name, thick, sample):
+def test_decision_tree_shows_the_path_taken(name, thick, sample):
     drawn = figures.decision_tree(read(sample(name)).verdict, "k")
     assert drawn.svg.count('class="path"') == thick
     assert drawn.svg.count('class="missed"') == 4 - thick
 
 
-def test_the_tree_multiplies_out_to_the_letters_probabilities(sample):
+def test_branch_probabilities_of_the_tree_multiply_to_the_letter_probabilities(sample):
     verdict = read(sample("undeclared")).verdict
     rows = figures.decision_tree(verdict, "k").table.rows
     bs, not_bs, follows, not_follows = (float(row[-1].strip("<>")) for row in rows)
@@ -122,7 +122,7 @@ def test_the_tree_multiplies_out_to_the_letters_probabilities(sample):
     assert shares == pytest.approx(list(verdict.probabilities.values()), abs=2e-3)
 
 
-def test_languages_and_constructions_are_crossed_where_both_vary(sample):
+def test_languages_and_constructions_form_a_grid_if_both_vary(sample):
     drawn = figures.overview_matrix(read(sample("40 components")), "k")
     labels = [text.text for text in ET.fromstring(drawn.svg).iter(f"{SVG}text")]
     assert labels.count("Turkish") == 1

@@ -98,7 +98,7 @@ def test_swapping_successes_and_failures_mirrors_the_posterior():
     assert one.means == pytest.approx(1 - other.means, abs=1e-6)
 
 
-def test_the_order_of_the_kinds_does_not_matter():
+def test_order_of_the_terms_does_not_matter():
     order = [3, 0, 5, 1, 4, 2]
     shuffled = fit_shares(np.array(WON)[order], np.array(LOST)[order])
     assert shuffled.overall == fit_shares(WON, LOST).overall
@@ -125,7 +125,7 @@ def test_a_tie_varies_less_than_a_decision():
     assert votes.high - votes.low < 0.8 * (decisions.high - decisions.low)
 
 
-def test_nearly_only_ties_give_a_wide_interval():
+def test_mostly_ties_give_a_wide_interval():
     one_decided = fit_shares([1, 0], [0, 0], [9, 10]).overall
     assert one_decided.low < 0.5 < one_decided.high
     assert one_decided.high - one_decided.low > 0.1
@@ -142,7 +142,7 @@ def test_draws_follow_the_posterior(rng):
     assert ((shares >= 0) & (shares <= 1)).all()
 
 
-def test_kinds_of_equal_counts_have_one_interval(rng):
+def test_terms_with_equal_counts_have_equal_intervals(rng):
     shares = fit_shares([1, 2, 1, 2], [1, 0, 1, 0]).shares(rng)
     assert shares[0] == shares[2]
     assert shares[1] == shares[3]
@@ -167,7 +167,7 @@ def test_the_posterior_is_calibrated_for_truths_from_the_prior(rng):
     assert kstest(ranks, "uniform").pvalue > 0.01
 
 
-def test_intervals_cover_different_kinds_where_a_pooled_share_does_not():
+def test_intervals_cover_terms_that_differ_where_a_pooled_share_does_not():
     hierarchy, pooled = coverage(Asked(), 300, seed=12)
     assert hierarchy.held > 0.93
     assert pooled.held < 0.89
@@ -182,7 +182,7 @@ def test_intervals_hold_the_truth_where_many_trials_tie(ties):
 
 # ---------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(("won", "lost"), [([], []), ([7], [3]), (7, 3)])
-def test_one_kind_alone_is_refused(won, lost):
+def test_counts_of_a_single_term_are_refused(won, lost):
     with pytest.raises(TooFewObservations, match="needs 2"):
         fit_shares(won, lost)
 

@@ -90,7 +90,7 @@ def test_the_shared_sigma_itself_agrees_too(known):
     ("y", "cell"),
     [
         ([0.7, 0.8, 0.95, 1.1, 1.0], [0, 0, 1, 1, 1]),
-        ([0.7, 0.9, 1.0], [0, 0, 0]),  # one word: only the prior speaks of tau
+        ([0.7, 0.9, 1.0], [0, 0, 0]),  # one word only, so tau follows its prior
         ([0.9, 1.0, 0.4], [0, 0, 1]),
     ],
 )
@@ -110,7 +110,7 @@ def test_few_rows_agree_with_importance_sampling_from_the_prior(y, cell):
 
 def test_one_row_per_word_leaves_sigma_and_tau_to_the_prior():
     y, rng = np.array([0.6, 0.9, 1.1, 0.8]), np.random.default_rng(8)
-    # without a second row, a distance is N(mu, hypot(tau, sigma)): the two enter alike, and alike beforehand
+    # with one row per word, distances are N(mu, hypot(tau, sigma)): the data cannot tell tau from sigma
     mu, tau, sigma = rng.normal(1, 0.3, 10**6), rng.exponential(0.5, 10**6), rng.exponential(0.5, 10**6)
     total = np.hypot(tau, sigma)
     weight = np.exp(-0.5 * sum(((value - mu) / total) ** 2 for value in y)) / total**4
@@ -166,7 +166,8 @@ def test_ranks_of_truths_from_the_prior_are_uniform():
         ranks.append([np.count_nonzero(one < truth) for one, truth in zip(drawn, truths, strict=True)])
     for of_one in np.transpose(ranks):
         counts = np.bincount(of_one // 10, minlength=10)
-        assert ((counts - 40) ** 2 / 40).sum() < 33.7  # chi-squared, 9 degrees of freedom: one in 10,000
+        # the 1 in 10,000 quantile of chi-squared with 9 degrees of freedom
+        assert ((counts - 40) ** 2 / 40).sum() < 33.7
 
 
 def test_intervals_of_words_have_their_nominal_coverage():
@@ -177,7 +178,7 @@ def test_intervals_of_words_have_their_nominal_coverage():
         for word, truth in enumerate(beta):
             limits = equal_tailed(posterior.cell("human", f"w{word}"), 0.89)
             held.append(limits.low <= truth <= limits.high)
-    assert np.mean(held) == pytest.approx(0.89, abs=0.05)  # 480 words: three standard errors are .043
+    assert np.mean(held) == pytest.approx(0.89, abs=0.05)  # three standard errors of 480 words are .043
 
 
 def test_many_rows_recover_the_numbers_that_made_them():

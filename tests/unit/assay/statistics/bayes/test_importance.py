@@ -60,7 +60,7 @@ def test_bayes_rule_over_groups_is_recovered():
 
 def test_inputs_from_a_proposal_are_weighted_to_the_prior():
     rng = np.random.default_rng(4)
-    s = rng.normal(1.0, 1.0, 40_000)  # the prior is N(0, 1)
+    s = rng.normal(1.0, 1.0, 40_000)  # the proposal is N(1, 1), the prior N(0, 1)
     said = 1 / (1 + np.exp(-(2 * s - 3)))
     ratio = np.exp(s - 0.5)
     direct = rng.standard_normal(400_000)
@@ -110,7 +110,7 @@ def test_the_shape_of_a_pareto_tail_is_recovered(k):
 
 def test_heavy_tailed_weights_are_detected():
     rng = np.random.default_rng(10)
-    heavy = np.clip(rng.pareto(0.8, 5000) * 1e-4, 0, 1)  # shape 1 / 0.8
+    heavy = np.clip(rng.pareto(0.8, 5000) * 1e-4, 0, 1)  # the tail has generalised Pareto shape 1 / 0.8
     assert weigh(heavy).heavy
     assert not weigh(rng.random(5000)).heavy
     assert tail_shape(np.ones(100)) is None

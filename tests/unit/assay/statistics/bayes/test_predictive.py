@@ -44,7 +44,7 @@ def test_data_of_the_model_lie_in_its_predictive_intervals_at_the_nominal_rate()
 def test_the_predictive_check_detects_bimodal_data():
     rows = make_table(np.random.default_rng(2), noise="two humps")
     check = predictive_check(fitted(rows), *rows)
-    # one sd from the centre all of them, outside the half interval and inside the other
+    # all data lie one standard deviation from the centre: outside the 50 % interval, inside the 89 % interval
     assert check.share_50 < 0.1
     assert check.share_89 > 0.98
     human = check.connections[2]

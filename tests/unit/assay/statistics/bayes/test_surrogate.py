@@ -42,7 +42,7 @@ def truth():
     """The true posterior mean, from very many inputs."""
     vectors = PRIOR.draw(400_000, rng_of(1))
     weights = weigh(service(vectors))
-    assert weights.efficiency < 0.1  # rare: weights alone would not do
+    assert weights.efficiency < 0.1  # a yes is rare here, so that weights alone would not suffice
     return weights.shares @ vectors
 
 
@@ -97,7 +97,7 @@ def test_a_logit_is_recovered_from_its_probabilities():
     assert fitted.probability(vectors) == pytest.approx(said, abs=1e-4)
 
 
-def test_it_is_the_ridge_regression_of_scikit_learn():
+def test_surrogate_equals_scikit_learns_ridge_logistic_regression():
     linear = pytest.importorskip("sklearn.linear_model")
     rng = rng_of(8)
     vectors = rng.normal(size=(300, 5))
@@ -189,7 +189,7 @@ def test_draws_have_the_moments_and_the_distribution_of_numerical_integration(st
     assert kstest(along[:2000], distribution).pvalue > 0.01
     assert across.mean(axis=0) == pytest.approx(np.zeros(DIMS), abs=0.03)
     assert np.cov(across.T) == pytest.approx(np.eye(DIMS) - np.outer(UNIT, UNIT), abs=0.05)
-    # a step lies between two places of the grid
+    # a very steep curve is a step between two grid points, so the integral is less exact
     close = 5e-3 if steepness > 1e3 else 1e-9
     assert log_mean_probability(surrogate, PRIOR) == pytest.approx(np.log(whole / np.sqrt(2 * np.pi)), abs=close)
 
@@ -199,7 +199,7 @@ def test_draws_are_independent_along_and_across_the_slope():
     for lag in (1, 2, 3, 10):
         assert abs(spearmanr(along[lag:], along[:-lag]).statistic) < 4 / np.sqrt(20_000)
         assert abs(spearmanr(across[lag:, 3], across[:-lag, 3]).statistic) < 4 / np.sqrt(20_000)
-    others = np.linalg.svd(UNIT[None])[2][1:]  # axes across the slope
+    others = np.linalg.svd(UNIT[None])[2][1:]  # directions orthogonal to the slope
     for axis in others:
         assert abs(spearmanr(along, across @ axis).statistic) < 4 / np.sqrt(20_000)
         assert abs(spearmanr(along**2, (across @ axis) ** 2).statistic) < 4 / np.sqrt(20_000)
@@ -228,7 +228,8 @@ def test_the_same_generator_draws_the_same_vectors():
 
 
 def test_a_prior_of_lower_rank_keeps_its_directions():
-    prior = NormalPrior(np.ones(3), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))  # the first two are equal
+    # the first two dimensions are identical
+    prior = NormalPrior(np.ones(3), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
     vectors = sample_posterior(Surrogate(np.array([1.0, 1.0, 0.5]), -4.0), prior, 20_000, rng_of(24))
     plain = prior.draw(400_000, rng_of(25))
     weights = weigh(expit(plain @ [1.0, 1.0, 0.5] - 4))
@@ -237,7 +238,7 @@ def test_a_prior_of_lower_rank_keeps_its_directions():
 
 
 def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
-    inputs = rng_of(14).normal(size=(50, 3)) @ rng_of(15).normal(size=(3, 5)) + 4  # five dimensions, three that vary
+    inputs = rng_of(14).normal(size=(50, 3)) @ rng_of(15).normal(size=(3, 5)) + 4  # five dimensions of rank three
     prior = NormalPrior.of(inputs)
     assert prior.rank == 3
     assert prior.mean == pytest.approx(inputs.mean(axis=0))
@@ -246,7 +247,7 @@ def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
     assert np.cov(drawn.T) == pytest.approx(np.cov(inputs.T), abs=0.15)
 
 
-def test_no_weight_of_a_pick_exceeds_the_bound(surrogate):
+def test_density_of_every_picked_input_is_above_the_lower_bound(surrogate):
     pool = PRIOR.draw(5000, rng_of(17))
     assert pick(surrogate, pool, 3000, rng_of(18)).density.min() >= DEFENCE
 

@@ -45,7 +45,7 @@ def test_a_known_service_has_its_known_effects(service, step_1, step_2):
     [
         (ERASING, 0.0, 0.0),
         (ALWAYS_HE, 0.5, 0.5),
-        ([[0.5, 0, 0.5], [0, 0.5, 0.5]], 0.0, 0.2),  # half the sentences stay neutral: half the effect
+        ([[0.5, 0, 0.5], [0, 0.5, 0.5]], 0.0, 0.2),  # half the outputs are neutral, which halves the effect
     ],
 )
 def test_a_neutral_output_has_no_effect(service, step_1, step_2):
@@ -65,7 +65,7 @@ def test_without_neutral_outputs_both_kinds_of_effect_agree():
 def test_effects_use_the_nearest_unbiased_distribution_and_the_worst_block():
     unbiased = [[0.5, 0.5], [0.3, 0.7]]
     effects = step_effects(exactly(FLIPPING_30), unbiased, BIASED)
-    # outputs (.65, .35) and (.51, .49); the nearest declared distribution of both is (.5, .5)
+    # the outputs are (.65, .35) and (.51, .49); the nearest declared distribution to both is (.5, .5)
     assert effects.step_1 == pytest.approx([0.15], abs=1e-12)
 
 
@@ -124,7 +124,7 @@ def test_intervals_have_their_nominal_coverage():
         for name in ("step_1", "step_2"):
             limits = equal_tailed(getattr(effects, name), 0.9)
             held.append(limits.low <= getattr(true_effects, name)[0] <= limits.high)
-    # 800 intervals, of which pairs are correlated: three standard errors of 400
+    # two correlated intervals per run: the standard error is that of 400 independent ones, not 800
     assert np.mean(held) == pytest.approx(0.9, abs=3 * np.sqrt(0.9 * 0.1 / 400))
 
 
@@ -145,7 +145,7 @@ def test_the_probability_of_a_biased_step_is_calibrated():
 def test_forty_pronouns_a_block_mostly_reveal_a_service_that_flips_30_percent():
     rng, right = np.random.default_rng(9), []
     for _ in range(200):
-        flipped = rng.binomial(60, 0.3)  # of the 60 sentences about her in three blocks of 40
+        flipped = rng.binomial(60, 0.3)  # three blocks of 40 have 60 sentences about "her"
         drawn = draw_transitions([[60, 0, 0], [flipped, 60 - flipped, 0]], rng, 1_000)
         right.append((step_effects(drawn, UNBIASED, BIASED).step_1 > 0.1).mean() > 0.5)
     assert np.mean(right) >= 0.88

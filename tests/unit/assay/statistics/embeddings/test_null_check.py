@@ -52,7 +52,7 @@ def test_simulating_the_first_words_only_gives_what_was_printed():
 def test_an_effect_of_zero_has_probability_one_and_the_largest_zero():
     assert null_check(0.0, 8).p_ddof0 == 1
     assert null_check(2.0, 8).p_ddof0 == 0
-    assert null_check(1.99, 8).p_ddof1 == 0  # the sample's standard deviation allows 1.936 at most
+    assert null_check(1.99, 8).p_ddof1 == 0  # dividing by n - 1 limits the effect size to 1.936
 
 
 def test_the_sign_of_the_effect_does_not_matter():

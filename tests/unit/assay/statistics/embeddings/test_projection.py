@@ -67,7 +67,8 @@ def test_vectors_without_components_are_refused():
 def test_the_sign_of_a_component_does_not_depend_on_rounding():
     rng = np.random.default_rng(8)
     told = rng.integers(2, size=60)
-    vectors = np.column_stack([told, 1 - told, rng.normal(0, 0.01, 60)])  # two words of which there is always one
+    # the first two columns are complementary, so their loadings have equal size
+    vectors = np.column_stack([told, 1 - told, rng.normal(0, 0.01, 60)])
     for way in (1.0, -1.0):
         moved = vectors + np.array([way, -way, 0]) * 1e-13 * told[:, None]
         axis = principal_components(moved, 1).axes[0]

@@ -195,7 +195,7 @@ def test_the_just_noticeable_difference_is_the_spread_of_the_replicates():
     assert found.jnd == pytest.approx(0.12, rel=0.05)
     assert found.jnd_75 == pytest.approx(stats.norm.ppf(0.75) * found.jnd)
     assert found.pse.estimate == pytest.approx(moved.mean())
-    # 75 % choose the second cue that far above the point
+    # at `jnd_75` above the PSE, 75 % of replicates choose the second cue
     assert np.mean(moved <= found.pse.estimate + found.jnd_75) == pytest.approx(0.75, abs=0.02)
 
 

@@ -28,7 +28,7 @@ KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.j
 UNBIASED = {"U": [0.5, 0.5, 0.0]}
 BIASED = {"B1": [0.1, 0.9, 0.0], "B2": [0.9, 0.1, 0.0]}
 
-unhurried = settings(deadline=None)  # a busy machine is no counterexample
+unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property
 
 weights = st.lists(st.integers(0, 1_000), min_size=2, max_size=6).filter(any)
 

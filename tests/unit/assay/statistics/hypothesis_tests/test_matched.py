@@ -42,7 +42,7 @@ def test_bowker_of_two_labels_is_the_binomial_test():
     found = bowker(*labels_of([[30, 9], [2, 20]]))
     assert found.p == pytest.approx(stats.binomtest(2, 11).pvalue, rel=1e-12)
     assert (found.df, found.discordant, found.distribution) == (1, 11, "exact")
-    assert found.statistic == 49 / 11  # McNemar's
+    assert found.statistic == 49 / 11  # McNemar's statistic
 
 
 def test_bowker_of_three_labels_equals_brute_force():

@@ -53,7 +53,7 @@ def test_few_pairs_equal_brute_force_over_signs(rng):
 
 def test_many_pairs_agree_with_the_exact_value(rng):
     differences = np.array([3, -1, 4, 1, -5, 9, 2, 6, -5, 3, 5, 8, 9, -7, 9, 3, -2, 4, 6, -12], dtype=float)
-    # how often each sum comes up, by adding one difference after the other
+    # exact distribution: count how often each sum occurs over all signs
     ways = {0: 1}
     for one in differences.astype(int).tolist():
         grown = {}
@@ -106,7 +106,7 @@ def test_clusters_of_one_are_the_pairs_themselves(rng):
 def test_memory_does_not_grow_with_pairs_times_draws(rng):
     differences = rng.normal(size=50_000)
     tracemalloc.start()
-    sign_flip_test(differences, rng, draws=400)  # as one array 160 MB
+    sign_flip_test(differences, rng, draws=400)  # all draws in one array would take 160 MB
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40e6

@@ -24,7 +24,7 @@ def enumerated(first, second):
     n, m, total = len(first), len(second), sum(members)
     differences = [
         (n + m) * sum(chosen) - n * total for chosen in itertools.combinations(members, n)
-    ]  # times nm, so that ties are ties
+    ]  # multiplied by n m, so that ties are exact integers
     return differences, (n + m) * sum(first) - n * total
 
 

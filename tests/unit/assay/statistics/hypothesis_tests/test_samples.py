@@ -20,7 +20,7 @@ from assay.statistics.hypothesis_tests.samples import NoOverlap, energy_distance
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.json"
 
-unhurried = settings(deadline=None)  # a busy machine is no counterexample
+unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property
 
 values = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=25)
 

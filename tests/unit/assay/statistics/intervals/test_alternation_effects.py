@@ -63,7 +63,7 @@ def test_a_service_that_ignores_the_value_has_no_effect(rng):
 
 def test_every_pair_of_values_is_compared(rng):
     pairs = paired_draws(service(rng, of_value=(0.0, 0.1, 0.3, 0.6, 1.0)), rng, 200)
-    assert len(pairs) == 10  # 20 ordered pairs, of which each is another's opposite
+    assert len(pairs) == 10  # 20 ordered pairs; (a, b) and (b, a) count once
     assert pairs["a", "e"] == pytest.approx(pairs["a", "c"] + pairs["c", "e"], abs=0.2)
 
 
@@ -124,7 +124,7 @@ def test_swapping_the_sides_changes_the_sign_of_the_gap(rng):
     there = tied_draws(profiles, SIDE, TIE, np.random.default_rng(3), 400)
     back = tied_draws(profiles, 1 - SIDE, TIE, np.random.default_rng(3), 400)
     assert there.shape == (400, 1)
-    assert there.mean() < 0  # the first side has less
+    assert there.mean() < 0  # content of the first side scores lower
     assert back == pytest.approx(-there)
 
 

@@ -56,13 +56,13 @@ def test_balanced_crossed_clusters_have_the_error_of_an_analysis_of_variance(rng
     assert mean_error(values, clusters).variance == pytest.approx([expected])
 
 
-def test_a_mean_of_clusters_has_the_freedom_of_its_mean_square(rng):
+def test_mean_of_clusters_has_the_degrees_of_freedom_of_its_mean_square(rng):
     ids = np.repeat(np.arange(12), 8)
     values = (2 * rng.normal(size=12)[ids] + rng.normal(size=96))[:, None]
     assert mean_error(values, {"person": ids}).freedom == pytest.approx([11], rel=0.01)
 
 
-def test_two_kinds_have_the_freedom_that_satterthwaite_gives(rng):
+def test_two_kinds_of_cluster_have_satterthwaites_degrees_of_freedom(rng):
     clusters = crossing(9, 7)
     values = crossed_values(rng, clusters, 1.5, 1.5, 1.0)
     table = values.reshape(9, 7)
@@ -88,7 +88,7 @@ def test_a_component_below_the_noise_counts_twice_and_less_than_its_mean_square(
         assert mean_error(values[:, None], {"frame": ids}).freedom == pytest.approx([expected])
 
 
-def test_a_kind_with_a_cluster_for_each_row_is_ignored(rng):
+def test_clusters_of_one_row_each_are_ignored(rng):
     values = rng.normal(size=(20, 1))
     alone = mean_error(values, {})
     found = mean_error(values, {"each": np.arange(20)})
@@ -115,7 +115,7 @@ def test_constant_values_have_error_zero():
         (40, {"person": np.arange(40) % 3}, "3 different persons"),
     ],
 )
-def test_too_few_of_a_kind_are_refused(rows, clusters, what, rng):
+def test_too_few_clusters_of_a_kind_are_refused(rows, clusters, what, rng):
     with pytest.raises(TooFewObservations, match=f"{what} are too few; at least 5"):
         mean_error(rng.normal(size=(rows, 1)), clusters)
 
@@ -140,10 +140,11 @@ def test_intervals_cover_with_six_frames_only(ratio, rng):
     values = rng.normal(0, np.sqrt(ratio / 40), (6, 4_000))[frame] + rng.normal(size=(240, 4_000))
     error = mean_error(values, {"person": person, "frame": frame})
     held = abs(values.mean(axis=0)) <= stats.t.ppf(0.975, error.freedom) * np.sqrt(error.variance)
-    assert 0.935 <= held.mean() <= 0.965  # +- .0035; .925 to .945 where components take the place of mean squares
+    # simulation error is .0035; variance components instead of mean squares would cover .925 to .945
+    assert 0.935 <= held.mean() <= 0.965
 
 
-def test_ignoring_clusters_covers_far_too_little(rng):
+def test_intervals_that_ignore_clusters_cover_far_too_rarely(rng):
     clusters, held = crossing(14, 10), 0
     for _ in range(200):
         values = crossed_values(rng, clusters, 1.0, 0.0, 0.3)
@@ -157,7 +158,8 @@ def test_draws_have_the_estimated_mean_and_error(rng):
     values = crossed_values(rng, clusters, 1.0, 1.0, 1.0)
     error = mean_error(values, clusters)
     drawn = mean_draws(values, clusters, rng, 6_000)[:, 0]
-    inflated = np.sqrt(error.freedom[0] / (error.freedom[0] - 2))  # Student's spread
+    # ratio of Student's t standard deviation to the normal one
+    inflated = np.sqrt(error.freedom[0] / (error.freedom[0] - 2))
     assert drawn.mean() == pytest.approx(values.mean(), abs=4 * drawn.std() / np.sqrt(6_000))
     assert drawn.std() == pytest.approx(np.sqrt(error.variance[0]) * inflated, rel=0.06)
 
@@ -180,7 +182,7 @@ def test_memory_does_not_grow_with_the_draws(rng):
     clusters = crossing(50, 40)
     values = crossed_values(rng, clusters, 1, 1, 1)
     tracemalloc.start()
-    mean_draws(values, clusters, rng, 6_000)  # as one array of weights 96 MB
+    mean_draws(values, clusters, rng, 6_000)  # all weights in one array would take 96 MB
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60e6

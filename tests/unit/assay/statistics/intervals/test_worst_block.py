@@ -32,12 +32,12 @@ def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
 @pytest.mark.parametrize(
     ("he", "she", "lost"),
     [
-        (0.5, 0.5, 0.0),  # balances: no effect at all
-        (0.75, 0.25, 0.0),  # flips either alike: two blocks as far off as each other
-        (0.9, 0.1, 0.2),  # and loses some besides
+        (0.5, 0.5, 0.0),  # balances every input: no effect
+        (0.75, 0.25, 0.0),  # flips both values equally often: two blocks are equally bad
+        (0.9, 0.1, 0.2),  # flips both values equally often and loses some
         (0.55, 0.45, 0.05),
         (0.8, 0.3, 0.0),  # one block is clearly the worst
-        (0.7, 0.7, 0.0),  # does not look at what went in
+        (0.7, 0.7, 0.0),  # ignores its input
     ],
 )
 def test_step_intervals_have_their_nominal_coverage(he, she, lost, neutral):
@@ -50,7 +50,7 @@ def test_step_intervals_have_their_nominal_coverage(he, she, lost, neutral):
         found, _ = stated(counts, int(rng.integers(2**31)), neutral=neutral, draws=1000)
         for at, (name, one) in enumerate((("step_1", truth.step_1), ("step_2", truth.step_2))):
             held[at] += found[name].low - 1e-12 <= one[0] <= found[name].high + 1e-12
-    assert (held / runs > 0.88).all()  # .90 to .98 of 2,000
+    assert (held / runs > 0.88).all()  # measured: .90 to .98 of 2,000 runs
     assert (held / runs < 0.996).all() or (he, she) == (0.5, 0.5)
 
 
@@ -117,7 +117,7 @@ def test_the_nearest_of_several_declared_distributions_counts():
     declared = [[0.5, 0.5], [0.9, 0.1]]
     effects = step_effects(transitions, declared, [[0.7, 0.3]])
     found = step_intervals(effects, transitions, declared, [[0.7, 0.3]], seen=counts > 0)["step_2"]
-    # .7 of he comes out as .66: nearer to one half than to .9
+    # an input of .7 he gives .66 he, which is nearer to .5 than to .9
     assert found.low < 0.16 < found.high
     assert found.high < 0.24
 
@@ -153,7 +153,7 @@ def test_the_interval_of_the_largest_difference_has_its_nominal_coverage(means):
         draws = np.array(means) + rng.normal(size=len(means)) + rng.normal(size=(4000, len(means)))
         found = largest_interval(between(draws))
         held += found.low <= np.ptp(means) <= found.high
-    assert 0.92 <= held / runs <= 0.985  # .942 to .973 of 2,000
+    assert 0.92 <= held / runs <= 0.985  # measured: .942 to .973 of 2,000 runs
 
 
 def test_one_difference_alone_has_the_size_interval():

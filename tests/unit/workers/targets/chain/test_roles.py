@@ -38,7 +38,7 @@ def roles(author=None):
     return Roles(rated, author), rated, author
 
 
-def test_each_service_gets_its_own_questions():
+def test_rated_service_and_author_each_get_only_their_own_questions():
     both, rated, author = roles()
     assert asyncio.run(both.answer([Score("a"), Score("b")])) == [Reply("rated")] * 2
     assert asyncio.run(both.answer([Write("a story")])) == [Reply("written")]
@@ -48,7 +48,7 @@ def test_each_service_gets_its_own_questions():
     assert both.batch_limit == 4
 
 
-def test_texts_to_write_share_no_call():
+def test_each_text_to_write_has_a_call_of_its_own():
     both, _, _ = roles()
     assert both.group_key(Score("a")) == both.group_key(Score("b"))
     keys = {both.group_key(ask) for ask in (Score("a"), Write("a"), Write("a", 1), Write("b"))}

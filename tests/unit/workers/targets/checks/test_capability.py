@@ -74,7 +74,7 @@ def unfit(service: Service, pairs=PAIRS) -> TargetUnfit:
     return caught.value
 
 
-def test_a_sound_service_passes_in_five_calls_and_keeps_its_batches():
+def test_working_service_passes_in_five_calls_and_keeps_its_batches():
     service = Service()
     found, slept = look(service)
     assert (found.deterministic, found.batch, found.order_kept, found.truncates_at) == (True, True, True, None)
@@ -187,7 +187,7 @@ def test_an_unsupported_language_is_named_before_anything_is_translated():
     assert "language_codes" in refusal.hint
 
 
-def test_a_service_that_does_not_say_its_languages_is_examined_all_the_same():
+def test_service_without_a_list_of_languages_is_examined_anyway():
     class Silent(Service):
         async def languages(self):
             raise CallFailed("http-404", "nothing there", retriable=False)

@@ -86,13 +86,13 @@ def unfit(say, looks=OURS) -> TargetUnfit:
     return caught.value
 
 
-def test_our_images_are_images_and_all_different():
+def test_sample_images_are_valid_and_all_different():
     for digest, content in sample_images().items():
         assert read_image(content).digest == digest
     assert len(sample_images()) == len(SHAPES) == 3
 
 
-def test_a_service_that_sees_our_shapes_passes_in_four_calls():
+def test_service_that_recognises_the_sample_images_passes_in_four_calls():
     service = Service(knows_shapes)
     found = examine(service)
     assert [ask.image for ask in service.asked] == [*sample_images(), next(iter(sample_images()))]
@@ -102,7 +102,7 @@ def test_a_service_that_sees_our_shapes_passes_in_four_calls():
     assert json.loads(json.dumps(found.as_json()))["asked"].startswith("red circle: Which coloured shape")
 
 
-def test_an_experiment_shows_two_of_its_images_far_apart_and_ours_in_its_own_words():
+def test_examination_shows_the_first_and_last_image_of_the_experiment_and_the_sample_images():
     service = Service(by_image)
     found = examine(service, THEIRS)
     assert [ask.image for ask in service.asked] == [OWN[0].image, OWN[-1].image, *sample_images(), OWN[0].image]
@@ -117,41 +117,41 @@ def test_without_an_experiment_the_labels_are_those_of_the_settings():
     assert {ask.labels for ask in drawn_first} == {LABELS}
 
 
-def test_a_service_that_knows_other_labels_is_not_rated_and_told_where_to_write_them():
+def test_service_with_other_labels_is_not_rated_and_the_hint_names_the_setting():
     stranger = Failure("unknown-label", "h scored the label 'cat', which it was not asked about")
     found = unfit(lambda ask: stranger)
     assert (found.code, "settings.labels" in found.hint) == ("unknown-label", True)
     assert "settings.labels" not in unfit(lambda ask: stranger, THEIRS).hint
 
 
-def test_labels_that_come_and_go_are_seen_in_one_answer_of_several():
+def test_one_answer_without_all_labels_makes_the_service_unfit():
     first = OWN[0].image
     gone = Failure("unknown-label", "h gave no probability to 1 of 2 labels")
     assert unfit(lambda ask: by_image(ask) if ask.image == first else gone, THEIRS).code == "unknown-label"
 
 
-def test_a_service_that_takes_no_image_of_the_experiment_is_not_rated_though_it_takes_ours():
+def test_service_that_refuses_images_of_the_experiment_is_not_rated():
     def fussy(ask):
         return by_image(ask) if ask.image in sample_images() else CallFailed("http-415", "h: HTTP 415", retriable=False)
 
     assert unfit(fussy, THEIRS).code == "http-415"
 
 
-def test_a_service_that_does_not_take_our_images_is_rated_with_a_note():
+def test_service_that_refuses_only_the_sample_images_is_rated_with_a_note():
     def fussy(ask):
         return Failure("no-choice", "h chose nothing") if ask.image in sample_images() else by_image(ask)
 
     assert examine(Service(fussy), THEIRS).notes == ("3 of 5 images were not taken (no-choice)",)
 
 
-def test_a_service_that_changes_its_mind_is_rated_with_a_note():
+def test_service_with_varying_answers_is_rated_with_a_note():
     turn = itertools.count()
     found = examine(Service(lambda ask: scored(ask, next(turn) % 2)))
     assert found.deterministic is False
     assert "the same question got two different answers: the service is not deterministic" in found.notes
 
 
-def test_a_service_to_which_all_images_are_alike_is_noticed():
+def test_service_that_answers_all_images_equally_has_a_note():
     found = examine(Service(scored), THEIRS)
     assert found.notes == ("all images got the same answer: does the image reach the model?",)
 
@@ -211,7 +211,7 @@ def seen(sent: str) -> str:
     return SHAPES[[max(middle) == part for part in (middle[0], middle[1], middle[2])].index(True)]
 
 
-def test_a_dry_run_shows_a_classifier_our_shapes(workplace, serve):
+def test_dry_run_of_an_image_classifier_uses_the_sample_images(workplace, serve):
     def look(asked):
         best = seen(asked["inputs"])
         labels = asked["parameters"]["candidate_labels"]

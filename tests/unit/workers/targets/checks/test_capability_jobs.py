@@ -98,7 +98,7 @@ def test_a_rating_examines_its_target_with_questions_of_the_experiment(workplace
     first = service.calls[0][0]["text"]
     assert first not in SENTENCES
     later = [row["text"] for rows in service.calls[7:] for row in rows]
-    assert first in later  # what was asked in the examination is no evidence: it is asked again
+    assert first in later  # answers given in the examination are not evidence, so the question is asked again
 
 
 def test_a_service_that_mixes_up_its_answers_is_not_rated(workplace, serve):
@@ -109,7 +109,7 @@ def test_a_service_that_mixes_up_its_answers_is_not_rated(workplace, serve):
     assert "another order" in ended.error["detail"]
 
 
-def test_choices_that_were_already_made_need_no_examination(workplace, serve):
+def test_rating_of_uploaded_trials_calls_no_service(workplace, serve):
     trials = tuple(
         Trials(word, level, chose, 10)
         for word in ("nurse", "engineer", "table", "chair")
@@ -120,7 +120,7 @@ def test_choices_that_were_already_made_need_no_examination(workplace, serve):
     assert (service.calls, ended.error) == ([], None)
 
 
-def test_a_dry_run_tries_texts_of_ours_and_tells_what_it_saw(workplace, serve):
+def test_dry_run_sends_built_in_texts_and_reports_the_answers(workplace, serve):
     service = serve(even)
     ended = run(workplace, service.url, Kind.CLASSIFIER, **LABELS)
     assert ended.status == "succeeded"

@@ -84,7 +84,7 @@ ABILITIES = {
 
 
 @pytest.mark.parametrize(("says", "rungs"), ABILITIES.values(), ids=ABILITIES)
-def test_the_ways_to_ask_that_work_are_found(says, rungs):
+def test_kinds_of_question_that_the_model_answers_are_found(says, rungs):
     model = Model(says)
     found = look(model)
     assert (found.rungs, found.deterministic, found.batch, found.order_kept) == (rungs, True, True, True)
@@ -110,13 +110,13 @@ def test_an_engine_without_echo_is_still_asked_to_choose_and_the_reason_is_kept(
         ({Fill: lambda ask: lost("unknown-word")}, "unknown-word"),
     ],
 )
-def test_a_model_that_answers_in_no_way_is_not_rated_and_each_reason_is_told(says, code):
+def test_model_that_answers_no_kind_of_question_is_unfit_with_every_reason(says, code):
     refusal = unfit(Model(says))
     assert refusal.code == code
     assert all(f"{kind}: it said" in refusal.message for kind in ("score", "fill", "choose"))
 
 
-def test_a_model_that_only_writes_is_told_what_it_is_good_for():
+def test_model_that_only_writes_is_unfit_with_a_hint_to_use_it_as_author():
     assert "author" in unfit(Model({Write: lambda ask: "Rain."})).message
     assert "author" not in unfit(Model({})).message
 
@@ -185,7 +185,8 @@ def test_error_of_one_kind_of_question_does_not_affect_the_others():
         return CallFailed("http-500", "ill", status=500, retriable=True) if is_score else None
 
     assert look(Model({Choose: choose}, failures=ill)).rungs == ("choose",)
-    assert unfit(Model({}, failures=ill)).failure.code == "http-500"  # it may be fit at another time
+    # HTTP 500 is temporary, so the model may pass later
+    assert unfit(Model({}, failures=ill)).failure.code == "http-500"
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "connect"])
@@ -200,7 +201,7 @@ def test_author_that_answers_is_fit():
     found = look(model, WRITES)
     assert (found.calls, found.rungs, found.returned) == (1, ("write",), "The nurse slept.")
     assert model.calls == [[WRITES[0]]]
-    assert found.adapter.batch_limit == 1  # nobody has seen in which order several texts would come
+    assert found.adapter.batch_limit == 1  # one text a call, because the examination did not test the order of several
     refusal = unfit(Model({}), WRITES)
     assert (refusal.code, "author" in refusal.hint) == ("unsupported", True)
     ill = Model({}, failures=lambda asks: CallFailed("http-503", "busy", status=503, retriable=True))
@@ -283,4 +284,4 @@ def test_engine_that_ignores_echo_is_detected_over_http(wire, echo, rungs):
 
     found = asyncio.run(go())
     assert (found.rungs, found.deterministic) == (rungs, True)
-    assert found.batch is echo  # the letter is always A, so the order of choices cannot be seen
+    assert found.batch is echo  # only scores can show the order of answers: this model always chooses A

@@ -42,13 +42,13 @@ def test_differences_are_shares_of_the_size():
 
 
 @pytest.mark.parametrize("answers", KINDS.values(), ids=KINDS)
-def test_every_other_order_of_distinct_answers_is_noticed(answers):
+def test_every_wrong_order_of_distinct_answers_is_detected(answers):
     assert order_of(answers, answers) is Order.KEPT
     for order in list(itertools.permutations(answers))[1:]:
         assert order_of(answers, order) is Order.CROSSED
 
 
-def test_two_swapped_answers_among_alike_ones_are_noticed():
+def test_two_swapped_answers_among_equal_ones_are_detected():
     alone = [label("a"), label("a"), label("b"), label("a")]
     assert order_of(alone, [alone[2], *alone[1:2], alone[0], alone[3]]) is Order.CROSSED
     near = [scores(0.5), scores(0.504), scores(0.9)]
@@ -56,7 +56,7 @@ def test_two_swapped_answers_among_alike_ones_are_noticed():
 
 
 @pytest.mark.parametrize("answers", [[label("a")] * 4, [2.0] * 3, [scores(0.5)] * 5, [[1.0, 0.0]] * 2])
-def test_answers_that_are_all_alike_tell_nothing_of_their_order(answers):
+def test_order_of_equal_answers_is_unknown(answers):
     assert order_of(answers, answers) is Order.UNSEEN
     assert not told_apart(answers)
 

@@ -85,7 +85,7 @@ def unfit(service: Service, questions, **more) -> TargetUnfit:
 
 
 @pytest.mark.parametrize(("say", "questions"), SOUND.values(), ids=SOUND)
-def test_a_sound_service_passes_in_seven_calls_and_keeps_its_batches(say, questions):
+def test_working_service_passes_in_seven_calls_and_keeps_its_batches(say, questions):
     service = Service(say)
     found = look(service, questions)
     assert (found.deterministic, found.batch, found.order_kept, found.notes) == (True, True, True, ())
@@ -125,7 +125,7 @@ def test_a_service_that_mixes_up_or_loses_several_answers_is_unfit(say, question
     assert "lists" in refusal.hint
 
 
-def test_labels_alone_show_a_mixed_up_order_too():
+def test_wrong_order_is_detected_from_labels_without_scores():
     def label(ask):
         return {"label": "old" if dict(ask.given)["age"] > 40 else "young", "scores": None}
 
@@ -134,14 +134,14 @@ def test_labels_alone_show_a_mixed_up_order_too():
     assert unfit(Service(label, ARRANGED["reversed"]), questions).code == "out-of-order"
 
 
-def test_an_order_that_changes_from_call_to_call_is_not_relied_on():
+def test_service_with_an_unstable_order_is_asked_one_by_one():
     turn = itertools.count()
     found = look(Service(vector, lambda said: said[::-1] if len(said) > 1 and not next(turn) else said), EMBED)
     assert (found.batch, found.order_kept, found.adapter.batch_limit) == (False, False, 1)
     assert any("another order once" in note for note in found.notes)
 
 
-def test_a_rare_label_is_looked_for_so_that_the_order_can_be_seen():
+def test_questions_are_added_until_a_second_label_shows_the_order():
     def rare(ask):
         return {"label": "yes" if dict(ask.given)["age"] > 55 else "no", "scores": None}
 
@@ -163,7 +163,7 @@ def test_a_regressor_that_always_says_the_same_is_fit_with_a_note():
     assert "all questions got the same number" in found.notes
 
 
-def test_another_rounding_in_an_array_is_no_other_answer():
+def test_rounding_differences_in_an_array_count_as_the_same_answer():
     def half(said):
         return said if len(said) == 1 else [np.array(one, np.float16).astype(float).tolist() for one in said]
 
@@ -221,7 +221,7 @@ def test_a_vector_of_zeros_is_noted():
     assert any("1 of 5 texts got a vector of zeros" in note for note in found.notes)
 
 
-def test_missing_words_are_left_to_the_experiment():
+def test_words_without_a_vector_do_not_make_an_embedder_unfit():
     def known(ask):
         missing = Reply(failure=Failure("missing-word", "no vector"))
         return missing if ask.text in lacking else vector(ask)
@@ -261,7 +261,7 @@ def test_probabilities_that_do_not_sum_to_one_are_noted_as_several_labels():
     assert not any("several labels" in note for note in rounded.notes)
 
 
-def test_a_single_scored_label_is_noted():
+def test_classifier_that_scores_only_one_label_has_a_note():
     found = look(Service(lambda ask: {"label": None, "scores": {"toxic": scored(ask)["scores"]["good"]}}), CLASSIFY)
     assert "only the label 'toxic' is scored" in found.notes
 
@@ -293,7 +293,7 @@ def test_a_question_that_fails_alone_does_not_make_the_target_unfit():
     assert "1 of 5 questions failed (http-422)" in found.notes
 
 
-def test_a_service_that_refuses_every_question_is_unfit_and_our_own_texts_are_not_held_against_it():
+def test_service_that_refuses_every_question_of_the_experiment_is_unfit():
     def refuse(asks):
         return CallFailed("http-422", "unknown column", retriable=False)
 
@@ -379,7 +379,7 @@ def test_a_real_regressor_of_records_needs_samples_or_an_experiment(wire):
     assert (found.order_kept, found.asked) == (True, '{"age": 20}')
 
 
-def test_a_custom_body_of_records_is_not_called_with_texts_of_ours(wire):
+def test_custom_body_for_records_is_not_called_with_built_in_texts(wire):
     with pytest.raises(TargetUnfit) as caught:
         over_http(wire, Kind.CLASSIFIER, "custom", {"body": "{row}"}, lambda heard: wire.raw(status="500 Ill"))
     assert caught.value.code == "unsupported"

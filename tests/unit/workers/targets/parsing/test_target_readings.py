@@ -21,19 +21,19 @@ NO_NUMBERS = [None, True, "1.5", "NaN", {}, [], [1, 2], [[1, 2]], [True], math.n
 
 
 @pytest.mark.parametrize(("said", "number"), [(3, 3.0), (-0.5, -0.5), ([2], 2.0), ([[2.5]], 2.5), (0, 0.0)])
-def test_a_number_is_read(said, number):
+def test_number_is_parsed_from_a_json_answer(said, number):
     assert number_of(said) == number
     assert type(number_of(said)) is float
 
 
 @pytest.mark.parametrize("said", NO_NUMBERS, ids=repr)
-def test_what_is_no_finite_number_is_not_read_as_one(said):
+def test_answer_that_is_not_a_finite_number_is_refused(said):
     with pytest.raises(Misread):
         number_of(said)
 
 
 @pytest.mark.parametrize("said", [[1, 2.5], [[1, 2.5]], [[[1, 2.5]]]])
-def test_a_vector_is_read_out_of_its_wrapping(said):
+def test_vector_is_parsed_from_nested_json(said):
     assert vector_of(said) == [1.0, 2.5]
 
 
@@ -57,7 +57,7 @@ def test_a_vector_is_read_out_of_its_wrapping(said):
     ],
     ids=lambda said: repr(said)[:40],
 )
-def test_what_is_no_vector_of_finite_numbers_is_not_read_as_one(said):
+def test_answer_that_is_not_a_vector_of_finite_numbers_is_refused(said):
     with pytest.raises(Misread):
         vector_of(said)
 
@@ -80,21 +80,21 @@ def test_what_is_no_vector_of_finite_numbers_is_not_read_as_one(said):
         ({"labels": ["good", "bad"], "scores": [0.75, 0.25]}, (), None, SCORES),
         ({"label": "good", "scores": SCORES}, TWO, "good", SCORES),
         ({"label": 1, "scores": [0.25, 0.75]}, TWO, "good", SCORES),
-        ({"label": "good", "score": 0.75}, (), "good", None),  # says nothing about the other labels
+        ({"label": "good", "score": 0.75}, (), "good", None),  # the scores of the other labels are unknown
         ({"label": None, "scores": SCORES}, (), None, SCORES),
         ({"scores": SCORES}, (), None, SCORES),
-        ({"a": 0.9, "b": 0.8}, (), None, {"a": 0.9, "b": 0.8}),  # several labels may hold
+        ({"a": 0.9, "b": 0.8}, (), None, {"a": 0.9, "b": 0.8}),  # multi-label: the scores need not sum to 1
         ({"bad": -1e-9, "good": 1 + 1e-9}, (), None, {"bad": 0.0, "good": 1.0}),
     ],
     ids=repr,
 )
-def test_a_class_is_read(said, labels, label, scores):
+def test_label_and_scores_are_parsed_from_a_classification(said, labels, label, scores):
     read = classified(said, labels)
     assert read["label"] == label
     assert read["scores"] == (None if scores is None else pytest.approx(scores))
 
 
-def test_scores_come_in_the_declared_order():
+def test_label_scores_have_the_declared_order():
     assert list(classified({"good": 0.75, "bad": 0.25}, TWO)["scores"]) == ["bad", "good"]
 
 
@@ -103,20 +103,20 @@ def test_scores_come_in_the_declared_order():
     [
         (None, ()),
         (True, TWO),
-        (0.75, TWO),  # a probability, or a label? nobody knows
+        (0.75, TWO),  # ambiguous: a probability or a label
         (2, TWO),
         (-1, TWO),
         ("", ()),
         ("x" * 201, ()),
         ("ugly", TWO),
         ([], TWO),
-        ([0.25, 0.75], ()),  # of which labels?
+        ([0.25, 0.75], ()),  # the labels of these scores are unknown
         ([0.25, 0.5, 0.25], TWO),
         ([0.5, 0.5], THREE),
         ([0.25, None], TWO),
         ([0.25, "0.75"], TWO),
         ([0, True], TWO),
-        ([-2.5, 3.5], TWO),  # logits
+        ([-2.5, 3.5], TWO),  # logits are not probabilities
         ([math.nan, 1], TWO),
         ({"bad": 1.0}, TWO),
         ({"bad": 0.5, "ugly": 0.5}, TWO),
@@ -131,7 +131,7 @@ def test_scores_come_in_the_declared_order():
     ],
     ids=lambda said: repr(said)[:60],
 )
-def test_what_is_no_class_is_not_read_as_one(said, labels):
+def test_answer_that_is_not_a_classification_is_refused(said, labels):
     with pytest.raises(Misread):
         classified(said, labels)
 

@@ -137,7 +137,7 @@ def test_hanging_library_call_is_abandoned_at_the_deadline():
     assert waited_s < 2
 
 
-def test_a_text_longer_than_the_page_takes_is_not_asked():
+def test_text_above_the_length_limit_of_the_page_is_not_sent():
     (reply,) = asyncio.run(
         adapter(None, translator="my-memory", secret=None).answer([Translate("a" * 500, "en", "es")])
     )
@@ -162,7 +162,7 @@ def test_a_secret_without_its_parts_is_refused_before_anything_is_asked(translat
     assert caught.value.field == "secret"
 
 
-@pytest.mark.parametrize("translator", sorted(set(TRANSLATORS) - {"microsoft"}))  # that one calls out when it is made
+@pytest.mark.parametrize("translator", sorted(set(TRANSLATORS) - {"microsoft"}))  # its constructor makes a network call
 def test_every_offered_class_can_be_made_with_the_arguments_it_is_given(translator):
     secret = ":".join(TRANSLATORS[translator].keys) or None
     made = adapter(None, translator=translator, secret=secret)
@@ -188,7 +188,7 @@ def test_every_error_of_the_library_has_a_code_of_the_table():
     assert {code for code, _ in ERRORS.values()} <= {*CODES, "http-429", "http-500"}
 
 
-def test_it_is_refused_where_the_operator_does_not_allow_it():
+def test_scraped_translator_is_refused_unless_the_operator_allows_scraping():
     target = Target("T", Kind.TRANSLATOR, "deep-translator", "", {"translator": "google"})
     with pytest.raises(CallFailed, match="operator"):
         connect(target, Egress())

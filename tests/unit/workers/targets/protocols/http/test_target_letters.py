@@ -48,16 +48,16 @@ NOT_CHOSEN = [
 
 
 @pytest.mark.parametrize(("said", "place"), CHOSEN.items())
-def test_a_letter_or_the_words_of_an_option_are_a_choice(said, place):
+def test_answer_with_a_letter_or_the_text_of_an_option_is_a_choice(said, place):
     assert letter_in(said, OPTIONS) == place
 
 
 @pytest.mark.parametrize("said", NOT_CHOSEN)
-def test_other_answers_are_no_choice(said):
+def test_answer_that_names_no_single_option_is_not_a_choice(said):
     assert letter_in(said, OPTIONS) is None
 
 
-def test_options_that_are_the_same_are_told_apart_by_their_letter_only():
+def test_identical_options_are_distinguished_by_their_letter_only():
     assert letter_in("Yes.", ("Yes", "yes")) is None
     assert letter_in("B", ("Yes", "yes")) == 1
 
@@ -80,5 +80,5 @@ def test_letters_follow_the_order_of_the_options():
         ([("A", float("-inf"))], None),
     ],
 )
-def test_the_likeliest_letter_is_that_of_all_its_spellings_together(tokens, place):
+def test_probability_of_a_letter_is_the_sum_over_its_spellings(tokens, place):
     assert likeliest_letter(tokens, 2) == place
