@@ -220,6 +220,7 @@ def _wire(
         statuses=statuses,
         embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
+        write_proof=SwrCache(1.0, 0.0),
         clock=clock,
         methodologies=methodologies or shipped(),
     )

@@ -39,6 +39,7 @@ class Service:
     statuses: StatusCache
     embed_cache: EmbedCache
     recent_keys: SwrCache[bytes, ApiKey]
+    write_proof: SwrCache[str, bool]
     clock: Callable[[], float]
     methodologies: Methodologies = field(default_factory=shipped)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -23,7 +24,7 @@ from service.ratings.reports import report_formats
 from service.ratings.schemas import Methodology
 from store.core import migrate
 from store.core.errors import SchemaMismatch, StoreUnavailable
-from store.jobs import jobs
+from store.jobs import idempotency, jobs
 
 router = APIRouter(tags=["service"], route_class=StrictRoute)
 
@@ -48,10 +49,14 @@ async def livez() -> Health:
 
 @router.get("/readyz")
 async def readyz(here: Here) -> Health:
-    """Check that requests can be served: the database answers and has the schema of this version."""
+    """Check that requests can be served: the database has the schema of this version and takes writes.
+
+    Reading goes on while it takes none, for instance because its disk is full.
+    """
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):
             await asyncio.to_thread(migrate.check, here.settings.resolved_database_url)
+            await here.write_proof.get("proof", partial(here.database.write, idempotency.prove_write))
     except (SchemaMismatch, StoreUnavailable, TimeoutError) as error:
         detail = f"the database is not usable ({type(error).__name__})"
         raise Problem("not-ready", detail, headers={"Retry-After": "5"}) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
 
 from store.core.clock import now_ms
 from store.core.engines import insert_into
@@ -100,6 +100,16 @@ def forget(c: Connection, scope: str, key: str) -> None:
 def purge(c: Connection, *, kept_h: float = KEPT_H) -> int:
     """Delete requests older than `kept_h` hours; return their number."""
     return c.execute(delete(idempotency).where(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000))).rowcount
+
+
+def prove_write(c: Connection) -> bool:
+    """Write a row and remove it in the same transaction: the database takes writes if this commits."""
+    proof = "/readyz"
+    where = idempotency.c.scope == proof
+    c.execute(delete(idempotency).where(where))
+    c.execute(insert(idempotency).values(scope=proof, key=proof, payload_digest="", began_at=now_ms()))
+    c.execute(delete(idempotency).where(where))
+    return True
 
 
 def _of(scope: str, key: str) -> list[ColumnElement[bool]]:

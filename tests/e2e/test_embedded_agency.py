@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from collections import Counter
@@ -185,6 +186,27 @@ def test_a_pending_wait_is_answered_at_sigterm(serve, services):
         answer = waiting.result(30)
     assert one.process.wait(20) is not None
     assert (answer.status_code, answer.json()["status"]) in {(200, "running"), (200, "queued")}
+
+
+def test_reading_goes_on_while_nothing_can_be_written(serve, services):
+    """A limit on the size of files stands for the full disk: the kernel refuses every write to the database."""
+    # guards against eb55f1e, where `/readyz` said ready (row 74)
+    one = serve()
+    job = one.agency.post("/v1/jobs", request(services.url("faithful"), seed=6))
+    rating = one.finished(job["id"])["rating"]["href"]
+
+    def status(path: str) -> int:
+        return httpx.get(one.agency.url + path, timeout=30).status_code
+
+    assert status("/readyz") == 200
+    _, most = resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    time.sleep(1.1)  # a proof of writing is a second old at most
+    assert (status("/livez"), status("/readyz"), status(rating)) == (200, 503, 200)
+    refused = httpx.post(f"{one.agency.url}/v1/jobs", json=request(services.url("faithful"), seed=9), timeout=30)
+    assert (refused.status_code, refused.json()["code"]) == (503, "store-unavailable")
+    resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE, (most, most))
+    time.sleep(1.1)
+    assert status("/readyz") == 200
 
 
 def test_a_running_job_can_be_cancelled(serve, services):
