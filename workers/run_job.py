@@ -32,7 +32,7 @@ from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
 from workers.engine.worker_context import Workplace, import_first, seconds_left, waited_s
-from workers.generation import authored, writing
+from workers.generation import authored, corpus_sentences
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
@@ -134,10 +134,10 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
 async def _write(workplace: Workplace, claim: Claim) -> None:
     """Have an author write the sentences that a corpus lacks; nothing is rated."""
     job = claim.job
-    task = await asyncio.to_thread(writing.task_of, workplace.database, job)
+    task = await asyncio.to_thread(corpus_sentences.task_of, workplace.database, job)
     questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), (), job.expected)
     session, _ = await _ask(workplace, claim, questions)
-    await asyncio.to_thread(writing.finish, workplace.database, claim, task, session.finding)
+    await asyncio.to_thread(corpus_sentences.finish, workplace.database, claim, task, session.finding)
 
 
 async def _probe(workplace: Workplace, claim: Claim) -> None:

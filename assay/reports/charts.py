@@ -1,7 +1,7 @@
 """Builders of figures from lists of a rating document, for the reports of methods.
 
 Each function reads numbers of a part of the document, or makes a figure of them, or nothing where the
-numbers are absent. `assay.reports.figures.pictures` draws what comes out.
+numbers are absent. `assay.reports.figures.figure_svg` draws what comes out.
 """
 
 from __future__ import annotations

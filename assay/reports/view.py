@@ -188,7 +188,7 @@ class Scatter:
 
 
 Picture = Forest | Strip | Lines | Scatter
-"""Figures of a method's numbers; `assay.reports.figures.pictures` draws each."""
+"""Figures of a method's numbers; `assay.reports.figures.figure_svg` draws each."""
 
 
 @dataclass(frozen=True)

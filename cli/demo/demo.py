@@ -14,8 +14,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.live import Live
 
-from cli.demo.cases import Case, apertium, ill, predictors, translators, unfit, viewers
 from cli.demo.client import Agency
+from cli.demo.demo_services import Case, apertium, ill, predictors, translators, unfit, viewers
 from cli.demo.table import LEAST_WIDTH, say_results, table_of
 from cli.exits import Exit
 from demo.server import DemoServer

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from cli.demo.cases import Case
+from cli.demo.demo_services import Case
 
 LEAST_WIDTH = 104
 """Columns of a table where there is no terminal to measure."""

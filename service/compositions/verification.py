@@ -9,7 +9,7 @@ from assay.composition.compatibility import MOST
 from assay.errors import SpecificationError
 from assay.model import Kind
 from service.dependencies import Service
-from service.targets.chains import CHAIN, with_links
+from service.targets.chain_resolution import CHAIN, with_links
 from store.ratings import compositions
 from store.ratings.ratings import StoredRating
 from store.targets.targets import StoredTarget

@@ -22,7 +22,7 @@ from assay.references import Found, FoundWords, NamedRows, NamedWords
 from service.corpora.experiment_inputs import check_images, find_corpus
 from service.dependencies import Service
 from service.http.json import located
-from service.uploads.intake import UPLOADED, rows_of, trials_of
+from service.uploads.reception import UPLOADED, rows_of, trials_of
 from store.corpora import materials, specifications
 
 

@@ -20,7 +20,7 @@ from service.jobs.authors import check_author, resolve_author
 from service.jobs.input_resolution import fill_in, with_kept
 from service.jobs.schemas import TEN_YEARS_S, RatingRequest
 from service.targets.target_resolution import ResolvedTarget, check_rated
-from service.uploads.intake import UPLOADED
+from service.uploads.reception import UPLOADED
 from store.core.columns import SealedSecret, new_id
 from store.jobs import cool_down, jobs
 from store.jobs.jobs import Job, NewJob

@@ -17,7 +17,7 @@ from service.http.problems import Problem, existing, removed
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
 from service.jobs.submission import probe_order
-from service.targets.chains import with_links
+from service.targets.chain_resolution import with_links
 from service.targets.schemas import TargetDescription, TargetList, TargetView
 from service.targets.target_resolution import (
     ResolvedTarget,

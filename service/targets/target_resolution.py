@@ -11,9 +11,9 @@ from assay.model import Kind
 from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.json import located
-from service.targets.chains import CHAIN, with_links
+from service.targets.chain_resolution import CHAIN, with_links
 from service.targets.schemas import TargetDescription, TargetReference
-from service.uploads.intake import UPLOADED, found
+from service.uploads.reception import UPLOADED, found
 from store.targets import targets
 from store.targets.targets import StoredTarget
 

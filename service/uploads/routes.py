@@ -13,7 +13,7 @@ from service.http.json import StrictRoute, json_response
 from service.http.middleware import UPLOADS
 from service.http.pagination import read_list
 from service.http.problems import Problem, existing, removed
-from service.uploads.intake import keep, received
+from service.uploads.reception import keep, received
 from service.uploads.schemas import UploadForm, UploadLine, UploadList, UploadQuery, UploadView
 from store.corpora import uploads
 from store.corpora.uploads import StoredUpload

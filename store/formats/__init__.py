@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
-from store.formats import embedding, table, trials
+from store.formats import choice_rows, embedding, table
 from store.formats.refusal import NotInstalled, Unreadable
 
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
@@ -20,7 +20,7 @@ Inspect = Callable[[BinaryIO, str], dict[str, Any]]
 PURPOSES: Mapping[str, tuple[tuple[str, ...], Inspect]] = {
     "table": ((CSV, PARQUET), table.inspect),
     "embedding": ((NPZ, WORD2VEC), embedding.inspect),
-    "trials": ((CSV,), trials.inspect),
+    "trials": ((CSV,), choice_rows.inspect),
 }
 """Purposes of uploads, with their media types and parsers."""
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from assay.errors import SpecificationError
 from store.formats import inspect
+from store.formats.choice_rows import read_trials
 from store.formats.image import read_whole_image
 from store.formats.refusal import NotInstalled
 from store.formats.table import PARQUET, read_rows
-from store.formats.trials import read_trials
 
 TASKS: Mapping[str, Callable[..., Any]] = {
     "inspect": inspect,

@@ -22,7 +22,7 @@ from workers.egress import CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
 from workers.engine.problems import problem
 from workers.engine.worker_context import Workplace, seconds_left
-from workers.generation import authored, writing
+from workers.generation import authored, corpus_sentences
 from workers.targets.checks.capability import TargetUnfit
 
 log = structlog.get_logger()
@@ -139,8 +139,8 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
 def _made(database: Database, job: Job) -> Callable[[Any], None]:
     """Collect the author's work for a job, and return a function that stores it."""
     if job.kind == "writing":
-        ordered = writing.collect_ordered(database, job)
-        return lambda connection: writing.keep_ordered(connection, job, ordered)
+        ordered = corpus_sentences.collect_ordered(database, job)
+        return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered)
     method = parse_method(job.experiment or {})
     made = authored.collect(database, job, method)
     return lambda connection: authored.keep(connection, job, made)

@@ -10,8 +10,8 @@ from assay.reports.figures.blocks_bars import blocks_bars
 from assay.reports.figures.canvas import Figure, stylesheet
 from assay.reports.figures.decision_tree import decision_tree
 from assay.reports.figures.effects_forest import effects_forest
+from assay.reports.figures.figure_svg import picture
 from assay.reports.figures.overview_matrix import overview_matrix
-from assay.reports.figures.pictures import picture
 from assay.reports.figures.probabilities_bar import probabilities_bar
 from assay.reports.figures.stamp import stamp
 from assay.reports.figures.transition_heatmap import transition_heatmap

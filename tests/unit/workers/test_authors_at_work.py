@@ -39,7 +39,7 @@ from workers import run_job as running
 from workers.calls.ledger import JobLedger
 from workers.calls.shared_rate_limits import lane_of
 from workers.engine.worker_context import Workplace
-from workers.generation import authored, writing
+from workers.generation import authored, corpus_sentences
 from workers.run_job import run_job
 
 WORDS = StereotypeWords(
@@ -319,7 +319,7 @@ def test_writing_job_requests_no_sentence_twice_after_a_crash(workplace, engine,
     author = engine()
     new, into = ordered(workplace, author)
     with monkeypatch.context() as broken:
-        broken.setattr(writing, "finish", stop)
+        broken.setattr(corpus_sentences, "finish", stop)
         assert done(workplace, new).status == "running"
     assert len(author.writes) == SENTENCES + 1
     assert again(workplace, new).status == "succeeded"
@@ -555,14 +555,14 @@ def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threadi
 
 @pytest.mark.parametrize("kind", ["rating", "writing"])
 def test_corpus_that_becomes_full_takes_as_many_items_as_fit(shared_workplace, engine, monkeypatch, kind):
-    for module in (authored, writing, corpus_items):
+    for module in (authored, corpus_sentences, corpus_items):
         monkeypatch.setattr(module, "MOST_ITEMS", 10)
     workplace, author = shared_workplace, engine()
     new, into = ordered(workplace, author)
     if kind == "rating":
         new = rating(engine(), author, experiment=dump_method(replace(METHOD, corpus=f"{into}@1")))
     threads = []
-    module, name = (writing, "finish") if kind == "writing" else (authored, "keep")
+    module, name = (corpus_sentences, "finish") if kind == "writing" else (authored, "keep")
     ends = getattr(module, name)
 
     def with_others(*given: Any) -> Any:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from assay.methods import METHODS, method_name, usual_method
 from assay.model import Kind
-from cli.demo.cases import Case, ill, predictors, translators, unfit, viewers
+from cli.demo.demo_services import Case, ill, predictors, translators, unfit, viewers
 from cli.demo.table import LEAST_WIDTH, table_of
 from demo.language_models.models import UNFIT
 from demo.predictors.known import PREDICTORS

@@ -18,7 +18,7 @@ from service.http.openapi.examples import SPECIFICATIONS
 from service.http.problems import Problem
 from service.jobs.input_resolution import fill_in
 from service.targets.target_resolution import check_uploaded
-from service.uploads.intake import rows_of, trials_of
+from service.uploads.reception import rows_of, trials_of
 from store.jobs import jobs
 
 pytestmark = pytest.mark.anyio

@@ -29,7 +29,7 @@ from store.ratings.experiment_json import dump_method
 from store.security.secrets import Vault
 from tests.support.jobs import new_job, run_to_end
 from workers.engine.worker_context import Workplace
-from workers.generation import writing
+from workers.generation import corpus_sentences
 from workers.run_job import run_job
 
 WORDS = StereotypeWords(
@@ -162,7 +162,7 @@ def test_interrupted_job_repeats_no_request(workplace, corpus, author, monkeypat
     into = corpus()
     new = order(author, into)
     with monkeypatch.context() as broken:
-        broken.setattr(writing, "finish", _unavailable)
+        broken.setattr(corpus_sentences, "finish", _unavailable)
         first = run_to_end(workplace, new)
     assert (first.status, first.asked, items_of(workplace, into.id)) == ("running", 18, [])
     with workplace.database.write() as c:

@@ -135,7 +135,7 @@ async def rows_of(
 
 
 async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upload") -> list[dict[str, Any]]:
-    """Read uploaded trials for a job (`store.formats.trials.read_trials`)."""
+    """Read uploaded trials for a job (`store.formats.choice_rows.read_trials`)."""
     upload = await found(here, tenant, named, "trials", field=field)
     rows: list[dict[str, Any]] = await _with_content(here, upload, "trials")
     return rows
