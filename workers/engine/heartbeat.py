@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 import structlog
@@ -67,7 +67,7 @@ class Heartbeat:
         self._lease_s, self._every_s, self._leaving = lease_s, every_s, leaving
         self._on_missed = on_missed
         self._overdue_at = time.monotonic() + ends_in_s
-        self._working_thread = 0
+        self._working_thread, self._interrupted = 0, False
         self._done = threading.Event()
         self._why: str | None = None
         self._stop: Callable[[], object] | None = None
@@ -82,7 +82,9 @@ class Heartbeat:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
-        _raise_in(self._working_thread, None)
+        if self._interrupted:
+            with suppress(Overdue):
+                time.sleep(0.01)  # an interruption that has not arrived yet arrives here
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
         """Call `stop` in `loop` once, when the job must stop."""
@@ -104,7 +106,8 @@ class Heartbeat:
                 self._stop_job("leaving")
             if time.monotonic() >= self._overdue_at:
                 log.error("job interrupted after its deadline", job=self._claim.job.id)
-                _raise_in(self._working_thread, Overdue)
+                self._interrupted = True
+                _interrupt(self._working_thread)
             if rested < self._every_s:
                 continue
             rested = 0.0
@@ -153,7 +156,6 @@ def process_alarm(after_s: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _raise_in(thread: int, error: type[Exception] | None) -> None:
-    """Raise an exception in another thread at its next step; ``None`` takes back one that was not raised yet."""
-    what = ctypes.py_object(error) if error is not None else None
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+def _interrupt(thread: int) -> None:
+    """Raise `Overdue` in another thread at its next step."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Overdue))
