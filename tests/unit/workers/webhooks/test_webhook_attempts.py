@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -144,7 +145,8 @@ def test_name_with_an_internal_address_is_refused_before_connecting(answers, cod
 
     async def go():
         transport = GuardedTransport((), response_cap=RESPONSE_CAP, whole=False, resolve=resolve, dial=dial)
-        return await call(transport, "http://hooks.example.org/", {}, BODY)
+        async with aclosing(transport):
+            return await call(transport, "http://hooks.example.org/", {}, BODY)
 
     outcome = asyncio.run(go()).outcome
     assert (outcome.failure.partition(":")[0], dialled) == (code, [])
@@ -165,7 +167,8 @@ def test_name_whose_address_became_internal_is_refused(wire):
 
     async def go():
         transport = GuardedTransport((), response_cap=RESPONSE_CAP, whole=False, resolve=resolve, dial=dial)
-        return [await call(transport, "http://hooks.example.org/", {}, BODY) for _ in range(2)]
+        async with aclosing(transport):
+            return [await call(transport, "http://hooks.example.org/", {}, BODY) for _ in range(2)]
 
     first, second = asyncio.run(go())
     assert first.outcome.failure.startswith("connect")
