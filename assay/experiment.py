@@ -51,7 +51,7 @@ class Method(ABC):
     """Largest effect that still counts as none."""
 
     aggregation: str = "worst"
-    """How several components become one letter."""
+    """Rule that makes one letter of several components: ``worst`` (the worst letter) or ``vote`` (the majority)."""
 
     kinds: ClassVar[frozenset[Kind]]
     """Kinds of service the method can rate."""
@@ -66,7 +66,7 @@ class Method(ABC):
     """Kind of words it takes by the name of a specification."""
 
     takes_trials: ClassVar[bool] = False
-    """Whether it can rate uploaded trials (`assay.references.Found.trials`)."""
+    """True if the method can rate uploaded trials of a forced-choice experiment."""
 
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
     """Names of the input in step 1 and in step 2."""

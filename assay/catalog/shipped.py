@@ -63,7 +63,7 @@ def specifications() -> Mapping[str, Specification]:
 
 
 def is_shipped(name: str | None) -> bool:
-    """Whether a specification is shipped; ``None`` means the attribute's default, which is shipped."""
+    """Return whether a specification comes with Assay; ``None`` stands for an attribute's default, which does."""
     return name is None or name in specifications()
 
 

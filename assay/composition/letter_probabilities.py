@@ -16,8 +16,8 @@ from assay.model import Letter, Probabilities
 Word = tuple[Letter, ...]
 """A chain of known letters."""
 
-# Map from a part of a chain to a shorter part that gives the same letters in every longer chain and every bracketing.
-# Found by comparing contexts, and proved for chains of any length (docs/decisions/0021).
+# Parts of chains that can be replaced by shorter parts without a change of the result, so that long chains need few
+# combinations. docs/decisions/0021 proves each replacement for chains of any length.
 ALIKE: Mapping[TableName, Mapping[Word, Word]] = {
     "published": {
         (DSBS, BS): (BS,),
@@ -78,7 +78,7 @@ class ChainProbabilities:
         return letter if self.of(letter) >= self.must_be_measured else None
 
     def declared(self, confidence: float) -> bool:
-        """Whether a letter has at least this probability, whatever a measurement would show."""
+        """Return whether one letter's probability reaches `confidence` without counting "must be measured"."""
         return max(self.BS, self.DSBS, self.UCS) >= confidence
 
 

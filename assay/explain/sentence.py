@@ -177,4 +177,4 @@ WRITERS: Mapping[str, Writer] = {
     "words": _textual(lambda name: name.replace("-", " ")),
     "value": _textual(lambda value: f"“{value}”"),
 }
-"""How a fact is written, by the format name a sentence gives it; codes are written as ``cause`` or ``phrase``."""
+"""Formats of facts in sentences, by name: ``{fact:share}`` writes a fact in the format ``share``."""

@@ -23,9 +23,9 @@ log = structlog.get_logger(__name__)
 class BoundedProtocol(H11Protocol):
     """A connection that is closed if it is one too many, or if its request arrives too slowly.
 
-    Connections from this machine (a proxy, or a person at its shell) are limited in all, but not per peer. A request
-    must be complete within `patience_s` seconds and one for each `BYTES_PER_S`,
-    which is checked every `check_s` seconds.
+    Connections from this machine (a proxy, or a person at its shell) are limited in all, but not per peer. Every
+    `check_s` seconds, a connection is closed whose request is not complete after `patience_s` seconds, and one second
+    more for each `BYTES_PER_S` that it received.
     """
 
     max_connections = 4_000

@@ -31,11 +31,12 @@ MAX_DEPTH = 32
 """Maximum nesting of objects and arrays; requests of the API nest 5 levels deep."""
 MAX_KEYS = 1_000
 """Maximum number of keys of an object; a record of a table has at most as many columns."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 LARGE_BYTES = 1 << 15
 """Size above which a body is parsed in a thread, so that other requests are answered meanwhile."""
 MAX_DIGITS = 30
 """Maximum length of a number; JSON parsers agree on about 17 significant digits only."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(body: bytes) -> Any:
@@ -216,8 +217,10 @@ class StrictRoute(APIRoute):
 
         async def handle_strictly(request: Request) -> Response:
             request = StrictRequest(request.scope, request.receive)
+            caller = None
             for check in checks:  # keys, scopes and rate limits are checked before the body is read
                 caller = await check(request)
+            if caller is not None:
                 await request.app.state.service.rate_limiter.admit(request.method, self.path_format, caller.tenant)
             if takes_body and not _is_json(request.headers.get("content-type", "")) and await request.body():
                 raise Problem("unsupported-media-type", headers={"Accept": "application/json"})

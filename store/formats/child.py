@@ -13,6 +13,7 @@ from assay.errors import SpecificationError
 from store.formats import inspect
 from store.formats.choice_rows import read_trials
 from store.formats.image import read_whole_image
+from store.formats.limited import AT_A_LIMIT
 from store.formats.refusal import NotInstalled
 from store.formats.table import PARQUET, read_rows
 
@@ -30,10 +31,14 @@ def main() -> None:
     if order["arguments"].get("media_type") == PARQUET:
         _import_arrow()
     _limit(order)
-    with os.fdopen(order["file"], "rb") as file:
-        file.seek(0)  # the parent process shares the file position and may have moved it
-        answer = _run(TASKS[order["task"]], file, order["arguments"])
-    sys.stdout.write(json.dumps(answer))
+    try:
+        with os.fdopen(order["file"], "rb") as file:
+            file.seek(0)  # the parent process shares the file position and may have moved it
+            answer = _run(TASKS[order["task"]], file, order["arguments"])
+        sys.stdout.write(json.dumps(answer))
+        sys.stdout.flush()
+    except (MemoryError, OSError):  # OSError: the result is longer than a file may be
+        os._exit(AT_A_LIMIT)
 
 
 def _run(task: Callable[..., Any], file: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,9 @@ MEMORY_BYTES = 384 << 20
 PROCESSOR_S = 120
 """Processor time of a child, in seconds; reading 64 MiB of CSV takes about half of it."""
 
+AT_A_LIMIT = 70
+"""Exit status of a child that reached its limit of memory or output."""
+
 ANSWER_BYTES = 64 << 20
 """Maximum size of what a child returns, as JSON."""
 
@@ -44,6 +47,8 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
         As the task raises it, or if the child needs more than its limits.
     NotInstalled
         If a package for reading the file is missing.
+    RuntimeError
+        If the child cannot start or has an error of its own.
     """
     file.flush()
     order = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}
@@ -69,11 +74,13 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
 
 
 def _result(status: int, answer: bytes) -> Any:
-    if status != 0:
+    if status < 0 or status == AT_A_LIMIT:  # ended by a signal: out of time, or a parser that crashed
         raise Unreadable(
             f"reading it takes more than {MEMORY_BYTES >> 20} MiB of memory, {PROCESSOR_S} s or {ANSWER_BYTES >> 20} "
             "MiB of content; send a smaller file"
         )
+    if status != 0:
+        raise RuntimeError(f"the process that reads files ended with status {status}")
     said = json.loads(answer)
     if "unreadable" in said:
         refused = Unreadable(said["unreadable"])

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Self
 
 import structlog
@@ -26,6 +26,9 @@ from workers.engine.worker_context import Leaving
 
 OVERDUE_S = 5.0
 """Seconds after its deadline at which a job that has not ended is interrupted in its thread."""
+
+AGAIN_S = 2.0
+"""Seconds until a job that caught the interruption, or is cleaning up after it, is interrupted again."""
 
 ALARM_S = 20.0
 """Seconds after its deadline at which the process of a job that cannot be interrupted ends; another fails the job."""
@@ -80,11 +83,15 @@ class Heartbeat:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-        if self._interrupted:
-            with suppress(Overdue):
-                time.sleep(0.01)  # an interruption that has not arrived yet arrives here
+        while True:
+            try:
+                self._done.set()
+                self._thread.join()
+                if self._interrupted:
+                    time.sleep(0.01)  # an interruption that has not arrived yet arrives here
+            except Overdue:  # it must neither leave the heartbeat running nor reach the next job of this thread
+                continue
+            return
 
     def on_stop(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
         """Call `stop` in `loop` once, when the job must stop."""
@@ -107,6 +114,7 @@ class Heartbeat:
             if time.monotonic() >= self._overdue_at:
                 log.error("job interrupted after its deadline", job=self._claim.job.id)
                 self._interrupted = True
+                self._overdue_at = time.monotonic() + AGAIN_S
                 _interrupt(self._working_thread)
             if rested < self._every_s:
                 continue

@@ -88,10 +88,10 @@ class Prediction:
 
     @property
     def emits_other(self) -> bool:
-        """Whether a service before the last was observed to lose the value.
+        """Return whether a service before the last one was observed to drop the attribute's value from texts.
 
-        Then even ``... * UCS`` is not sound by the table: a UCS compensates the values it was
-        shown, and nobody showed it text without one.
+        The table's entry ``... * UCS`` does not hold then: UCS was measured on texts that have a value, and not on
+        texts without one.
         """
         return any(share > 0 for share in self.residual)
 
@@ -222,7 +222,7 @@ def _named(chained: Chained, first: TransitionEvidence) -> dict[str, dict[str, f
 
 
 def _expected(transitions: NDArray[np.float64], first: TransitionEvidence) -> dict[str, dict[str, float]]:
-    """Return the expected outputs of each block, by the names `assay.methods.shared.distributions` gives the blocks."""
+    """Return the expected shares of the outputs for each data block, by its name (``U`` unbiased, ``B1`` … biased)."""
     names = ["U"] if len(first.unbiased) == 1 else [f"U{place + 1}" for place in range(len(first.unbiased))]
     names += [f"B{place + 1}" for place in range(len(first.biased))]
     mean = outputs_under(transitions, [*first.unbiased, *first.biased]).mean(axis=0)
