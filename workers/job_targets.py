@@ -6,7 +6,7 @@ They are built from the job's snapshot, with their secrets, and examined before 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,12 +20,13 @@ from store.core.columns import SealedSecret
 from store.jobs.jobs import Job
 from store.ratings import compositions
 from store.security.secrets import destination_of
-from store.targets import targets
+from store.targets import refusals, targets
 from store.targets.targets import StoredTarget
 from workers.calls.driver import Called
+from workers.calls.host_limits import FILE_TIMEOUT_S, HostLimits
 from workers.calls.limits import Breaker, Lane
 from workers.calls.shared_rate_limits import lane_of
-from workers.egress import Egress
+from workers.egress import CallFailed, Egress
 from workers.engine.worker_context import Workplace, place_of
 from workers.targets import address_of, connect, keep_to_links
 from workers.targets.adapter import Adapter, Limits, Target
@@ -89,18 +90,28 @@ class JobService:
 async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[JobService, JobService | None]]:
     """Build the rated service and the author, if the job has one, and connect to them while the block runs.
 
-    Raises `TargetMoved` if a saved target has another address or protocol now.
+    Raises
+    ------
+    TargetMoved
+        If a saved target has another address or protocol now.
+    RatingsRefused, HostCoolingDown
+        If a host refuses ratings, or rests after another one.
     """
     settings, jitter = workplace.settings, generator(job.attempt)
     rated, author = _rated_target(workplace, job), _author_target(workplace, job)
     library = Library(workplace.database, settings.data_dir.expanduser() / "cache" / "embeddings", job.tenant)
-    egress = Egress(
-        settings.egress_networks,
-        response_cap=settings.response_cap_bytes,
-        scraping=settings.allow_scraping,
-        library=library,
-    )
-    async with egress, workplace.traffic() as traffic:
+    async with workplace.traffic() as traffic, AsyncExitStack() as stack:
+        hosts = HostLimits(workplace, job, traffic, jitter)
+        egress = Egress(
+            settings.egress_networks,
+            response_cap=settings.response_cap_bytes,
+            scraping=settings.allow_scraping,
+            library=library,
+            exempt=settings.exempt_networks,
+            hosts=hosts,
+        )
+        await stack.enter_async_context(egress)
+        await _admit(workplace, egress, hosts, _called(job, rated, author))
 
         def service(target: Target, holder: str) -> JobService:
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, jitter, traffic)
@@ -110,6 +121,28 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
 
         # author and rated service may have the same address, so the author's slots have another name
         yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")
+
+
+def _called(job: Job, rated: Target, author: Target | None) -> dict[str, bool]:
+    """Return the addresses that a job calls, each with whether its host rests between ratings."""
+    links = rated.settings["links"] if rated.protocol == CHAIN else [{"base_url": rated.base_url}]
+    called = {} if author is None else {author.base_url: False}
+    for link in links:
+        secret = rated.secret is not None or link.get("id") in rated.link_secrets
+        called[link.get("base_url") or ""] = job.kind == "rating" and not secret
+    called.pop("", None)  # a protocol with fixed addresses, or an upload
+    return called
+
+
+async def _admit(workplace: Workplace, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]) -> None:
+    """Let a job begin at the hosts that it calls; hosts in the operator's own networks cost one read."""
+    watched = workplace.database.value_of(refusals.EXIST)
+    try:
+        watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])
+    except CallFailed:  # a name that cannot be resolved now may be resolved for the first call
+        watched = True
+    if watched:
+        await hosts.admit(egress, called)
 
 
 async def examine(

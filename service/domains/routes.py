@@ -1,4 +1,4 @@
-"""``/v1/domains``: verification that you own a host, required for replies to its ratings."""
+"""``/v1/domains``: verification that you own a host, required to reply to its ratings and to refuse them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Request, Response
 
 from service.dependencies import Here, Wait
-from service.domains.schemas import DomainList, DomainRequest, DomainView
+from service.domains.schemas import DomainChange, DomainList, DomainRequest, DomainView
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
@@ -18,7 +18,7 @@ from service.http.problems import existing, removed
 from service.jobs.maintenance_jobs import maintenance_order
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
-from store.targets import domains
+from store.targets import domains, refusals
 from store.targets.domains import Domain
 
 router = APIRouter(prefix="/v1/domains", tags=["replies"], route_class=StrictRoute)
@@ -68,6 +68,14 @@ async def get_domain(request: Request, row: FoundDomain) -> Response:
     return not_modified(request, headers) or json_response(DomainView.of(row), headers=headers)
 
 
+@router.patch("/{domain_id}", response_model=DomainView)
+async def change_domain(domain_id: str, body: DomainChange, here: Here, caller: TargetWriter) -> Response:
+    """Refuse ratings of a verified host, or allow them again. You may still rate the host yourself."""
+    row = await found_domain(domain_id, here, caller)
+    changed = existing(await here.database.write(refusals.set_policy, row, body.ratings), "domain", domain_id)
+    return json_response(DomainView.of(changed), headers={"ETag": _etag(changed)})
+
+
 @router.delete("/{domain_id}", status_code=204, response_description="Removed.")
 async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Response:
     """Remove a domain and its verification. Replies stay."""
@@ -91,4 +99,4 @@ async def verify_domain(
 
 
 def _etag(row: Domain) -> str:
-    return entity_tag(row.id, row.checked_at or 0, row.state)
+    return entity_tag(row.id, row.checked_at or 0, row.state, row.ratings)

@@ -40,6 +40,16 @@ class DomainRequest(RequestModel):
     """Host as in the addresses of rated targets: a name or IP address, with its port unless it is the default."""
 
 
+Ratings = Literal["allowed", "refused"]
+
+
+class DomainChange(RequestModel):
+    """Change of a verified host."""
+
+    ratings: Ratings
+    """`refused`: nobody but the host's verified owners may rate it, as long as the verification is valid."""
+
+
 class ChallengeView(ResponseModel):
     """The file that verifies a host."""
 
@@ -63,6 +73,8 @@ class DomainView(ResponseModel):
     verified_at: Instant | None
     proven_until: Instant | None
     """Time at which the verification expires; verify again before."""
+    ratings: Ratings
+    """Whether other tenants may rate the host; `refused` holds while the verification is valid."""
     created_at: Instant
 
     @classmethod

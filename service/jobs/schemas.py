@@ -74,6 +74,14 @@ class RatingLink(ResponseModel):
     href: str
 
 
+class JobWait(ResponseModel):
+    """The reason why a queued job does not start yet."""
+
+    why: str
+    until: Instant
+    """Earliest time at which the job starts."""
+
+
 class JobView(ResponseModel):
     """A job and its progress."""
 
@@ -93,6 +101,8 @@ class JobView(ResponseModel):
     """Estimated seconds until the end; 0 after the end, null while unknown."""
     queue_position: int | None
     """Place in the queue: 1 is next, 201 means beyond the 200th; null unless queued."""
+    waits: JobWait | None
+    """Set while the job waits for its host or target, and not for a free worker."""
     attempt: int
     cancel_requested: bool
     created_at: Instant
@@ -137,10 +147,17 @@ class JobView(ResponseModel):
             job,
             eta_seconds=seconds_left(job, now_s),
             queue_position=position,
+            waits=_wait_of(job),
             rating=rating,
             error=None if error is None else {**error, "type": f"{base}/problems/{error['code']}"},
             links=links,
         )
+
+
+def _wait_of(job: Job) -> JobWait | None:
+    if job.status != "queued" or job.waits_why is None:
+        return None
+    return JobWait.from_row(job, why=job.waits_why, until=job.next_run_at)
 
 
 class JobLine(JobView):

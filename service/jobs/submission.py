@@ -28,6 +28,7 @@ from store.jobs.submission import request_digest
 from store.ratings import ratings
 from store.ratings.experiment_json import dump_method
 from store.ratings.ratings import Stamp, StoredRating
+from store.targets import refusals
 
 CROWDED_RETRY_S = 5
 
@@ -146,7 +147,8 @@ def _place(
 def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | None, Job | None, int | None]:
     """Return the rating that answers an order, or the unfinished job to join, and the place in the queue.
 
-    If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``.
+    If neither exists and the tenant has the maximum number of unfinished jobs, raise ``too-many-jobs``; if a host of
+    the targets is known to refuse ratings, raise `RatingsRefused`.
     """
     new = order.new
     known = jobs.existing_work(c, new.tenant, new.request_digest, order.age_s, max_active)
@@ -158,6 +160,8 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
         return None, twin, jobs.queue_position(c, twin)
     if known.active >= max_active:
         raise too_many_jobs(f"{max_active} of your jobs are queued or running")
+    if known.refusals and new.kind in refusals.CALLING:
+        refusals.check(c, new.tenant, new.target, new.author)
     return None, None, known.ahead + 1
 
 

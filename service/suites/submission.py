@@ -21,6 +21,7 @@ from store.jobs import jobs
 from store.jobs.jobs import NewJob
 from store.suites import suites
 from store.suites.suites import Known, NewSuite, StoredCell, StoredSuite
+from store.targets import refusals
 
 Shown = tuple[StoredSuite, Sequence[StoredCell], dict[str, dict[str, Any]]]
 """A suite with its cells and the documents of their ratings."""
@@ -114,7 +115,9 @@ def _count_new(c: Any, tenant: str, plan: Plan, repeat: Repeatable) -> int:
 def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most: int, waits: bool) -> Answer:
     def work(c: Any) -> PlacedSuite:
         wanted, ids = _settle(plan, _known(c, tenant, plan))
-        _refuse_too_many(c, tenant, [new for new, rating_id in wanted if rating_id is None], most)
+        fresh = [new for new, rating_id in wanted if rating_id is None]
+        _refuse_too_many(c, tenant, fresh, most)
+        refusals.check(c, tenant, *(called for new in fresh for called in (new.target, new.author)))
         jobs.add_all(c, wanted)
         added = {new.id for new, _ in wanted}
         suite = suites.add(c, _new_suite(tenant, plan, ids, sorted(set(ids) - added)))
@@ -128,7 +131,7 @@ def _place(c: Any, tenant: str, plan: Plan, repeat: Repeatable, show: Show, most
             suite_id=suite.id,
             tenant=tenant,
             cells=shown[1],
-            made=[new.id for new, rating_id in wanted if rating_id is None],
+            made=[new.id for new in fresh],
         )
 
     return once(c, repeat, work, lambda placed: not waits or placed.finished)

@@ -131,9 +131,20 @@ domains = Table(
     Column("failure", AnyText),
     Column("verified_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
+    Column("ratings", AnyText, nullable=False, server_default="allowed"),
     UniqueConstraint("tenant", "host"),
     CheckConstraint("state IN ('waiting', 'verified', 'failed')", name="state_is_known"),
+    CheckConstraint("ratings IN ('allowed', 'refused')", name="ratings_are_known"),
     Index(None, "tenant", "created_at", "id"),
+    Index(None, "host"),
+)
+
+refusal_files = Table(
+    "refusal_files",
+    metadata,
+    Column("url", AnyText, primary_key=True),
+    Column("refuses", Boolean, nullable=False),
+    Column("read_at", BigInteger, nullable=False),
 )
 
 replies = Table(

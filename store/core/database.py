@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from store.core.engines import (
@@ -92,6 +92,11 @@ class Database:
                 connection = stack.enter_context(self._writer.connect())
                 stack.enter_context(connection.begin())
             yield connection
+
+    def value_of(self, expression: ColumnElement[T]) -> T:
+        """Read the value of one SQL expression."""
+        with self.read() as connection:
+            return connection.execute(select(expression)).scalar_one()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

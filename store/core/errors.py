@@ -157,8 +157,22 @@ class BeyondTheLog(StoreError):
         self.name, self.asked, self.most = name, asked, most
 
 
+class RatingsRefused(StoreError):
+    """A host refuses ratings, by its file or by its verified owner: HTTP 409, or the end of a job.
+
+    `who` is ``"file"`` or ``"owner"``, `where` the address of the file or the domains of the API.
+    """
+
+    code = "ratings_refused"
+
+    def __init__(self, host: str, who: str, where: str) -> None:
+        said = f"its file {where}" if who == "file" else f"its verified owner, at {where} of this service,"
+        super().__init__(f"{host} must not be rated: {said} says so; use another target, or ask its operator")
+        self.host, self.who, self.where = host, who, where
+
+
 class NotTheOwner(StoreError):
-    """A tenant replies to a rating without a valid proof that the rated host is its own: HTTP 403.
+    """A tenant acts as the owner of a host without a valid proof that the host is its own: HTTP 403.
 
     `host` is ``None`` if the rated target has no address.
     """

@@ -64,6 +64,7 @@ jobs = Table(
     Column("lease_owner", AnyText),
     Column("lease_until", BigInteger),
     Column("next_run_at", BigInteger, nullable=False),
+    Column("waits_why", AnyText),  # reason why a queued job is not due before next_run_at
     *optional(BigInteger, "dispatched_at", "heartbeat_at"),
     Column("created_at", BigInteger, nullable=False),
     *optional(BigInteger, "started_at", "finished_at"),
@@ -79,6 +80,15 @@ jobs = Table(
     Index(None, "tenant", "target_url", "created_at", "id"),
     Index(None, "tenant", "status", "created_at", "id"),
     Index(None, "tenant", "request_digest", "created_at", "id"),
+)
+
+host_turns = Table(
+    "host_turns",
+    metadata,
+    Column("job_id", AnyText, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("host", AnyText, primary_key=True),
+    Column("admitted_at", BigInteger),  # NULL while the job waits for its turn
+    Index(None, "host"),
 )
 
 observations = Table(

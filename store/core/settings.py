@@ -71,6 +71,14 @@ class Settings(BaseSettings):
 
     # Calls to targets
     egress_allow: str = Field("", description="Comma-separated CIDRs allowed besides public addresses")
+    host_rate: float = Field(20, gt=0, description="Calls a second to one host by all tenants together")
+    host_concurrency: int = Field(16, gt=0, le=256, description="Concurrent calls to one host by all tenants together")
+    host_cooldown_s: float = Field(
+        600, ge=0, description="Rest of a host between ratings by tenants that neither proved it nor send it a secret"
+    )
+    host_exempt: str | None = Field(
+        None, description="Comma-separated CIDRs of hosts without these limits; unset: those of egress_allow"
+    )
     allow_scraping: bool = Field(
         False, description="Whether targets may use deep-translator, whose requests bypass the egress guard"
     )
@@ -114,10 +122,10 @@ class Settings(BaseSettings):
     )
     log_json: bool = Field(False, description="Log one JSON object per line instead of text")
 
-    @field_validator("egress_allow")
+    @field_validator("egress_allow", "host_exempt")
     @classmethod
-    def _are_networks(cls, value: str) -> str:
-        _networks(value)
+    def _are_networks(cls, value: str | None) -> str | None:
+        _networks(value or "")
         return value
 
     @field_validator(
@@ -166,6 +174,11 @@ class Settings(BaseSettings):
     def egress_networks(self) -> tuple[Network, ...]:
         """`egress_allow`, parsed."""
         return _networks(self.egress_allow)
+
+    @cached_property
+    def exempt_networks(self) -> tuple[Network, ...]:
+        """`host_exempt`, parsed."""
+        return self.egress_networks if self.host_exempt is None else _networks(self.host_exempt)
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:

@@ -142,6 +142,8 @@ class Job:
         Number of the current claim; only its writes are accepted.
     version : int
         Incremented by every change of the row.
+    waits_why : str or None
+        Reason why a queued job does not start before `next_run_at`.
     """
 
     id: str
@@ -175,6 +177,7 @@ class Job:
     lease_owner: str | None
     lease_until: int | None
     next_run_at: int
+    waits_why: str | None
     dispatched_at: int | None
     heartbeat_at: int | None
     created_at: int

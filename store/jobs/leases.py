@@ -58,6 +58,7 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
         next_run_at=case((jobs.c.status == "running", jobs.c.lease_until), else_=jobs.c.next_run_at),
         started_at=func.coalesce(jobs.c.started_at, now_ms()),
         dispatched_at=None,
+        waits_why=None,
     )
     row = c.execute(claimed.where(jobs.c.id == job_id, claimable()).returning(jobs)).mappings().one_or_none()
     if row is None:
@@ -116,11 +117,11 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
     return Beat(False, held=c.execute(ended).one_or_none() is not None)
 
 
-def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool) -> None:
+def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool, why: str | None = None) -> None:
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
-    It may be claimed again after `delay_s` seconds. `charge_attempt` is whether this attempt counts towards giving up
-    the job; it is false for an orderly shutdown.
+    It may be claimed again after `delay_s` seconds; `why` is the reason, for its status. `charge_attempt` is whether
+    this attempt counts towards giving up the job; it is false for an orderly shutdown.
 
     Raises
     ------
@@ -138,10 +139,12 @@ def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: 
         lease_until=None,
         dispatched_at=None,
         next_run_at=now_ms() + _ms(delay_s),
+        waits_why=why,
         attempts_without_progress=fruitless,
     )
     c.execute(queued.where(jobs.c.id == job.id))
-    append(c, job.id, "released", {"delay_s": delay_s}, fence=job.fence)
+    facts = {"delay_s": delay_s} if why is None else {"delay_s": delay_s, "why": why}
+    append(c, job.id, "released", facts, fence=job.fence)
 
 
 def _held(claim: Claim) -> list[ColumnElement[bool]]:

@@ -19,6 +19,7 @@ from store.core.schema import events as events_table
 from store.core.schema import jobs, ratings
 from store.core.schema import outbox as outbox_table
 from store.jobs.job import COUNTERS, UNFINISHED, Job, NewJob, append, columns_of, job_from
+from store.targets import refusals
 from store.webhooks.outbox import announce, notice_row
 
 MOST_COUNTED = 200
@@ -39,12 +40,15 @@ class ExistingWork:
         The tenant's unfinished jobs, counted up to the given maximum.
     ahead : int
         Jobs of all tenants due before one that is added now, counted up to `MOST_COUNTED`.
+    refusals : bool
+        Whether any host refuses ratings (`store.targets.refusals`).
     """
 
     rating_id: str | None
     twin_id: str | None
     active: int
     ahead: int
+    refusals: bool
 
 
 _mine = bindparam("by_tenant", type_=AnyText())
@@ -82,6 +86,7 @@ _EXISTING_WORK = select(
     _twin_id.label("twin_id"),
     select(func.count()).select_from(_unfinished).scalar_subquery().label("active"),
     select(func.count()).select_from(_due).scalar_subquery().label("ahead"),
+    refusals.EXIST.label("refusals"),
 )
 
 

@@ -36,7 +36,8 @@ class Domain:
 
     `host` is in lower case, with the port unless it is the scheme's default. `token` is a line that the file must
     contain. `state` is the result of the last check: ``waiting``, ``verified`` or ``failed``; `failure` is the reason.
-    `proven` is whether the proof is still valid.
+    `proven` is whether the proof is still valid. `ratings` is ``allowed`` or ``refused``
+    (`store.targets.refusals`).
     """
 
     id: str
@@ -49,6 +50,7 @@ class Domain:
     verified_at: int | None
     created_at: int
     proven: bool
+    ratings: str = "allowed"
 
     @property
     def proven_until(self) -> int | None:

@@ -6,11 +6,12 @@ import asyncio
 import json
 import math
 import ssl
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self
 
 import httpx
 
@@ -90,6 +91,14 @@ class Response:
         raise CallFailed("bad-json", f"{self.place} answered something that is not JSON", status=self.status)
 
 
+class Hosts(Protocol):
+    """Limits of hosts, and their refusals of ratings (`workers.calls.host_limits`)."""
+
+    def visit(self, url: str, timeout_s: float) -> AbstractAsyncContextManager[None]:
+        """Wait for a turn at the host of a URL, and hold it for a call of at most `timeout_s` seconds."""
+        ...
+
+
 class Egress:
     """Client for outgoing calls. Use it as an asynchronous context manager, within one event loop.
 
@@ -108,6 +117,10 @@ class Egress:
         (`workers.targets.protocols.deep_translator`).
     library : Library, optional
         Uploads and images of the job's tenant.
+    exempt : sequence of network
+        Networks of the operator, in which the limits of hosts do not apply.
+    hosts : Hosts, optional
+        Limits of all other hosts.
     """
 
     def __init__(
@@ -121,9 +134,14 @@ class Egress:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         scraping: bool = False,
         library: Library | None = None,
+        exempt: Sequence[Network] = (),
+        hosts: Hosts | None = None,
     ) -> None:
         self.allow, self.scraping, self.library = tuple(allow), scraping, library
-        self.transport = GuardedTransport(allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust)
+        self.transport = GuardedTransport(
+            allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust, exempt=exempt
+        )
+        self._hosts = hosts
         self._now, self._cap = now, response_cap
 
     async def __aenter__(self) -> Self:
@@ -150,7 +168,7 @@ class Egress:
         method, url, headers, content
             The request. `Host`, lengths and `Accept-Encoding` are set here.
         timeout_s : float
-            Deadline in seconds, from name resolution to the last byte.
+            Deadline in seconds, from connecting to the last byte.
         retriable : container of int
             HTTP statuses after which a retry may help.
         room : int
@@ -160,21 +178,42 @@ class Egress:
         ------
         CallFailed
             With a code of `CODES`, unless the response is complete and its status 2xx.
+        RatingsRefused
+            If the host refuses ratings, before anything is sent to it.
         """
         place = place_of(url)
         target, written = _target(url), {**STANDING_HEADERS, **(headers or {})}
         if target is None or not "".join([*written, *written.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
-        try:
-            async with asyncio.timeout(timeout_s):
-                cap = max(room, self._cap)
-                received = await self.transport.ask(place, method, target, written, content, cap)
-        except TimeoutError:
-            raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
+        async with self._visit(url, timeout_s):
+            try:
+                async with asyncio.timeout(timeout_s):
+                    cap = max(room, self._cap)
+                    received = await self.transport.ask(place, method, target, written, content, cap)
+            except TimeoutError:
+                raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
         response = Response(received.status, received.headers, received.body, str(place))
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure(response, retriable)
         return response
+
+    async def exempt(self, url: str, timeout_s: float) -> bool:
+        """Whether the limits of hosts do not apply to a URL; raise `CallFailed` if it cannot be called."""
+        place = place_of(url)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self.transport.exempt(place)
+        except TimeoutError:
+            raise CallFailed("timeout", f"the host name {place.host} was not resolved within {timeout_s:g} s") from None
+
+    @asynccontextmanager
+    async def _visit(self, url: str, timeout_s: float) -> AsyncIterator[None]:
+        """Observe the limits of a host; waiting for a turn does not count towards the deadline of the call."""
+        if self._hosts is None or await self.exempt(url, timeout_s):
+            yield
+        else:
+            async with self._hosts.visit(url, timeout_s):
+                yield
 
     def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:
         """Return the failure for a status that is no success."""

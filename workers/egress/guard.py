@@ -94,6 +94,11 @@ def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
     return None
 
 
+def within(addresses: Sequence[Address], networks: Sequence[Network]) -> bool:
+    """Whether all addresses are in some of the networks."""
+    return all(any(one in network for network in networks if network.version == one.version) for one in addresses)
+
+
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Function that returns the addresses of a host name for a port; raises `OSError` if it has none."""
 

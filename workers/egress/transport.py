@@ -10,6 +10,7 @@ import asyncio
 import io
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from yarl import URL
 
 from workers.egress.connection import HEADER_CAP, ClosedUnheard, Listener, Received
 from workers.egress.failures import CallFailed
-from workers.egress.guard import Address, Guard, Network, Place, Resolve, place_of, read_place, resolve
+from workers.egress.guard import Address, Guard, Network, Place, Resolve, place_of, read_place, resolve, within
 
 IDLE_S = 15.0
 """Maximum idle time of a reused connection in seconds; servers close theirs after 5 s or more."""
@@ -64,17 +65,47 @@ def default_trust() -> ssl.SSLContext:
     return context
 
 
+@dataclass
+class ExemptHosts:
+    """Hosts whose addresses are all in some networks of the operator, so that the limits of hosts do not apply.
+
+    A name that led into the networks may lead elsewhere later. Therefore a connection of an exempt host is opened to
+    these networks only; a name that left them is not exempt any more.
+    """
+
+    networks: Sequence[Network]
+    known: dict[tuple[str, int], bool] = field(default_factory=dict)
+
+    async def holds(self, place: Place, guard: Guard) -> bool:
+        """Whether a host is exempt; its addresses are resolved once."""
+        key = (place.host, place.port)
+        if key not in self.known:
+            self.known.setdefault(key, within(await guard.addresses(place), self.networks))
+        return self.known[key]
+
+    def check(self, place: Place, addresses: Sequence[Address]) -> None:
+        """Raise `CallFailed` ``connect`` if an exempt host has other addresses now; a retry observes its limits."""
+        key = (place.host, place.port)
+        if self.known.get(key) and not within(addresses, self.networks):
+            self.known[key] = False
+            raise CallFailed("connect", f"{place} has other addresses than before")
+
+
 class GuardedConnector(aiohttp.BaseConnector):
     """Connector that opens only connections that the guard allows, and reuses them."""
 
-    def __init__(self, guard: Guard, dial: Dial, trust: Callable[[], ssl.SSLContext], *, whole: bool) -> None:
+    def __init__(
+        self, guard: Guard, dial: Dial, trust: Callable[[], ssl.SSLContext], exempt: ExemptHosts, *, whole: bool
+    ) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_S)
         self._guard, self._dial, self._trust, self._whole = guard, dial, trust, whole
+        self._exempt = exempt
 
     async def _create_connection(self, req: aiohttp.ClientRequest, *_: object) -> ResponseHandler:
         """Try the addresses of the place in turn until one is connected."""
         place = read_place(str(req.url.origin()))
         addresses = (await self._guard.addresses(place))[:MAX_ADDRESSES]
+        self._exempt.check(place, addresses)
         for address in addresses[:-1]:
             try:
                 async with asyncio.timeout(DIAL_S):
@@ -124,6 +155,8 @@ class GuardedTransport:
         Whether a longer response is refused; otherwise it is truncated.
     trust : SSLContext, optional
         Trusted certificates, by default `default_trust`.
+    exempt : sequence of network
+        Networks of the operator in which the limits of hosts do not apply.
     """
 
     def __init__(
@@ -135,10 +168,16 @@ class GuardedTransport:
         resolve: Resolve = resolve,
         dial: Dial = dial,
         trust: ssl.SSLContext | None = None,
+        exempt: Sequence[Network] = (),
     ) -> None:
         self._cap, self._whole, self._trust = response_cap, whole, trust
-        self._connector = partial(GuardedConnector, Guard(tuple(allow), resolve), dial, self._trusted, whole=whole)
+        self._guard, self._exempt = Guard(tuple(allow), resolve), ExemptHosts(tuple(exempt))
+        self._connector = partial(GuardedConnector, self._guard, dial, self._trusted, self._exempt, whole=whole)
         self._kept: aiohttp.ClientSession | None = None
+
+    async def exempt(self, place: Place) -> bool:
+        """Whether all addresses of a host are in the exempt networks, which its connections then cannot leave."""
+        return await self._exempt.holds(place, self._guard)
 
     async def call(self, request: httpx.Request) -> Received:
         """Send a request and read its complete response; see `ask`."""

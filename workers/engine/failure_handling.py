@@ -17,10 +17,11 @@ from store.jobs import jobs, observations
 from store.jobs.jobs import Claim, Job
 from store.ratings.experiment_json import parse_method
 from workers.calls.driver import TargetRefused, TargetUnavailable
+from workers.calls.host_limits import HostCoolingDown
 from workers.calls.limits import TargetResting
 from workers.egress import CallFailed
 from workers.engine.heartbeat import Overdue, Stopped
-from workers.engine.problems import problem
+from workers.engine.problems import problem, waits_why
 from workers.engine.worker_context import Workplace, seconds_left
 from workers.generation import authored, corpus_sentences
 from workers.targets.checks.capability import TargetUnfit
@@ -58,7 +59,7 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
             return _leave(workplace, claim, error)
         case TargetUnavailable():
             return _rest_or_fail(workplace, claim, error, workplace.settings.breaker_delay_s)
-        case TargetResting(rest_s=rest_s):
+        case TargetResting(rest_s=rest_s) | HostCoolingDown(rest_s=rest_s):
             return _rest_or_fail(workplace, claim, error, rest_s)
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
             # a service that answered before may return; one that never answered fails the job
@@ -79,25 +80,28 @@ def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> str:
 
 
 def _rest_or_fail(
-    workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting, rest_s: float
+    workplace: Workplace,
+    claim: Claim,
+    unavailable: TargetUnavailable | TargetResting | HostCoolingDown,
+    rest_s: float,
 ) -> str:
-    """Release the job until its target may have recovered; fail it if its deadline is earlier."""
+    """Release the job until its target may have recovered or rested; fail it if its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
         return _fail(workplace, claim, problem(unavailable))
-    if not _release(workplace, claim, rest_s):
+    if not _release(workplace, claim, rest_s, waits_why(unavailable)):
         return _cancel(workplace, claim)
-    log.warning("target unavailable; job rests", job=claim.job.id, why=str(unavailable))
+    log.warning("job rests", job=claim.job.id, why=str(unavailable))
     return "resting"
 
 
-def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None) -> bool:
+def _release(workplace: Workplace, claim: Claim, rest_s: float | None = None, why: str | None = None) -> bool:
     """Release the job (with `rest_s`: for later, without its transient failures); return false if it was cancelled."""
     with workplace.database.write() as connection:
         if jobs.hold(connection, claim).cancel_requested:
             return False
         if rest_s is not None:
             observations.forget_failures(connection, claim, TRANSIENT)
-        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False)
+        jobs.release(connection, claim, delay_s=rest_s or 0.0, charge_attempt=False, why=why)
     return True
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import AssayError, RecordError
-from store.core.errors import SecretLost, SecretMoved
+from store.core.errors import RatingsRefused, SecretLost, SecretMoved
 from workers.calls.driver import TargetRefused, TargetUnavailable
+from workers.calls.host_limits import HostCoolingDown
 from workers.calls.limits import TargetResting
 from workers.egress import CallFailed
 from workers.targets.checks.capability import TargetUnfit
@@ -15,6 +16,7 @@ TITLES = {
     "target_unfit": "The target cannot be rated",
     "target_refused": "The target refused",
     "target_unavailable": "The target is unavailable",
+    "ratings_refused": "The host refuses ratings",
     "deadline_exceeded": "The job ran out of time",
     "secret_lost": "The target's secret cannot be decrypted",
     "evidence_unfit": "The recorded evidence does not allow the re-rating",
@@ -35,12 +37,10 @@ def problem(error: BaseException) -> dict[str, Any]:
             return _problem("target_refused", _sentences(str(error)), reason=error.failure.code)
         case CallFailed():  # raised before the first question if the operator does not allow the target's protocol
             return _problem("target_refused", _sentences(str(error)), reason=error.code)
-        case TargetUnavailable():
-            detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
-            return _problem("target_unavailable", detail, reason=error.failure.code)
-        case TargetResting():
-            detail = "Other jobs found it failing, and it was still left alone when this job's deadline came near."
-            return _problem("target_unavailable", detail, reason="resting")
+        case TargetUnavailable() | TargetResting() | HostCoolingDown():
+            return _unavailable(error)
+        case RatingsRefused():
+            return _problem("ratings_refused", _sentences(str(error)), reason=error.who)
         case TimeoutError():
             return _problem("deadline_exceeded", "Its deadline_s passed. What was answered is kept; allow more time.")
         case SecretLost() | SecretMoved():
@@ -50,6 +50,30 @@ def problem(error: BaseException) -> dict[str, Any]:
             return _problem(code, str(error), reason=error.code)
         case _:
             return _problem("internal_error", "An unexpected error was logged; the answers so far are kept.")
+
+
+def _unavailable(error: TargetUnavailable | TargetResting | HostCoolingDown) -> dict[str, Any]:
+    match error:
+        case TargetUnavailable():
+            detail = f"Too many calls in a row failed, the last one so: {error}. What was answered is kept."
+            return _problem("target_unavailable", detail, reason=error.failure.code)
+        case TargetResting():
+            detail = "Other jobs found it failing, and it was still left alone when this job's deadline came near."
+            return _problem("target_unavailable", detail, reason="resting")
+        case HostCoolingDown():
+            detail = _sentences(str(error), "The job's deadline is earlier; ask again with a larger deadline_s")
+            return _problem("target_unavailable", detail, reason="cooling-down")
+
+
+def waits_why(error: BaseException) -> str:
+    """Describe why a job waits in the queue until a time."""
+    match error:
+        case HostCoolingDown():
+            return _sentences(str(error))
+        case TargetUnavailable():
+            return f"Too many calls in a row failed, the last one so: {error}. The target is left alone for a while."
+        case _:
+            return "Other jobs found the target failing; it is left alone for a while."
 
 
 def _sentences(*parts: str) -> str:

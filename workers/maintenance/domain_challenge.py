@@ -14,7 +14,7 @@ from store.jobs.jobs import Claim
 from store.targets import domains
 from store.targets.domains import CHALLENGE_PATH, Domain
 from workers.egress import AddressRefused, CallFailed, Egress, Guard, Network, read_place
-from workers.egress.guard import Resolve, resolve
+from workers.egress.guard import Resolve, resolve, within
 from workers.engine.worker_context import Workplace
 
 TIMEOUT_S = 10
@@ -87,5 +87,4 @@ async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Seq
     """Return the URL schemes to try: http only if all addresses are in networks that the operator allows."""
     place = read_place(f"http://{host}/")
     addresses = await Guard(allow, resolve).addresses(place)
-    inside = all(any(one in network for network in allow if network.version == one.version) for one in addresses)
-    return ("http", "https") if inside else ("https",)
+    return ("http", "https") if within(addresses, allow) else ("https",)

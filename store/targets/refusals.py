@@ -1,0 +1,120 @@
+"""Hosts that refuse ratings: by the file `FILE_PATH`, which workers read, or by their verified owner.
+
+If several tenants have a valid proof of a host, the newest decides; each of them may rate the host nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, exists, or_, select, update
+
+from store.core.agency_schema import domains, refusal_files
+from store.core.clock import now_ms
+from store.core.engines import insert_into
+from store.core.errors import NotTheOwner, RatingsRefused
+from store.targets.domains import DAY_MS, PROOF_DAYS, Domain, find, host_of
+
+FILE_PATH = "/.well-known/assay.txt"
+"""Path of the file in which a host refuses ratings (RFC 8615)."""
+
+FILE_VALID_S = 3600
+"""Seconds for which a file's content, or its absence, is remembered."""
+
+CALLING = frozenset({"rating", "probe", "writing"})
+"""Kinds of jobs that call services."""
+
+_PROVEN = domains.c.verified_at > now_ms() - PROOF_DAYS * DAY_MS
+_FRESH = refusal_files.c.read_at > now_ms() - FILE_VALID_S * 1000
+
+EXIST = or_(
+    exists().where(domains.c.ratings == "refused", _PROVEN), exists().where(refusal_files.c.refuses.is_(True), _FRESH)
+)
+"""SQL expression: whether any host is known to refuse ratings; false is the usual, fast case."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of a host and a tenant.
+
+    Attributes
+    ----------
+    proven : bool
+        Whether the tenant has a valid proof of the host.
+    refusal : RatingsRefused or None
+        The refusal that holds for the tenant; ``None`` for the host's owners.
+    file_read : bool
+        Whether the content of the host's file is known.
+    """
+
+    proven: bool
+    refusal: RatingsRefused | None
+    file_read: bool
+
+
+def file_of(url: str) -> str:
+    """Return the address of the file that holds for a URL."""
+    return f"{url.partition('://')[0].lower()}://{host_of(url)}{FILE_PATH}"
+
+
+def standing(c: Connection, tenant: str, url: str) -> Standing:
+    """Read whether the host of a URL refuses ratings by a tenant, as far as it is known."""
+    host, file = host_of(url), file_of(url)
+    if host is None:
+        return Standing(False, None, True)
+    newest = domains.c.verified_at.desc()
+    owners = c.execute(
+        select(domains.c.tenant, domains.c.ratings).where(domains.c.host == host, _PROVEN).order_by(newest)
+    ).all()
+    refuses = c.execute(select(refusal_files.c.refuses).where(refusal_files.c.url == file, _FRESH)).scalar_one_or_none()
+    proven, refusal = any(owner.tenant == tenant for owner in owners), None
+    if owners and owners[0].ratings == "refused":
+        refusal = RatingsRefused(host, "owner", "/v1/domains")
+    elif refuses:
+        refusal = RatingsRefused(host, "file", file)
+    return Standing(proven, None if proven else refusal, refuses is not None)
+
+
+def keep(c: Connection, url: str, refuses: bool) -> None:
+    """Remember whether the file at `url` refuses ratings."""
+    new = insert_into(c, refusal_files)
+    seen = {"refuses": refuses, "read_at": now_ms()}
+    c.execute(new.values(url=url, **seen).on_conflict_do_update(index_elements=[refusal_files.c.url], set_=seen))
+
+
+def check(c: Connection, tenant: str, *described: Mapping[str, Any] | None) -> None:
+    """Raise `RatingsRefused` if a host of the described targets is known to refuse ratings by a tenant."""
+    for url in urls_of(*described):
+        if (refusal := standing(c, tenant, url).refusal) is not None:
+            raise refusal
+
+
+def urls_of(*described: Mapping[str, Any] | None) -> Collection[str]:
+    """Return the addresses of targets and of their links, each once and in order."""
+    return dict.fromkeys(url for one in described if one is not None for url in _urls(one))
+
+
+def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
+    """Set whether the owner of a domain refuses ratings; return ``None`` if the domain was removed meanwhile.
+
+    Raises
+    ------
+    NotTheOwner
+        If the tenant's proof is missing or expired, or another tenant has a newer one.
+    """
+    newest = select(domains.c.tenant).where(domains.c.host == domain.host, _PROVEN)
+    owner = c.execute(newest.order_by(domains.c.verified_at.desc()).limit(1)).scalar_one_or_none()
+    if owner != domain.tenant:
+        why = "is missing or expired" if owner is None else "is older than that of another tenant"
+        raise NotTheOwner(domain.host, f"your proof that {domain.host} is yours {why}; verify it again")
+    c.execute(update(domains).where(domains.c.id == domain.id).values(ratings=ratings))
+    return find(c, domain.id, domain.tenant)
+
+
+def _urls(target: Mapping[str, Any]) -> Iterator[str]:
+    links = (target.get("settings") or {}).get("links") or ()
+    for one in (target, *(link for link in links if isinstance(link, dict))):
+        if url := str(one.get("base_url") or ""):
+            yield url

@@ -1,0 +1,154 @@
+"""Limits of each host over all tenants and jobs: pace, rest between ratings, and refusals of ratings.
+
+They apply beside the limits of a target (`workers.calls.limits`), which count a tenant's jobs only. The pace does not
+apply to a host that the job's tenant has proved; none of them applies in the operator's own networks
+(`Settings.exempt_networks`), except that a verified owner there is heard as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import numpy as np
+
+from store.core.clock import iso
+from store.jobs import host_turns
+from store.jobs.host_turns import Turn
+from store.jobs.jobs import Job
+from store.targets import refusals
+from store.targets.domains import host_of
+from store.targets.refusals import Standing, file_of
+from workers.calls.limits import Lane
+from workers.calls.shared_rate_limits import Traffic
+from workers.egress import CallFailed, Egress
+from workers.engine.worker_context import Workplace
+from workers.targets.adapter import Limits
+
+FILE_TIMEOUT_S = 10
+"""Deadline of a call for a file of refusals."""
+
+FILE_BYTES = 65_536
+"""Maximum size of a file of refusals; a larger one is not understood."""
+
+LONGEST_S = 600
+"""Maximum lifetime in seconds of a slot, as of `Limits.timeout_s`."""
+
+_DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNORECASE)
+
+
+class HostCoolingDown(Exception):
+    """A host rests between two ratings; the job may start in `rest_s` seconds at the earliest."""
+
+    def __init__(self, turn: Turn, between_s: float) -> None:
+        super().__init__(
+            f"{turn.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start before "
+            f"{iso(turn.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a target "
+            "with a secret"
+        )
+        self.rest_s = turn.wait_s
+
+
+@dataclass
+class HostLimits:
+    """Limits of hosts as used by one job; `rng` is for pauses and does not affect the rating."""
+
+    workplace: Workplace
+    job: Job
+    traffic: Traffic
+    rng: np.random.Generator
+    _proven: dict[str, bool] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def admit(self, egress: Egress, called: Mapping[str, bool]) -> None:
+        """Let a job begin at the hosts of the URLs in `called`, whose values are whether the host rests between jobs.
+
+        Raises
+        ------
+        RatingsRefused
+            If a host refuses ratings.
+        HostCoolingDown
+            If a host rests after another rating.
+        """
+        resting: set[str] = set()
+        for url, rests in called.items():
+            if await _is_exempt(egress, url):
+                await asyncio.to_thread(self._standing, url)
+            elif not await self._is_proven(url) and rests:
+                resting.add(host_of(url) or url)
+        rest_s = self.workplace.settings.host_cooldown_s
+        if resting and rest_s > 0:
+            turn = await asyncio.to_thread(self._take, resting, rest_s)
+            if turn is not None:
+                raise HostCoolingDown(turn, rest_s)
+
+    @asynccontextmanager
+    async def visit(self, url: str, timeout_s: float) -> AsyncIterator[None]:
+        """Wait for a turn at a host, and hold it for a call; raise `RatingsRefused` if the host refuses ratings."""
+        if await self._is_proven(url):
+            yield
+            return
+        async with self._turn(url, timeout_s):
+            yield
+
+    @asynccontextmanager
+    async def _turn(self, url: str, timeout_s: float) -> AsyncIterator[None]:
+        settings = self.workplace.settings
+        longest_wait_s = settings.host_concurrency / settings.host_rate
+        limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
+        name = f"host:{sha256((host_of(url) or url).encode()).hexdigest()[:24]}"
+        lane = Lane(name, f"{self.job.id}:{next(self._numbers)}", limits, self.rng, self.traffic)
+        async with lane.place() as place:
+            await place.keep()
+            await lane.wait_for_turn()
+            yield
+
+    async def _is_proven(self, url: str) -> bool:
+        """Whether the tenant has proved the host of a URL; raise `RatingsRefused` if the host refuses ratings."""
+        file = file_of(url)
+        async with self._asking:
+            if file not in self._proven:
+                known = await asyncio.to_thread(self._standing, url)
+                if not known.proven and not known.file_read:
+                    await asyncio.to_thread(self._keep, file, await self._refuses(file))
+                    known = await asyncio.to_thread(self._standing, url)
+                self._proven[file] = known.proven
+        return self._proven[file]
+
+    async def _refuses(self, file: str) -> bool:
+        """Whether the file at a URL refuses ratings; a file that is missing or cannot be read does not."""
+        networks = self.workplace.settings.egress_networks
+        async with self._turn(file, FILE_TIMEOUT_S), Egress(networks, response_cap=FILE_BYTES) as egress:
+            try:
+                answer = await egress.send("GET", file, timeout_s=FILE_TIMEOUT_S)
+            except CallFailed:
+                return False
+        return any(_DISALLOW.fullmatch(line) for line in answer.text.splitlines())
+
+    def _standing(self, url: str) -> Standing:
+        with self.workplace.database.read() as connection:
+            found = refusals.standing(connection, self.job.tenant, url)
+        if found.refusal is not None:
+            raise found.refusal
+        return found
+
+    def _keep(self, file: str, refuses: bool) -> None:
+        with self.workplace.database.write() as connection:
+            refusals.keep(connection, file, refuses)
+
+    def _take(self, hosts: Collection[str], rest_s: float) -> Turn | None:
+        with self.workplace.database.write() as connection:
+            return host_turns.take(connection, self.job, hosts, rest_s)
+
+
+async def _is_exempt(egress: Egress, url: str) -> bool:
+    try:
+        return await egress.exempt(url, FILE_TIMEOUT_S)
+    except CallFailed:  # the call itself will fail, with a precise reason
+        return False
