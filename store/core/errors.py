@@ -167,7 +167,7 @@ class RatingsRefused(StoreError):
 
     def __init__(self, host: str, who: str, where: str) -> None:
         said = f"its file {where}" if who == "file" else f"its verified owner, at {where} of this service,"
-        super().__init__(f"{host} must not be rated: {said} says so; use another target, or ask its operator")
+        super().__init__(f"the host {host} must not be rated: {said} says so; use another target, or ask its operator")
         self.host, self.who, self.where = host, who, where
 
 

@@ -47,7 +47,7 @@ class HostCoolingDown(Exception):
 
     def __init__(self, turn: Turn, between_s: float) -> None:
         super().__init__(
-            f"{turn.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start before "
+            f"the host {turn.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start before "
             f"{iso(turn.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a target "
             "with a secret"
         )
@@ -94,11 +94,12 @@ class HostLimits:
         if await self._is_proven(url):
             yield
             return
-        async with self._turn(url, timeout_s):
+        async with self.turn(url, timeout_s):
             yield
 
     @asynccontextmanager
-    async def _turn(self, url: str, timeout_s: float) -> AsyncIterator[None]:
+    async def turn(self, url: str, timeout_s: float) -> AsyncIterator[None]:
+        """Wait until all jobs together may make another call to the host of a URL."""
         settings = self.workplace.settings
         longest_wait_s = settings.host_concurrency / settings.host_rate
         limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
@@ -124,7 +125,7 @@ class HostLimits:
     async def _refuses(self, file: str) -> bool:
         """Whether the file at a URL refuses ratings; a file that is missing or cannot be read does not."""
         networks = self.workplace.settings.egress_networks
-        async with self._turn(file, FILE_TIMEOUT_S), Egress(networks, response_cap=FILE_BYTES) as egress:
+        async with self.turn(file, FILE_TIMEOUT_S), Egress(networks, response_cap=FILE_BYTES) as egress:
             try:
                 answer = await egress.send("GET", file, timeout_s=FILE_TIMEOUT_S)
             except CallFailed:

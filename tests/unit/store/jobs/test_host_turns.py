@@ -1,0 +1,124 @@
+"""Turns of jobs on a host, on both databases. Earlier, nothing kept ratings of one host by several tenants apart."""
+
+import time
+
+import pytest
+
+from store.jobs import host_turns, jobs
+from tests.support.concurrency import run_concurrently
+
+REST_S = 600
+FAILURE = {"code": "target_unfit", "title": "t", "detail": "d", "type": "/problems/target_unfit"}
+HOST = ["api.example.com"]
+
+
+@pytest.fixture
+def take(database):
+    """Function that asks for a job's turn."""
+
+    def take(job, hosts=HOST, rest_s=REST_S):
+        with database.write() as c:
+            return host_turns.take(c, job, hosts, rest_s)
+
+    return take
+
+
+@pytest.fixture
+def ended(database):
+    """Function that ends a claimed job and returns the time of its end."""
+
+    def ended(claim):
+        with database.write() as c:
+            jobs.fail(c, claim, FAILURE)
+            finished_at = jobs.find(c, claim.job.id, None).finished_at
+        time.sleep(0.01)  # longer than the shortest rest of these tests
+        return finished_at
+
+    return ended
+
+
+def test_second_tenant_waits_until_the_host_has_rested(claimed, take, ended):
+    first, second = claimed(), claimed(tenant="rival")
+    assert take(first.job) is None
+    running = take(second.job)
+    assert (running.host, round(running.wait_s)) == (HOST[0], REST_S)
+    finished_at = ended(first)
+    assert take(second.job).at == finished_at + REST_S * 1000
+    assert take(second.job, rest_s=0.001) is None
+
+
+def test_an_admitted_job_stays_admitted_when_it_is_claimed_again(claimed, take):
+    job, rival = claimed().job, claimed(tenant="rival").job
+    assert take(job) is None
+    assert take(rival) is not None
+    assert take(job) is None
+
+
+def test_jobs_of_a_tenant_that_were_requested_together_share_a_visit(claimed, queued, take, ended):
+    first, second, third = claimed(), queued(), queued()
+    assert take(first.job) is None
+    assert take(second) is None
+    ended(first)
+    assert take(third) is None
+
+
+def test_job_requested_after_the_end_of_the_tenants_last_rating_waits(database, claimed, queued, take, ended):
+    first = claimed()
+    assert take(first.job) is None
+    finished_at = ended(first)
+    later = queued()
+    while later.created_at <= finished_at:  # the clock counts milliseconds
+        later = queued()
+    assert take(later).at == finished_at + REST_S * 1000
+
+
+def test_nobody_overtakes_a_tenant_that_asked_earlier(claimed, queued, take, ended):
+    first, waiting = claimed(), queued(tenant="rival")
+    assert take(first.job) is None
+    assert take(waiting) is not None
+    pushing = queued()
+    while pushing.created_at <= waiting.created_at:
+        pushing = queued()
+    assert take(pushing).wait_s > REST_S - 1
+    assert take(waiting, rest_s=0.001) is not None  # the first rating still runs
+    ended(first)
+    assert take(waiting, rest_s=0.001) is None
+
+
+def test_a_waiting_job_that_was_cancelled_keeps_nobody_waiting(database, claimed, queued, take, ended):
+    first, gone, third = claimed(), queued(tenant="rival"), queued(tenant="third")
+    assert take(first.job) is None
+    assert take(gone) is not None
+    ended(first)
+    with database.write() as c:
+        jobs.request_cancel(c, gone.id, None)
+    assert take(third, rest_s=0.001) is None
+
+
+def test_another_host_is_free(claimed, take):
+    assert take(claimed().job) is None
+    assert take(claimed(tenant="rival").job, ["other.example.com"]) is None
+
+
+def test_job_of_several_hosts_waits_for_the_last_of_them_and_is_admitted_to_none(claimed, take):
+    assert take(claimed().job, ["a.example"]) is None
+    assert take(claimed(tenant="rival").job, ["a.example", "b.example"]).host == "a.example"
+    assert take(claimed().job, ["b.example"]).host == "b.example"  # the rival asked earlier
+
+
+def test_one_of_many_tenants_that_ask_at_once_is_admitted(claimed, take):
+    claims = [claimed(tenant=f"tenant {number}") for number in range(6)]
+    turns = run_concurrently(6, lambda number: take(claims[number].job))
+    assert sum(turn is None for turn in turns) == 1
+
+
+def test_turns_of_the_past_are_removed(database, claimed, take, ended):
+    for number in range(3):
+        claim = claimed(tenant=f"tenant {number}")
+        assert take(claim.job, rest_s=0.001) is None
+        ended(claim)
+    last = claimed(tenant="last")
+    assert take(last.job, rest_s=0.001) is None
+    with database.read() as c:
+        kept = c.exec_driver_sql("SELECT job_id FROM host_turns").scalars().all()
+    assert kept == [last.job.id]

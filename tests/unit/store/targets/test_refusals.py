@@ -1,0 +1,109 @@
+"""Refusals of ratings by hosts and their owners, on both databases. Earlier, neither could refuse."""
+
+import pytest
+
+from store.core.errors import NotTheOwner, RatingsRefused
+from store.targets import domains, refusals
+
+URL, FILE = "https://api.example.com/v1", "https://api.example.com/.well-known/assay.txt"
+
+
+@pytest.fixture
+def prove(database):
+    """Function that records a tenant's proof of the host, and its policy."""
+
+    def prove(tenant, ratings="refused", host="api.example.com"):
+        with database.write() as c:
+            claimed, _ = domains.add(c, tenant, host)
+            verified = domains.checked(c, claimed.id, None)
+            return refusals.set_policy(c, verified, ratings)
+
+    return prove
+
+
+def standing(database, tenant="acme", url=URL):
+    with database.read() as c:
+        return refusals.standing(c, tenant, url)
+
+
+def some_exist(database):
+    return bool(database.value_of(refusals.EXIST))
+
+
+@pytest.mark.parametrize(
+    ("url", "file"),
+    [
+        (URL, FILE),
+        ("HTTPS://API.Example.com.:443/x?y", FILE),
+        ("http://api.example.com:80", FILE.replace("https", "http")),
+        ("http://[::1]:8000/x", "http://[::1]:8000/.well-known/assay.txt"),
+    ],
+)
+def test_file_of_an_address(url, file):
+    assert refusals.file_of(url) == file
+
+
+def test_nothing_is_refused_at_first(database):
+    assert standing(database) == refusals.Standing(False, None, False)
+    assert not some_exist(database)
+
+
+def test_owner_refuses_others_but_not_itself(database, prove):
+    assert prove("owner").ratings == "refused"
+    assert some_exist(database)
+    assert standing(database).refusal.who == "owner"
+    own = standing(database, "owner")
+    assert (own.proven, own.refusal) == (True, None)
+    prove("owner", "allowed")
+    assert standing(database).refusal is None
+    assert not some_exist(database)
+
+
+def test_refusal_ends_with_the_proof(database, prove):
+    refused = prove("owner")
+    with database.write() as c:
+        domains.checked(c, refused.id, "the token is gone")
+    assert standing(database).refusal is None
+    assert not some_exist(database)
+
+
+def test_only_the_newest_proof_decides(database, prove):
+    former = prove("former owner")
+    with database.write() as c:
+        c.exec_driver_sql("UPDATE domains SET verified_at = verified_at - 1000")
+    prove("owner", "allowed")
+    assert standing(database).refusal is None
+    with database.write() as c, pytest.raises(NotTheOwner, match="older than that of another tenant"):
+        refusals.set_policy(c, former, "refused")
+
+
+def test_host_without_a_valid_proof_cannot_be_closed(database):
+    with database.write() as c:
+        claimed, _ = domains.add(c, "stranger", "api.example.com")
+        with pytest.raises(NotTheOwner, match="missing or expired"):
+            refusals.set_policy(c, claimed, "refused")
+
+
+def test_content_of_a_file_is_remembered_for_an_hour(database):
+    with database.write() as c:
+        refusals.keep(c, FILE, True)
+    seen = standing(database)
+    assert (seen.refusal.who, seen.refusal.where, seen.file_read) == ("file", FILE, True)
+    with database.write() as c:
+        refusals.keep(c, FILE, False)
+    assert standing(database) == refusals.Standing(False, None, True)
+    with database.write() as c:
+        c.exec_driver_sql("UPDATE refusal_files SET read_at = read_at - 3600001")
+    assert not standing(database).file_read
+
+
+def test_links_of_a_chain_and_authors_are_checked(database, prove):
+    prove("owner")
+    free, refusing = {"base_url": "https://free.example"}, {"base_url": URL}
+    chain = {"base_url": "", "settings": {"links": [free, refusing]}}
+    with database.read() as c:
+        refusals.check(c, "acme", free, None)
+        refusals.check(c, "owner", chain, refusing)
+        for called in ((refusing, None), (chain, None), (free, refusing)):
+            with pytest.raises(RatingsRefused, match=r"api\.example\.com must not be rated"):
+                refusals.check(c, "acme", *called)

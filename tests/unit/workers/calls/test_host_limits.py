@@ -1,0 +1,389 @@
+"""Limits of hosts over all tenants, with real services on 127.0.0.0/8 that stand for public ones.
+
+`host_exempt=""` switches the exemption of this machine off. Counts are kept in this process and in a real Redis.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from assay.canonical import digest_of
+from assay.experiment import generator
+from assay.methods import RoundTrip
+from store.core.database import Database
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import Job
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
+from store.targets import domains, refusals
+from tests.support.concurrency import run_concurrently
+from tests.support.jobs import new_job
+from workers.calls.host_limits import FILE_BYTES, HostLimits
+from workers.calls.shared_rate_limits import TrafficHere
+from workers.egress import CallFailed, Egress
+from workers.engine.worker_context import Workplace
+from workers.run_job import run_job
+
+FILE = "/.well-known/assay.txt"
+NO = "# We are rated by others.\nDisallow: *\n"
+
+
+@dataclass
+class Host:
+    """A service that translates nothing, records its requests, and may have a file that refuses ratings."""
+
+    pause_s: float = 0.0
+    file: str | None = None
+    paths: list[str] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+    most_at_once: int = 0
+    url: str = ""
+    _at_once: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def name(self) -> str:
+        """Host and port."""
+        return self.url.removeprefix("http://")
+
+    def serve(self, handler: BaseHTTPRequestHandler) -> None:
+        """Answer a request."""
+        with self._lock:
+            self.paths.append(handler.path)
+            self.starts.append(time.monotonic())
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        time.sleep(self.pause_s)
+        with self._lock:
+            self._at_once -= 1
+        found = handler.path != FILE or self.file is not None
+        body = (self.file or "").encode() if handler.path == FILE else b"[]"
+        handler.send_response(200 if found else 404)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    host = Host()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            host.serve(self)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            host.serve(self)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.2", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    host.url = f"http://127.0.0.2:{server.server_address[1]}"
+    yield host
+    server.shutdown()
+    server.server_close()
+    thread.join(10)
+
+
+@pytest.fixture
+def open_workplace(sqlite_url: str, tmp_path: Path) -> Iterator[Callable[..., Workplace]]:
+    """Function that opens a workplace; keyword arguments are settings."""
+    database = Database(sqlite_url)
+
+    def open_one(**more) -> Workplace:
+        given = {"data_dir": tmp_path, "database_url": sqlite_url, "egress_allow": "127.0.0.0/8", "call_attempts": 1}
+        settings = Settings(**given | {"host_exempt": ""} | more)
+        return Workplace(database, Vault.from_settings(settings), settings)
+
+    yield open_one
+    database.close()
+
+
+def add(workplace: Workplace, url: str, tenant: str = "acme", *, secret: str | None = None, **more) -> Job:
+    """Add a rating job of a tenant."""
+    target = {
+        "name": "a service",
+        "kind": "translator",
+        "protocol": "libretranslate",
+        "base_url": url,
+        "settings": {"batch_maximum": 1},
+        "limits": {"concurrency": 8, "timeout_s": 5},
+    }
+    asked = new_job(tenant=tenant, target=target, experiment=dump_method(RoundTrip("gender")), **more)
+    if secret is not None:
+        sealed = workplace.vault.seal_for_target(secret, tenant=tenant, target=asked.id, described=target)
+        asked = type(asked)(**vars(asked) | {"sealed_secret": sealed})
+    with workplace.database.write() as connection:
+        return jobs.add(connection, asked)
+
+
+def run(workplace: Workplace, job: Job) -> Job:
+    run_job(job.id, workplace, "here")
+    with workplace.database.read() as connection:
+        found = jobs.find(connection, job.id, None)
+    assert found is not None
+    return found
+
+
+def rate(workplace: Workplace, url: str, tenant: str = "acme", **more) -> Job:
+    """Add a job and run it; the service cannot be rated, so that its first answers end the job."""
+    return run(workplace, add(workplace, url, tenant, **more))
+
+
+def prove(workplace: Workplace, host: str, tenant: str, ratings: str = "allowed") -> None:
+    """Record a tenant's proof of a host, and whether it refuses ratings."""
+    with workplace.database.write() as c:
+        domain, _ = domains.add(c, tenant, host)
+        verified = domains.checked(c, domain.id, None)
+        refusals.set_policy(c, verified, ratings)
+
+
+def call_often(workplace: Workplace, url: str, tenants: list[str], calls: int) -> None:
+    """Make calls for one job of each tenant at once, each job with all its calls at once."""
+    added = [add(workplace, url, tenant) for tenant in tenants]
+
+    async def of_one(job: Job) -> None:
+        async with workplace.traffic() as traffic:
+            limits = HostLimits(workplace, job, traffic, generator(1))
+            settings = workplace.settings
+            async with Egress(settings.egress_networks, exempt=settings.exempt_networks, hosts=limits) as egress:
+                await asyncio.gather(*(egress.send("GET", f"{url}/{n}", timeout_s=5) for n in range(calls)))
+
+    run_concurrently(len(added), lambda number: asyncio.run(of_one(added[number])))
+
+
+# ---------------------------------------------------------------------------- pace
+@pytest.fixture(params=["here", "redis"])
+def counted(request) -> dict[str, str]:
+    """Settings that count in this process, or in Redis."""
+    return {} if request.param == "here" else {"broker_url": request.getfixturevalue("redis_url")}
+
+
+def test_tenants_together_do_not_exceed_the_concurrency_of_a_host(host, open_workplace, counted):
+    # earlier, three tenants with 12 calls each made 36 at once
+    host.pause_s = 0.2
+    workplace = open_workplace(host_rate=1000, host_concurrency=5, **counted)
+    call_often(workplace, host.url, ["acme", "rival", "third"], 12)
+    assert len(host.paths) >= 36
+    assert 3 <= host.most_at_once <= 5
+
+
+def test_tenants_together_do_not_exceed_the_pace_of_a_host(host, open_workplace, counted):
+    # earlier, each tenant's calls had a pace of their own, or none
+    workplace = open_workplace(host_rate=20, **counted)
+    call_often(workplace, host.url, ["acme", "rival"], 12)
+    calls = len(host.starts)
+    assert calls >= 24
+    assert max(host.starts) - min(host.starts) >= (calls - 1) / 20 - 0.1
+
+
+def test_by_default_a_host_gets_20_calls_a_second_and_16_at_a_time():
+    settings = Settings()
+    assert (settings.host_rate, settings.host_concurrency, settings.host_cooldown_s) == (20, 16, 600)
+
+
+def test_hosts_in_the_operators_networks_have_no_limit_and_no_file_is_read(host, open_workplace):
+    # guards the speed of the embedded service, of the demo and of tests
+    host.pause_s = 0.3
+    workplace = open_workplace(host_exempt=None, host_rate=1, host_concurrency=1)
+    call_often(workplace, host.url, ["acme", "rival"], 8)
+    assert len(host.paths) == 16
+    assert host.most_at_once > 4
+    assert FILE not in host.paths
+
+
+def test_tenant_that_proved_a_host_has_only_the_limits_of_its_target(host, open_workplace):
+    host.pause_s = 0.3
+    workplace = open_workplace(host_rate=1, host_concurrency=1)
+    prove(workplace, host.name, "acme")
+    call_often(workplace, host.url, ["acme"], 10)
+    assert len(host.paths) == 10
+    assert host.most_at_once > 4
+
+
+def test_spellings_of_a_host_share_its_pace(open_workplace):
+    workplace = open_workplace()
+    spellings = ("http://A.example/x", "http://a.example.:80/", "https://a.example:443", "https://a.example/y?z")
+    booked = set()
+
+    class Recorded(TrafficHere):
+        async def book(self, lane, per_second):
+            booked.add(lane)
+            return await super().book(lane, per_second)
+
+    async def visit():
+        limits = HostLimits(workplace, add(workplace, "http://a.example"), Recorded(), generator(1))
+        for url in spellings:
+            async with limits.turn(url, 1):
+                pass
+
+    asyncio.run(visit())
+    assert len(booked) == 1
+
+
+def test_a_name_that_leaves_the_exempt_networks_is_not_called_without_limits():
+    # an attacker's name could lead to an exempt address first and to a service of others later
+    answers = {"now": "127.0.0.2"}
+    visited, dialled = [], []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return [answers["now"]]
+
+    async def dial(protocol, address, port, tls, host):
+        dialled.append(address)
+        raise ConnectionRefusedError
+
+    class Hosts:
+        def visit(self, url, timeout_s):
+            visited.append(url)
+            return asyncio.timeout(None)
+
+    async def work():
+        allowed, exempt = [ip_network("127.0.0.0/8")], [ip_network("127.0.0.2/32")]
+        async with Egress(allowed, resolve=resolve, dial=dial, exempt=exempt, hosts=Hosts()) as egress:
+            for now in ("127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.2"):
+                answers["now"] = now
+                with pytest.raises(CallFailed) as failed:
+                    await egress.send("GET", "http://moving.example/", timeout_s=5)
+                assert failed.value.retriable
+
+    asyncio.run(work())
+    assert dialled == ["127.0.0.2", "127.0.0.3", "127.0.0.2"]
+    assert len(visited) == 2
+
+
+# ---------------------------------------------------------------------------- rest between ratings
+def test_second_tenants_rating_waits_and_its_status_says_why_and_until_when(host, open_workplace):
+    # earlier, any number of tenants could rate a host one after the other
+    workplace = open_workplace()
+    first, second = rate(workplace, host.url), add(workplace, host.url, "rival", deadline_s=3600)
+    calls = len(host.paths)
+    waiting = run(workplace, second)
+    assert (first.status, waiting.status) == ("failed", "queued")
+    assert abs(waiting.next_run_at - first.finished_at - 600_000) < 50
+    assert host.name in waiting.waits_why
+    assert "10 minutes" in waiting.waits_why
+    assert "before 20" in waiting.waits_why
+    assert len(host.paths) == calls
+    with workplace.database.read() as c:
+        assert jobs.events(c, second.id, 0)[-1].data["why"] == waiting.waits_why
+
+
+def test_rating_that_would_have_to_wait_beyond_its_deadline_fails_with_the_reason(host, open_workplace):
+    workplace = open_workplace()
+    rate(workplace, host.url)
+    ended = rate(workplace, host.url, "rival", deadline_s=60)
+    assert (ended.status, ended.error["code"], ended.error["reason"]) == (
+        "failed",
+        "target_unavailable",
+        "cooling-down",
+    )
+    assert "larger deadline_s" in ended.error["detail"]
+
+
+def test_waiting_job_starts_after_the_rest(host, open_workplace):
+    workplace = open_workplace(host_cooldown_s=1)
+    rate(workplace, host.url)
+    second = rate(workplace, host.url, "rival")
+    assert second.status == "queued"
+    until = time.monotonic() + 30
+    while second.status == "queued" and time.monotonic() < until:
+        time.sleep(0.1)
+        second = run(workplace, second)
+    assert (second.status, second.waits_why) == ("failed", None)
+    assert second.error["code"] == "target_unfit"
+
+
+@pytest.mark.parametrize("how", ["secret", "proof", "exempt", "no rest"])
+def test_job_does_not_wait_with_a_secret_or_a_proof_or_if_the_operator_says_so(host, open_workplace, how):
+    more = {"exempt": {"host_exempt": None}, "no rest": {"host_cooldown_s": 0}}.get(how, {})
+    workplace = open_workplace(**more)
+    if how == "proof":
+        prove(workplace, host.name, "rival")
+    rate(workplace, host.url)
+    ended = rate(workplace, host.url, "rival", secret="a secret of the host" if how == "secret" else None)
+    assert ended.status == "failed"
+    assert ended.error["code"] == "target_unfit"
+
+
+# ---------------------------------------------------------------------------- refusals
+@pytest.mark.parametrize("text", [NO, "disallow:*", "User-agent: assay\r\n  DISALLOW : /   # nothing\r\n"])
+def test_host_refuses_ratings_in_its_file(host, open_workplace, text):
+    # earlier, a host had no way to say no
+    host.file = text
+    ended = rate(open_workplace(), host.url)
+    assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "ratings_refused", "file")
+    assert f"{host.url}{FILE}" in ended.error["detail"]
+    assert host.paths == [FILE]
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "Allow: *", "Disallow:", "# Disallow: *", "Disallow: /private", NO + " " * FILE_BYTES]
+)
+def test_host_without_a_refusal_is_called(host, open_workplace, text):
+    host.file = text
+    ended = rate(open_workplace(), host.url)
+    assert ended.error["code"] == "target_unfit"
+    assert host.paths[0] == FILE
+    assert len(host.paths) > 1
+
+
+def test_file_is_read_once_an_hour_and_not_for_each_job(host, open_workplace):
+    workplace = open_workplace(host_cooldown_s=0)
+    for tenant in ("acme", "rival", "third"):
+        rate(workplace, host.url, tenant)
+    assert host.paths.count(FILE) == 1
+    with workplace.database.write() as c:
+        c.exec_driver_sql("UPDATE refusal_files SET read_at = read_at - 3600001")
+    host.file = NO
+    assert rate(workplace, host.url).error["code"] == "ratings_refused"
+
+
+def test_unreachable_host_counts_as_one_that_allows(open_workplace):
+    ended = rate(open_workplace(), "http://127.0.0.2:1")
+    assert (ended.error["code"], ended.error["reason"]) == ("target_unavailable", "connect")
+
+
+@pytest.mark.parametrize("exempt", [None, ""])
+def test_verified_owner_refuses_ratings_by_others_and_may_rate_its_own_host(host, open_workplace, exempt):
+    workplace = open_workplace(host_exempt=exempt)
+    prove(workplace, host.name, "owner", ratings="refused")
+    refused = rate(workplace, host.url)
+    assert (refused.error["code"], refused.error["reason"]) == ("ratings_refused", "owner")
+    assert "verified owner" in refused.error["detail"]
+    assert host.paths == []
+    assert rate(workplace, host.url, "owner").error["code"] == "target_unfit"
+
+
+def test_host_in_the_operators_networks_is_not_asked_for_a_file(host, open_workplace):
+    host.file = NO
+    assert rate(open_workplace(host_exempt=None), host.url).error["code"] == "target_unfit"
+    assert FILE not in host.paths
+
+
+def test_an_author_that_refuses_is_not_called_either(host, open_workplace):
+    host.file = NO
+    workplace = open_workplace()
+    author = {
+        "name": "author", "kind": "language-model", "protocol": "openai-chat", "base_url": host.url,
+        "settings": {"model": "m"}, "limits": {},
+    }  # fmt: skip
+    ended = rate(workplace, "http://127.0.0.2:1", author=author, request_digest=digest_of("with author"))
+    assert ended.error["code"] == "ratings_refused"
+    assert host.paths == [FILE]
