@@ -47,8 +47,8 @@ class HostCoolingDown(Exception):
 
     def __init__(self, turn: Turn, between_s: float) -> None:
         super().__init__(
-            f"the host {turn.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start before "
-            f"{iso(turn.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a target "
+            f"the host {turn.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start "
+            f"before {iso(turn.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a target "
             "with a secret"
         )
         self.rest_s = turn.wait_s
