@@ -94,6 +94,8 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
     ------
     TargetMoved
         If a saved target has another address or protocol now.
+    CallFailed
+        If the guard refuses an address.
     RatingsRefused, HostCoolingDown
         If a host refuses ratings, or rests after another one.
     """
@@ -139,8 +141,10 @@ async def _admit(workplace: Workplace, egress: Egress, hosts: HostLimits, called
     watched = workplace.database.value_of(refusals.EXIST)
     try:
         watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])
-    except CallFailed:  # a name that cannot be resolved now may be resolved for the first call
-        watched = True
+    except CallFailed as failed:
+        if not failed.retriable:
+            raise
+        watched = True  # a name that cannot be resolved now may be resolved for the first call
     if watched:
         await hosts.admit(egress, called)
 

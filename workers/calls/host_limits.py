@@ -48,8 +48,8 @@ class HostCoolingDown(Exception):
     def __init__(self, turn: Turn, between_s: float) -> None:
         super().__init__(
             f"the host {turn.host} rests for {between_s / 60:g} minutes between ratings, so this one cannot start "
-            f"before {iso(turn.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a target "
-            "with a secret"
+            f"before {iso(turn.at)}; there is no such wait for a host that you have proved (POST /v1/domains) or for a "
+            "target with a secret"
         )
         self.rest_s = turn.wait_s
 
@@ -151,5 +151,7 @@ class HostLimits:
 async def _is_exempt(egress: Egress, url: str) -> bool:
     try:
         return await egress.exempt(url, FILE_TIMEOUT_S)
-    except CallFailed:  # the call itself will fail, with a precise reason
-        return False
+    except CallFailed as failed:
+        if not failed.retriable:
+            raise
+        return False  # a name that cannot be resolved now may be resolved for the first call
