@@ -1,7 +1,7 @@
 """Invalid requests to every operation of the OpenAPI document.
 
 The operations are read from the document, so a new route is tested as soon as it is documented. Existing ids and
-valid bodies are made by `world`.
+valid bodies are made by `build`.
 """
 
 from __future__ import annotations
@@ -9,200 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from service.http.json import pointer_to
-from service.http.openapi import examples
-from store.core.database import Database
-from store.targets import domains
+from tests.support.documented_operations import Operation, World, harmless, refused
 
 pytestmark = pytest.mark.anyio
 
 JSON = {"Content-Type": "application/json"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "PROPFIND")
-
-
-# ---------------------------------------------------------------------------- the document
-@dataclass(frozen=True)
-class Operation:
-    """One documented operation."""
-
-    name: str
-    method: str
-    path: str
-    written: dict[str, Any]
-
-    @property
-    def takes_body(self) -> bool:
-        """Whether it takes JSON; `test_upload_resource` tests files."""
-        return "application/json" in self.written.get("requestBody", {}).get("content", {})
-
-    @property
-    def needs_key(self) -> bool:
-        return self.written.get("security") == [{"ApiKey": []}]
-
-    def parameters(self, where: str) -> list[dict[str, Any]]:
-        return [one for one in self.written.get("parameters", ()) if one["in"] == where]
-
-    def url(self, ids: dict[str, str]) -> str:
-        return self.path.format(**ids)
-
-    def documents(self, status: int) -> bool:
-        return str(status) in self.written["responses"]
-
-    @property
-    def is_badge(self) -> bool:
-        """Whether it always answers with an image, `unrated` if there is no rating."""
-        return "badges" in self.written["tags"]
-
-    @property
-    def is_of_webhooks(self) -> bool:
-        """Whether it requires the scope of webhooks."""
-        return "webhooks" in self.written["tags"] or self.path.endswith("/redeliver")
-
-    @property
-    def needed(self) -> dict[str, str]:
-        """Return its required query parameters."""
-        return {
-            one["name"]: examples.SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]
-        }
-
-
-def operations_of(document: dict[str, Any]) -> list[Operation]:
-    return [
-        Operation(written["operationId"], method.upper(), path, written)
-        for path, methods in document["paths"].items()
-        for method, written in methods.items()
-    ]
-
-
-@dataclass(frozen=True)
-class World:
-    """A service with one resource of every kind, and valid bodies."""
-
-    client: Any
-    operations: list[Operation]
-    document: dict[str, Any]
-    ids: dict[str, str]
-
-    BODIES: ClassVar[dict[str, Any]] = {
-        "requestRating": examples.ROUND_TRIP,
-        "saveTarget": examples.TARGETS["libretranslate"]["value"],
-        "replaceTarget": examples.TARGETS["libretranslate"]["value"],
-        "createKey": examples.KEYS["importer"]["value"],
-        "createWebhook": examples.WEBHOOKS["changes"]["value"],
-        "replaceWebhook": examples.WEBHOOKS["changes"]["value"],
-        "createSpecification": examples.SPECIFICATIONS["choices"]["value"],
-        "addSpecificationVersion": examples.SPECIFICATIONS["choices"]["value"],
-        "requestSuite": {
-            "target": examples.SHORTEST["target"],
-            "methods": ["round-trip"],
-            "attributes": ["gender"],
-            "languages": ["es"],
-        },
-        "createSchedule": {"name": "Weekly", "request": examples.SHORTEST, "interval_s": 604_800},
-        "changeSchedule": {"name": "Weekly", "request": examples.SHORTEST, "paused": True, "interval_s": 604_800},
-        "setVisibility": examples.VISIBILITIES["unlisted"]["value"],
-        "withdrawRating": examples.WITHDRAWALS["mistaken"]["value"],
-        "rerateRating": examples.RERATINGS["current"]["value"],
-        "putReply": examples.REPLIES["reply"]["value"],
-        "addDomain": examples.DOMAINS["port"]["value"],
-        "createCorpus": {"name": "Notes", "attribute": "gender", "description": "Ours"},
-        "changeCorpus": {"name": "Notes of May", "licence": "CC0-1.0"},
-        "addCorpusItems": {"items": [{"text": "Nobody came."}]},
-        "changeCorpusItem": {"text": "Nobody came in time."},
-        "writeSentences": examples.WRITING["written"]["value"] | {"specification": "p4-math-arts"},
-        "createComposition": {"chain": [{"rating": "{rating_id}"}, {"rating": "{rating_id}"}]},
-    }
-
-    def body(self, operation: Operation) -> Any:
-        if not operation.takes_body:
-            return None
-        written = json.dumps(self.BODIES[operation.name])
-        return json.loads(written.replace("{rating_id}", self.ids["rating_id"]))
-
-    async def send(self, operation: Operation, **options: Any) -> Any:
-        return await self.client.request(operation.method, operation.url(self.ids), **options)
-
-    def named(self, name: str) -> Operation:
-        return next(one for one in self.operations if one.name == name)
-
-
-@pytest.fixture(scope="module")
-def documents():
-    """The OpenAPI documents with and without required keys; built once, because that is slow."""
-    return {}
-
-
-@pytest.fixture
-async def build(serve, settings, worker, request_body, documents):
-    """Create a service with one resource of every kind."""
-
-    async def build(changes: dict[str, Any] | None = None, **headers: str) -> World:
-        chosen = settings.model_copy(update=changes or {})
-        client = await serve(chosen)
-        client.headers.update(headers)
-        target = (await client.post("/v1/targets", json=World.BODIES["saveTarget"])).json()
-        job = (await client.post("/v1/jobs", json=request_body())).json()
-        with closing(Database(chosen.resolved_database_url)) as database:
-            rating_id = type(worker)(database).rate(job["id"])
-        key = (await client.post("/v1/keys", json=World.BODIES["createKey"])).json()
-        ids = {"job_id": job["id"], "rating_id": rating_id, "target_id": target["id"], "key_id": key["id"]}
-        specification = (await client.post("/v1/specifications", json=World.BODIES["createSpecification"])).json()
-        table = {"purpose": "table", "name": "T"}
-        csv = {"Content-Type": "text/csv"}
-        upload = (await client.post("/v1/uploads", params=table, content=b"age\n41\n", headers=csv)).json()
-        ids["seq"] = "1"  # number of an observation
-        ids |= {"upload_id": upload["id"], "specification_name": specification["name"], "version": "1"}
-        webhook = (await client.post("/v1/webhooks", json=World.BODIES["createWebhook"])).json()
-        ping = (await client.post(f"{webhook['links']['self']}/ping")).json()
-        ids |= {"webhook_id": webhook["id"], "delivery_id": ping["id"]}
-        suite = (await client.post("/v1/suites", json=World.BODIES["requestSuite"] | {"seed": 1})).json()
-        schedule = (await client.post("/v1/schedules", json=World.BODIES["createSchedule"])).json()
-        chain = {"chain": [{"rating": rating_id}] * 2}
-        composition = (await client.post("/v1/compositions", json=chain)).json()
-        domain = (await client.post("/v1/domains", json={"host": "127.0.0.1:5000"})).json()
-        with closing(Database(chosen.resolved_database_url)) as database, database.write() as c:
-            domains.checked(c, domain["id"], None)
-        replied = await client.put(f"/v1/ratings/{rating_id}/reply", json=World.BODIES["putReply"])
-        assert replied.status_code == 201, replied.text
-        corpus = (await client.post("/v1/corpora", json=World.BODIES["createCorpus"])).json()
-        item = (await client.post(corpus["links"]["items"], json={"items": [{"text": "Somebody came."}]})).json()
-        ids |= {"corpus_id": corpus["id"], "item_id": item["items"][0]["id"]}
-        ids |= {"suite_id": suite["id"], "schedule_id": schedule["id"]}
-        ids |= {"composition_id": composition["id"], "domain_id": domain["id"]}
-        if chosen.auth not in documents:
-            documents[chosen.auth] = (await client.get("/openapi.json")).json()
-        document = documents[chosen.auth]
-        return World(client, operations_of(document), document, ids | {"name": "round-trip", "code": "not-found"})
-
-    return build
-
-
-@pytest.fixture
-async def world(build):
-    return await build()
-
-
-def refused(operation: Operation, answer: Any, what: object) -> dict[str, Any]:
-    """Return the problem of an answer, which must be a documented 4xx."""
-    told = f"{operation.name} answered {answer.status_code} to {str(what)[:200]!r}: {answer.text[:300]}"
-    assert 400 <= answer.status_code < 500, told
-    assert operation.documents(answer.status_code), told
-    assert answer.headers["Content-Type"] == "application/problem+json", told
-    problem: dict[str, Any] = answer.json()
-    return problem
-
-
-def harmless(operation: Operation, answer: Any, what: object) -> None:
-    """Check that an answer is documented and not a server error."""
-    told = f"{operation.name} answered {answer.status_code} to {what!r}: {answer.text[:300]}"
-    assert answer.status_code < 500, told
-    assert operation.documents(answer.status_code), told
 
 
 # ---------------------------------------------------------------------------- bodies (rows 45, 46)
@@ -367,7 +184,7 @@ def at(value: Any, place: tuple[str | int, ...]) -> Any:
 async def test_an_unusual_text_in_an_address_is_never_a_server_error(world, text):
     for one in (each for each in world.operations if each.method in {"GET", "DELETE"}):
         for each in one.parameters("path"):
-            answer = await world.client.request(one.method, one.url(world.ids | {each["name"]: text}))
+            answer = await world.client.request(one.method, one.url(world.ids, **{each["name"]: text}))
             if one.is_badge:
                 harmless(one, answer, text)
             else:
@@ -558,25 +375,7 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(w
         assert (asked.status_code, asked.headers["Allow"]) == (204, ", ".join(allowed))
 
 
-# ---------------------------------------------------------------------------- access (rows 43, 44)
-EVERYBODYS = {"catalog", "methodology", "service"}
-"""Tags of what belongs to no tenant."""
-
-
-async def test_every_operation_on_another_tenants_resource_is_404(build, worker, request_body):
-    mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
-    world = await build({"auth": "keys"}, **mine)
-    theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
-    tried = 0
-    for one in world.operations:
-        if one.parameters("path") and not one.is_badge and one.written["tags"][0] not in EVERYBODYS:
-            answer = await world.send(one, json=world.body(one), headers=theirs)
-            assert refused(one, answer, "another tenant's")["code"] == "not-found"
-            assert all(value not in answer.json()["detail"] for value in ("mine", "5000"))
-            tried += 1
-    assert tried >= 60
-
-
+# ---------------------------------------------------------------------------- access (row 44)
 async def test_every_operation_that_needs_a_key_refuses_an_invalid_one(build, worker):
     world = await build({"auth": "keys"}, Authorization=f"Bearer {worker.make_key()}")
     revoked = (await world.client.post("/v1/keys", json={"name": "gone", "scopes": ["admin"]})).json()
