@@ -59,7 +59,7 @@ test: $(READY_DEV) ## Run the whole test suite
 chaos: $(READY_DEV) ## Break everything at length: 20 kills over 60 jobs, and more (about half an hour)
 	@$(BIN)/python -m pytest tests/chaos tests/fuzz --chaos-scale long -s $(ARGS)
 
-fuzz: $(READY_DEV) ## Send each boundary of each value to every operation (two minutes; make chaos does so too)
+fuzz: $(READY_DEV) ## Send each boundary of each value to every operation, and follow links (some minutes; make chaos does so too)
 	@$(BIN)/python -m pytest tests/fuzz/test_schemathesis.py --chaos-scale long -n 2 $(ARGS)
 
 lint: $(READY_DEV) ## ruff: format and rules

@@ -259,7 +259,9 @@ app.add_typer(keys, name="keys")
 @keys.command("create")
 def create_key(
     name: Annotated[str, typer.Option(help="Whose key it is.")],
-    scope: Annotated[list[str] | None, typer.Option(help="jobs:write, ratings:read, targets:write, admin …")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="jobs:write, ratings:read, targets:write, metrics:read, admin …")
+    ] = None,
     tenant: Annotated[str, typer.Option(help="Whose rows the key sees.")] = "default",
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,

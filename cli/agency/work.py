@@ -58,7 +58,7 @@ def _work(settings: Settings, folder: str) -> None:
     app = make_celery(settings)
     add_tasks(app, Workplaces(settings, leaving))
     if settings.metrics_port is not None:
-        expose(settings.metrics_host, settings.metrics_port, folder)
+        expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
     import_first()  # imported once before the fork, so that the children need not
     with reconciling(settings), delivering(settings), _watching(app, settings):
         app.worker_main(

@@ -18,6 +18,7 @@ from fastapi.security.base import SecurityBase
 from service.dependencies import Service, service_of
 from service.http.problems import Problem
 from store.security import keys
+from store.security.local_peer import is_local
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",
@@ -103,6 +104,25 @@ class Needs(SecurityBase):
         return caller
 
 
+class MetricsReader(Needs):
+    """A FastAPI dependency of the metrics: a process of this machine, or a key with the scope ``metrics:read``.
+
+    This holds where no key is required, too: such a service may listen on every address.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("metrics:read")
+
+    async def __call__(self, request: Request) -> Caller:
+        """Return the caller, or raise ``key-missing``, ``key-invalid`` or ``scope-missing``."""
+        if "authorization" in request.headers:
+            return await super().__call__(request)
+        if not is_local(request.client and request.client.host, request.headers):
+            detail = "metrics are read on the service's own machine, or with a key with the scope metrics:read"
+            raise _unauthorized("key-missing", 'Bearer realm="assay"', detail)
+        return UNKNOWN_CALLER
+
+
 class ReaderOrNobody(SecurityBase):
     """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read its own."""
 
@@ -124,5 +144,5 @@ Admin = Annotated[Caller, Depends(Needs("admin"))]
 PublicReader = Annotated[Caller, Depends(ReaderOrNobody())]
 
 
-def _unauthorized(code: str, challenge: str) -> Problem:
-    return Problem(code, headers={"WWW-Authenticate": challenge})
+def _unauthorized(code: str, challenge: str, detail: str | None = None) -> Problem:
+    return Problem(code, detail, headers={"WWW-Authenticate": challenge})

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
 
-Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin"]
+Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "metrics:read", "admin"]
 
 
 class KeyRequest(RequestModel):

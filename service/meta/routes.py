@@ -7,14 +7,14 @@ import html
 from functools import partial
 from pathlib import Path
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
 import assay
 from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from service.dependencies import LONGEST_WAIT_S, Here
-from service.http.authentication import Reader
+from service.http.authentication import MetricsReader, Reader
 from service.http.json import StrictRoute
 from service.http.pagination import MAX_ROWS
 from service.http.problems import KINDS, Problem, ProblemKind, kind_named
@@ -63,9 +63,13 @@ async def readyz(here: Here) -> Health:
     return Health(status="ready")
 
 
-@router.get("/metrics", response_class=Response)
+@router.get("/metrics", response_class=Response, dependencies=[Depends(MetricsReader())])
 async def metrics(here: Here) -> Response:
-    """Read the service's metrics in Prometheus's text format."""
+    """Read the service's metrics in Prometheus's text format.
+
+    Processes on the service's own machine need no key, unless they come through a proxy; others need a key with the
+    scope `metrics:read`.
+    """
     backlog = await here.database.read(jobs.backlog)
     return Response(here.meter.exposition(backlog), media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -23,7 +23,7 @@ from store.core.columns import ALPHABET, new_id
 from store.core.rows import equal, page_of
 from store.core.schema import api_keys
 
-SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write", "admin")
+SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write", "metrics:read", "admin")
 """Scopes that a key can have."""
 
 FORM = re.compile(r"(assay_([0-9a-z]{8})_[0-9A-Za-z_-]{43})([0-9a-f]{8})")

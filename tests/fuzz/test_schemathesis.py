@@ -11,7 +11,7 @@ Two of its checks need a word:
   exists, or that a cursor was given out. So a well-formed request may be refused, but only for its
   meaning; `refused_only_for_its_meaning` holds the service to that.
 - ``object_level_authorization`` needs accounts that it makes itself. Here it has nothing to do;
-  `tests/unit/service/http/openapi/test_hostile_requests.py` asks for everything of one tenant as another.
+  `tests/unit/service/http/test_other_tenants.py` asks for everything of one tenant as another.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ class Outcome:
     findings: list[str] = field(default_factory=list)
     answers: Counter[tuple[str, int]] = field(default_factory=Counter)
     phases: Counter[str] = field(default_factory=Counter)
+    transitions: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    """Links followed: operation before, operation after, and the status of its answer."""
 
     def add(self, event: Any) -> None:
         """Handle an event of schemathesis."""
@@ -119,21 +121,31 @@ class Outcome:
                     self.findings += [self._told(label, one) for one in found if not self._deleted_before(label, one)]
                 for case_id, exchange in recorder.interactions.items():
                     if exchange.response is not None:
-                        label = recorder.cases[case_id].value.operation.label
-                        self.answers[label, exchange.response.status_code] += 1
+                        node, status = recorder.cases[case_id], exchange.response.status_code
+                        label = node.value.operation.label
+                        self.answers[label, status] += 1
+                        if node.transition is not None and node.is_transition_applied and node.parent_id:
+                            before = recorder.cases[node.parent_id].value.operation.label
+                            self.transitions[before, label, status] += 1
 
     @staticmethod
     def _deleted_before(label: str, info: Any) -> bool:
         """Whether a resource was created and its name deleted since.
 
         A specification is named by its owner, so two scenarios share a name; and a POST repeated
-        with its ``Idempotency-Key`` answers 201 again, also after the name was deleted.
+        with its ``Idempotency-Key`` answers 201 again, also after the resource was deleted.
         """
-        return info.failure.title == "Created resource not found" and NAMED_BY_THEIR_OWNER in label
+        repeated = "idempotency-key" in f"{info.failure.message} {info.code_sample}".lower()
+        return info.failure.title == "Created resource not found" and (NAMED_BY_THEIR_OWNER in label or repeated)
 
     @staticmethod
     def _told(label: str, info: Any) -> str:
         return f"{label}: {info.failure.title}: {info.failure.message}\n{info.code_sample}"
+
+    @property
+    def followed(self) -> int:
+        """Number of links that led from one answer to a successful other one."""
+        return sum(count for (_, _, status), count in self.transitions.items() if status < 300)
 
     def succeeded(self, label: str) -> bool:
         """Whether an operation was ever successful, apart from `OPTIONS`."""
@@ -150,8 +162,11 @@ def strict(document: dict[str, Any]) -> dict[str, Any]:
     return copied
 
 
-def run(app: FastAPI, examples: int, hooks: Sensible | None = None, *, boundaries: bool, **headers: str) -> Outcome:
-    """Run schemathesis; 15,000 of its requests try each boundary of each value."""
+def run(app: FastAPI, examples: int, hooks: Sensible | None = None, *, long: bool, **headers: str) -> Outcome:
+    """Run schemathesis.
+
+    With `long`, 15,000 requests try each boundary of each value, and 400 sequences of requests follow links.
+    """
     config = SchemathesisConfig(seed=1)
     project = config.projects.default
     project.generation.update(max_examples=examples, deterministic=True, database="none")
@@ -162,7 +177,9 @@ def run(app: FastAPI, examples: int, hooks: Sensible | None = None, *, boundarie
     # 413: 20,001 trials are both too many and too large
     project.checks.negative_data_rejection.expected_statuses = refused
     project.headers = headers or None
-    project.phases.coverage.enabled = boundaries
+    project.phases.coverage.enabled = long
+    sequences = 400 if long else examples if hooks is None else 60
+    project.phases.stateful.generation.update(max_examples=sequences, deterministic=True, database="none")
     schema = schemathesis.openapi.from_dict(strict(app.openapi()), config=config)
     schema.app = app
     for name in ("map_body", "map_query", "map_path_parameters") if hooks is not None else ():
@@ -341,20 +358,20 @@ def operations(app: FastAPI) -> set[str]:
     return {f"{method.upper()} {path}" for path, methods in app.openapi()["paths"].items() for method in methods}
 
 
-def _boundaries(pytestconfig: pytest.Config) -> bool:
-    """Whether each boundary of each value is tried: 15,000 requests, in `make fuzz` and `make chaos` only."""
+def _long(pytestconfig: pytest.Config) -> bool:
+    """Whether each boundary of each value is tried and many sequences are: in `make fuzz` and `make chaos` only."""
     return bool(pytestconfig.getoption("--chaos-scale") == "long")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_every_answer_is_documented(settings, hand, pytestconfig):
-    boundaries = _boundaries(pytestconfig)
+    long = _long(pytestconfig)
     with served(settings, hand.complete) as app:
-        outcome = run(app, 20, boundaries=boundaries)
+        outcome = run(app, 20, long=long)
         assert not outcome.findings, "\n\n".join(outcome.findings[:10])
         assert {label for label, _ in outcome.answers} == operations(app)
-        assert set(outcome.phases) == {"examples", "fuzzing", "stateful"} | ({"coverage"} if boundaries else set())
+        assert set(outcome.phases) == {"examples", "fuzzing", "stateful"} | ({"coverage"} if long else set())
         assert outcome.phases.total() > 1000
 
 
@@ -363,7 +380,12 @@ def test_every_answer_is_documented(settings, hand, pytestconfig):
 def test_every_operation_succeeds_once_and_requires_its_key(settings, hand, sensible_and_key, pytestconfig):
     sensible, plain = sensible_and_key
     with served(settings.model_copy(update={"auth": "keys"}), hand.complete) as app:
-        outcome = run(app, 15, sensible, boundaries=_boundaries(pytestconfig), Authorization=f"Bearer {plain}")
+        outcome = run(app, 15, sensible, long=_long(pytestconfig), Authorization=f"Bearer {plain}")
         assert not outcome.findings, "\n\n".join(outcome.findings[:10])
         unreached = {label for label in operations(app) if not outcome.succeeded(label)}
         assert unreached <= TESTED_ELSEWHERE
+        print(f"{outcome.followed} links followed, between {len(outcome.transitions)} pairs of operations")
+        assert outcome.followed > 10
+        # earlier, 20 sequences of invented bodies created nothing, so that no link led from a new resource to itself
+        led = {(before, after) for before, after, status in outcome.transitions if status < 300}
+        assert any(before.startswith("POST ") for before, _ in led)

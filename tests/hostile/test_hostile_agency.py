@@ -41,8 +41,8 @@ def disguises(secret: str) -> set[str]:
     return found
 
 
-def leaks(said: dict[str, str]) -> list[str]:
-    return [f"{place}: {form}" for place, text in said.items() for form in disguises(SECRET) if form in text]
+def leaks(said: dict[str, str], secret: str = SECRET) -> list[str]:
+    return [f"{place}: {form}" for place, text in said.items() for form in disguises(secret) if form in text]
 
 
 # ---------------------------------------------------------------------------- services
@@ -96,13 +96,15 @@ class Serving:
     data: Path
     log: Path
 
-    def post(self, url: str, protocol: str, settings: dict[str, Any], timeout_s: float = 5) -> str:
+    def post(
+        self, url: str, protocol: str, settings: dict[str, Any], timeout_s: float = 5, secret: str = SECRET, **more: Any
+    ) -> str:
         target = {
             "name": "T", "kind": "translator", "protocol": protocol, "base_url": url, "settings": settings,
-            "secret": SECRET, "limits": {"timeout_s": timeout_s},
+            "secret": secret, "limits": {"timeout_s": timeout_s},
         }  # fmt: skip
         experiment = {"method": "round-trip", "attribute": "gender"}
-        return str(self.agency.post("/v1/jobs", {"target": target, "experiment": experiment, "seed": 7})["id"])
+        return str(self.agency.post("/v1/jobs", {"target": target, "experiment": experiment, "seed": 7, **more})["id"])
 
     def ended(self, job_id: str) -> dict[str, Any]:
         until = time.monotonic() + END_S
@@ -117,7 +119,8 @@ class Serving:
         paths = [base, f"{base}/events", *(f"{base}/observations{kind}" for kind in ("", ".csv", ".jsonl"))]
         if rating := self.agency.get(base)["rating"]:
             href = rating["href"]
-            paths += [href, *(f"{href}/{part}" for part in ("report.html", "report.md", "observations.csv"))]
+            parts = ("report.html", "report.md", "observations.csv", "export.jsonl", "attestation.json")
+            paths += [href, *(f"{href}/{part}" for part in parts)]
         return {path: self.agency.text(path) for path in paths}
 
 
@@ -230,6 +233,88 @@ def test_no_answer_event_report_metric_or_log_contains_a_key(serving, open_villa
     said["log"] = "\n".join(lines)
     said["database"] = "".join(file.read_bytes().decode("latin-1") for file in sorted(serving.data.glob("assay.db*")))
     assert leaks(said) == []
+
+
+USEFUL = "the model m-1 is not loaded"
+MARKUP = "<script>alert(1)</script> **bold** [link](javascript:alert(1))"
+BASIC = base64.b64encode(b"some-user:pass-word-of-mine-77").decode()
+
+
+def complaint(heard: Any) -> str:
+    """Return an error message that repeats the request, as markup and with characters that a terminal executes."""
+    sent = [value for name, value in heard.headers.items() if "auth" in name or "key" in name]
+    basic = sent[0].removeprefix("Basic ") if sent else ""
+    clear = base64.b64decode(basic).decode() if basic == BASIC else ""
+    encoded = [base64.b64encode(f"user:{value}".encode()).decode() for value in sent]
+    parts = [USEFUL, MARKUP, "\x1b[31mred\x1b[0m \u202eeert\u200f", *sent, clear, heard.target, heard.body.decode()]
+    return "\n".join([*parts, *encoded])
+
+
+COMPLAINING = {
+    **{name: (*SPEAKING[name], SECRET) for name in ("libretranslate", "openai-chat", "key-in-header", "key-in-query")},
+    "basic": ("custom", {"body": {"q": "{text}"}, "output": "out", "auth": "header", "auth_value": "Basic {secret}"},
+              BASIC),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("speaking", COMPLAINING)
+@pytest.mark.parametrize("status", ["400 No", "401 No", "200 OK"])
+def test_a_services_own_message_arrives_without_its_key_and_without_control_characters(
+    serving, open_villain, tools, speaking, status
+):
+    protocol, settings, secret = COMPLAINING[speaking]
+    receiver = open_villain(lambda heard: tools.raw("", "204 No Content"), OUTSIDE)
+    answer = (
+        (lambda text: text) if status.startswith("200") else (lambda text: json.dumps({"error": {"message": text}}))
+    )
+    service = open_villain(lambda heard: tools.raw(answer(complaint(heard)), status), OUTSIDE)
+    job_id = serving.post(service.url, protocol, settings, secret=secret, callback_url=f"{receiver.url}/hook")
+    detail = serving.ended(job_id)["error"]["detail"]
+    assert USEFUL in detail
+    assert "<script>alert(1)</script>" in detail  # JSON shows markup as text; HTML and Markdown escape it
+    assert "red" in detail
+    until = time.monotonic() + END_S
+    while not receiver.heard and time.monotonic() < until:
+        time.sleep(0.05)
+    notice = receiver.heard[0].body.decode()
+    assert USEFUL in notice
+    said = serving.told(job_id) | {
+        "webhook": notice,
+        "deliveries": serving.agency.text(f"/v1/jobs/{job_id}/deliveries"),
+    }
+    said["log"] = serving.log.read_text()
+    assert USEFUL not in said["log"]
+    for place, text in said.items():
+        assert not set("\x1b\u202e\u200f") & set(text), place
+        assert "\\u001b" not in text.lower(), place
+        assert "\\u202e" not in text.lower(), place
+    assert leaks(said, secret) == []
+    assert not [place for place, text in said.items() if "pass-word-of-mine" in text]
+
+
+def test_messages_of_a_rated_service_are_cleaned_in_its_probe_its_report_and_its_export(serving, open_villain, tools):
+    unwell = tools.translator(lambda heard: tools.as_json({"error": complaint(heard)}, "400 No"))
+    service = open_villain(unwell, OUTSIDE)
+    job_id = serving.post(service.url, *SPEAKING["libretranslate"])
+    assert serving.ended(job_id)["status"] == "succeeded"
+    said = serving.told(job_id)
+    assert USEFUL in said[f"/v1/jobs/{job_id}/observations.jsonl"]
+    assert any(USEFUL in text for path, text in said.items() if path.endswith("export.jsonl"))
+    broken = open_villain(lambda heard: tools.as_json({"error": complaint(heard)}, "400 No"), OUTSIDE)
+    target = {
+        "name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": broken.url, "secret": SECRET,
+    }  # fmt: skip
+    saved = serving.agency.post("/v1/targets", target)["id"]
+    probe = serving.agency.post(f"/v1/targets/{saved}/probe", {})["id"]
+    assert USEFUL in serving.ended(probe)["error"]["detail"]
+    said |= serving.told(probe)
+    said |= {path: serving.agency.text(path) for path in ("/metrics", "/v1/jobs", f"/v1/targets/{saved}")}
+    assert leaks(said) == []
+    for path, text in said.items():
+        assert not set("\x1b\u202e\u200f") & set(text), path
+        if path.endswith((".html", ".md")):
+            assert "<script>alert" not in text, path
+            assert "[link](javascript" not in text, path
 
 
 def test_no_proxy_of_the_environment_is_called(serving, proxy):

@@ -233,14 +233,26 @@ def test_every_alert_has_its_section_of_the_runbook_and_every_section_its_alert(
         assert alert["labels"]["severity"] in {"page", "ticket", "info"}
 
 
-def test_promtool_accepts_the_alert_rules():
+def test_prometheus_sends_a_key_to_every_process_it_scrapes():
+    jobs = yaml.safe_load(read("deploy/prometheus/prometheus.yml"))["scrape_configs"]
+    assert {job["job_name"] for job in jobs} == {"assay-api", "assay-worker"}
+    for job in jobs:
+        assert job["authorization"] == {"credentials_file": "metrics.key"}
+    assert "/deploy/prometheus/metrics.key" in read(".gitignore").split()
+    worker = workloads()["assay-worker"]["containers"][0]
+    assert "127.0.0.1:9464/metrics" in worker["livenessProbe"]["exec"]["command"][-1]
+
+
+def test_promtool_accepts_the_alert_rules(tmp_path):
     program = shutil.which("promtool")
     if program is None:
         pytest.skip("promtool is not installed (Debian: prometheus)")
+    shutil.copytree(ROOT / "deploy/prometheus", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "metrics.key").write_text("assay_key")
     for what in ("rules", "config"):
         file = "alerts.yml" if what == "rules" else "prometheus.yml"
         done = subprocess.run(
-            [program, "check", what, str(ROOT / "deploy/prometheus" / file)],
+            [program, "check", what, str(tmp_path / file)],
             capture_output=True,
             text=True,
             check=False,

@@ -10,12 +10,14 @@ from workers.egress.calls import RESPONSE_CAP, Egress, Response
 from workers.egress.connection import HEADER_CAP
 from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed, Code
 from workers.egress.guard import SPECIAL, Address, Guard, Network, Place, read_place, refuse_url, why_denied
+from workers.egress.quotation import LONGEST, Quoter, spellings
 from workers.egress.transport import GuardedTransport
 from workers.egress.waiting import RETRY_AFTER_CAP_S, parse_retry_after, should_retry
 
 __all__ = [
     "CODES",
     "HEADER_CAP",
+    "LONGEST",
     "RESPONSE_CAP",
     "RETRIABLE_STATUSES",
     "RETRY_AFTER_CAP_S",
@@ -29,10 +31,12 @@ __all__ = [
     "GuardedTransport",
     "Network",
     "Place",
+    "Quoter",
     "Response",
     "parse_retry_after",
     "read_place",
     "refuse_url",
     "should_retry",
+    "spellings",
     "why_denied",
 ]

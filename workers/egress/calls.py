@@ -8,7 +8,7 @@ import math
 import ssl
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NoReturn, Protocol, Self
@@ -58,6 +58,7 @@ class Response:
     raw_headers: Sequence[tuple[bytes, bytes]]
     body: bytes
     place: str
+    quote_body: Callable[[bytes], str] | None = field(default=None, repr=False)
 
     @property
     def headers(self) -> httpx.Headers:
@@ -68,6 +69,10 @@ class Response:
     def text(self) -> str:
         """Body decoded as UTF-8 whatever the headers say, with replacements, without a byte order mark."""
         return self.body.decode("utf-8-sig", "replace")
+
+    def quote(self) -> str:
+        """Return the message in the body for the end of a sentence; empty without a `quote_body`."""
+        return "" if self.quote_body is None else self.quote_body(self.body)
 
     def json(self) -> Any:
         """Parse the body as JSON.
@@ -88,7 +93,9 @@ class Response:
                 f"{self.place} answered with a web page instead of JSON; check the base_url, it may be the website's",
                 status=self.status,
             )
-        raise CallFailed("bad-json", f"{self.place} answered something that is not JSON", status=self.status)
+        raise CallFailed(
+            "bad-json", f"{self.place} answered something that is not JSON{self.quote()}", status=self.status
+        )
 
 
 class Hosts(Protocol):
@@ -160,6 +167,7 @@ class Egress:
         timeout_s: float,
         retriable: Container[int] = RETRIABLE_STATUSES,
         room: int = 0,
+        quote_body: Callable[[bytes], str] | None = None,
     ) -> Response:
         """Make one call, without redirects, cookies, proxies or environment variables.
 
@@ -173,6 +181,9 @@ class Egress:
             HTTP statuses after which a retry may help.
         room : int
             Maximum size of this response's body in bytes, if it is larger than the cap.
+        quote_body : callable, optional
+            Cleans the service's messages, which become part of a `CallFailed`: `Quoter.quote` of a quoter that knows
+            the request's key. Without it they are not quoted.
 
         Raises
         ------
@@ -192,7 +203,7 @@ class Egress:
                     received = await self.transport.ask(place, method, target, written, content, cap)
             except TimeoutError:
                 raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
-        response = Response(received.status, received.headers, received.body, str(place))
+        response = Response(received.status, received.headers, received.body, str(place), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure(response, retriable)
         return response
@@ -225,16 +236,16 @@ class Egress:
                 "redirect", f"{place} redirects elsewhere (HTTP {status}); give the address it leads to", status=status
             )
         if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
-            return CallFailed("quota", f"the account at {place} is used up (HTTP {status})", status=status)
+            used_up = f"the account at {place} is used up (HTTP {status}){response.quote()}"
+            return CallFailed("quota", used_up, status=status)
         if status in {401, 403}:
-            return CallFailed(
-                "auth", f"{place} refused access (HTTP {status}); the key is missing, wrong or banned", status=status
-            )
+            refused = f"{place} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
+            return CallFailed("auth", refused, status=status)
         said = should_retry(response.headers)
         hint = f": {HINTS[status]}" if status in HINTS else ""
         return CallFailed(
             f"http-{status}",
-            f"{place} answered with HTTP status {status}{hint}",
+            f"{place} answered with HTTP status {status}{hint}{response.quote()}",
             retriable=status in retriable if said is None else said,
             retry_after_s=parse_retry_after(response.headers, self._now()),
             status=status,

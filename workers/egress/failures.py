@@ -1,7 +1,8 @@
 """Failures of calls: one exception, and the table of its codes.
 
 Codes are stored in ledgers and shown in ratings, so their meaning never changes. Messages name the host and the
-remedy, and never hold a secret, a body or a query string.
+remedy. They may end with the service's own message, cleaned by `workers.egress.quotation`, and hold no secret, no
+query string and nothing else of a body.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class CallFailed(Exception):
     code : str
         A key of `CODES`, or ``http-`` and the status.
     message : str
-        For people, without secrets, bodies or query strings.
+        For people, without secrets or query strings; of a body only a cleaned quotation.
     retriable : bool, optional
         Whether the same call may succeed later; by default as in `CODES`.
     retry_after_s : float, optional

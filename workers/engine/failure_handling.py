@@ -90,7 +90,9 @@ def _rest_or_fail(
         return _fail(workplace, claim, problem(unavailable))
     if not _release(workplace, claim, rest_s, waits_why(unavailable)):
         return _cancel(workplace, claim)
-    log.warning("job rests", job=claim.job.id, why=str(unavailable))
+    # the message may quote the service, and logs hold no text of a service
+    why = unavailable.failure.code if isinstance(unavailable, TargetUnavailable) else "resting"
+    log.warning("job rests", job=claim.job.id, why=why)
     return "resting"
 
 

@@ -1,21 +1,93 @@
-"""Prometheus metrics of a worker and its child processes over HTTP."""
+"""Prometheus metrics of a worker and its child processes over HTTP.
+
+They are read on the worker's own machine, or with an API key that has the scope ``metrics:read``.
+"""
 
 from __future__ import annotations
 
+import socket
 import threading
-from wsgiref.simple_server import WSGIServer
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from store.core.database import Database
+from store.core.errors import StoreUnavailable
+from store.security import keys
+from store.security.local_peer import is_local
 
-def expose(host: str, port: int, folder: str) -> tuple[WSGIServer, threading.Thread]:
-    """Serve the metrics in the files of `folder` at ``/metrics``; raise `OSError` if the port is taken."""
+REFUSED = {
+    "401 Unauthorized": "Metrics are read on the worker's own machine, or with a key with the scope metrics:read.",
+    "403 Forbidden": "This key lacks the scope metrics:read.",
+    "503 Service Unavailable": "The key cannot be checked: the database does not answer.",
+}
+"""Answers to callers who get no metrics."""
+
+
+def expose(host: str, port: int, folder: str, database_url: str) -> tuple[WSGIServer, threading.Thread]:
+    """Serve the metrics in the files of `folder` at ``/metrics``; raise `OSError` if the port is taken.
+
+    The database at `database_url` is opened only while a key is checked, one key at a time.
+    """
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
-    return start_http_server(port, addr=host, registry=registry)
+    app = _Guarded(make_wsgi_app(registry), database_url)
+    server = make_server(host, port, app, _ServerOfIPv6 if ":" in host else ThreadingWSGIServer, _Silent)
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    return server, thread
 
 
 def forget(pid: int, folder: str) -> None:
     """Delete the gauges of a process that ended; its counters stay."""
     mark_process_dead(pid, path=folder)  # type: ignore[no-untyped-call]
+
+
+class _Guarded:
+    """WSGI application that checks its callers."""
+
+    def __init__(self, app: Callable[..., Any], database_url: str) -> None:
+        self._app, self._database_url, self._one_at_a_time = app, database_url, threading.Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        refused = self._refused(environ)
+        if refused is None:
+            answer: Iterable[bytes] = self._app(environ, start_response)
+            return answer
+        challenge = [("WWW-Authenticate", 'Bearer realm="assay"')] if refused.startswith("401") else []
+        start_response(refused, [("Content-Type", "text/plain; charset=utf-8"), *challenge])
+        return [f"{REFUSED[refused]}\n".encode()]
+
+    def _refused(self, environ: dict[str, Any]) -> str | None:
+        """Return the status of a refusal, ``None`` for a caller who may read."""
+        sent = environ.get("HTTP_AUTHORIZATION")
+        if sent is None:
+            headers = (name[5:].replace("_", "-") for name in environ if name.startswith("HTTP_"))
+            return None if is_local(environ.get("REMOTE_ADDR"), headers) else "401 Unauthorized"
+        kind, _, plain = sent.partition(" ")
+        if kind.lower() != "bearer" or not plain.isascii():
+            return "401 Unauthorized"
+        try:
+            with self._one_at_a_time, closing(Database(self._database_url)) as database, database.read() as connection:
+                key = keys.verify(connection, plain)
+        except StoreUnavailable:
+            return "503 Service Unavailable"
+        if key is None:
+            return "401 Unauthorized"
+        return None if {"metrics:read", "admin"} & set(key.scopes) else "403 Forbidden"
+
+
+class _ServerOfIPv6(ThreadingWSGIServer):
+    address_family = socket.AF_INET6
+
+
+class _Silent(WSGIRequestHandler):
+    """Handler that logs no requests."""
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""

@@ -239,7 +239,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "createKey": Operation(LOCATION, then=_then("key_id", "revokeKey")),
     "listKeys": Operation(LINK),
     "getLimits": Operation(fails=("401", "403")),
-    "metrics": Operation(media_type="text/plain"),
+    "metrics": Operation(fails=("401", "403"), media_type="text/plain", public=True),
 }
 """Details by operationId; most operations need none."""
 

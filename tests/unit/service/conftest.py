@@ -67,6 +67,7 @@ class FewProtocols:
         Protocol("openai-chat", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
         Protocol("openai-completions", kinds=frozenset({Kind.LANGUAGE_MODEL}), settings_type=ModelSettings),
         Protocol("own-interface", settings_type=AuthSettings),
+        Protocol("mlflow", kinds=frozenset({Kind.CLASSIFIER})),
         Protocol("hf-inference", kinds=frozenset({Kind.IMAGE_CLASSIFIER})),
     )
 

@@ -10,7 +10,7 @@ import copy
 from dataclasses import dataclass, fields
 from typing import Any
 
-from workers.egress import CallFailed
+from workers.egress import CallFailed, Quoter
 from workers.targets.adapter import Adapter
 
 MEND_ARRAYS = "an answer could be taken for another question's; mend the service's answers to lists"
@@ -62,8 +62,9 @@ class Capability:
     rungs: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result without the adapter."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "adapter"}
+        """Return the result without the adapter, and its samples cleaned for people."""
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "adapter"}
+        return found | {name: Quoter().clean(found[name]) for name in ("asked", "returned")}
 
 
 class TargetUnfit(Exception):

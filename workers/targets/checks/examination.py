@@ -29,9 +29,6 @@ HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
 
 T = TypeVar("T")
 
-SHOWN = 300
-"""Maximum length of a stored sample in characters."""
-
 ONE_BY_ONE = {
     Order.CROSSED: "answers vary, so the order of several in one call could not be checked; they are sent one by one",
     Order.CHANGED: "questions in one call got other answers than alone; they are sent one by one",
@@ -199,8 +196,8 @@ def comparable(value: Any) -> Any:
 def shown(value: Any) -> str:
     """Return a sample for people: a text, the first numbers of a vector, or JSON."""
     if isinstance(value, str):
-        return value[:SHOWN]
+        return value
     if isinstance(value, list):
         some = ", ".join(f"{number:.4g}" for number in value[:4])
         return f"{len(value)} numbers: {some}{' …' if len(value) > 4 else ''}"
-    return json.dumps(dict(value) if isinstance(value, tuple) else value, ensure_ascii=False)[:SHOWN]
+    return json.dumps(dict(value) if isinstance(value, tuple) else value, ensure_ascii=False)

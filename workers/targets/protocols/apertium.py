@@ -72,7 +72,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         body = response.json()
         status = body.get("responseStatus", 200) if isinstance(body, dict) else 200
         if status != 200:
-            raise CallFailed("wrong-shape", f"{response.place} answered 200 and, inside, an error")
+            raise CallFailed("wrong-shape", f"{response.place} answered 200 and, inside, an error{response.quote()}")
         return texts_of([dig(body, "responseData", "translatedText", place=response.place)], 1, place=response.place)
 
     def _refuse(self, ask: Translate) -> Failure | None:

@@ -13,10 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar, cast
-from urllib.parse import quote, quote_plus, urlencode
+from urllib.parse import urlencode
 
 from assay.model import Ask, Draw, Failure, Look, Reply
-from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Response
+from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Response, spellings
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
 from workers.targets.settings import TargetSettings
 from workers.tenant_uploads import ImageGone
@@ -97,10 +97,10 @@ def indexed(items: list[Any], asked: int, answers: str, questions: str, *, place
     return [by_index[index] for index in range(asked)]
 
 
-def refuse_error(body: Any, place: str) -> None:
+def refuse_error(body: Any, response: Response) -> None:
     """Raise `CallFailed` ``wrong-shape`` for a JSON object with a member ``error``, which came with status 200."""
     if isinstance(body, dict) and "error" in body:
-        raise CallFailed("wrong-shape", f"{place} answered 200 and, inside, an error")
+        raise CallFailed("wrong-shape", f"{response.place} answered 200 and, inside, an error{response.quote()}")
 
 
 class HttpAdapter(Adapter, ABC, Generic[S, A]):
@@ -115,7 +115,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._egress = egress
         self._questions = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
-        self._keys = _spellings(target.secret)
+        self._keys = _searched(target.secret)
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Send questions of one form in one call; see `Adapter.answer`."""
@@ -194,6 +194,8 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
             room=self.room,
+            # built only for a failure
+            quote_body=lambda body: Quoter(self.target.secret).quote(body),
         )
 
 
@@ -212,11 +214,9 @@ def _check_lengths(replies: Sequence[Reply], place: str) -> None:
         raise CallFailed("wrong-shape", f"{place} gave vectors of {some} numbers in one answer")
 
 
-def _spellings(secret: str | None) -> frozenset[str]:
-    """Return a key in every encoding in which a request may carry it and an echo may return it."""
-    if secret is None or len(secret) < SHORTEST_KEY:
-        return frozenset()
-    return frozenset({secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]})
+def _searched(secret: str | None) -> frozenset[str]:
+    """Return the spellings of a key that are searched for in answers."""
+    return frozenset() if secret is None else frozenset(one for one in spellings(secret) if len(one) >= SHORTEST_KEY)
 
 
 def endpoint(base_url: str, path: str) -> str:

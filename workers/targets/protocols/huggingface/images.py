@@ -58,7 +58,7 @@ class HfImages(HttpLooker[HfInferenceSettings]):
     def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:
         (ask,) = asks
         place, said = response.place, json_of(response)
-        refuse_error(said, place)
+        refuse_error(said, response)
         match self.settings.task:
             case "visual-question-answering":
                 return [reply_of(lambda: answered(said, ask.labels), place)]

@@ -130,7 +130,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
         place, body = response.place, json_of(response)
-        refuse_error(body, place)
+        refuse_error(body, response)
         if self.target.kind is Kind.CLASSIFIER:
             # the object also contains the text, which is dropped
             if isinstance(body, dict) and {"labels", "scores"} <= body.keys():

@@ -57,7 +57,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:
         place, said = response.place, unwrapped(json_of(response))
-        refuse_error(said, place)
+        refuse_error(said, response)
         if not isinstance(asks[0], Fill):
             text = dig(said[0] if isinstance(said, list) and said else said, "generated_text", place=place)
             return [Said(first_line(text) if isinstance(asks[0], Choose) and isinstance(text, str) else text)]

@@ -1,0 +1,134 @@
+"""Quotations of a service: its own error messages and sample answers, cleaned before people see them.
+
+A service may repeat the caller's key, in clear or encoded, and send characters that a terminal executes or that
+reorder the shown text. `Quoter` removes all of that. Formats with a syntax of their own escape the result.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import json
+import re
+import unicodedata
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+LONGEST = 300
+"""Maximum length of a quotation in characters."""
+
+MASK = "***"
+
+READ = 4000
+"""Characters of a message that are cleaned; the rest cannot be shown anyway."""
+
+PART = 8
+"""Length of the parts of a key that are searched for, so that a part of a key is masked as well."""
+
+FEWEST = 4
+"""Letters and digits that a key must have to be found reliably. With a shorter one nothing is quoted."""
+
+NAMES = ("message", "detail", "error_description", "error", "errors", "msg", "title", "reason", "explanation")
+"""Members of JSON objects that hold an error message, the best first."""
+
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
+"""ANSI sequences, which would leave their visible characters behind."""
+
+
+def spellings(secret: str) -> frozenset[str]:
+    """Return a key in every encoding in which a request may carry it and an echo may return it."""
+    plain = secret.encode()
+    found = {secret, quote(secret), quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]}
+    found |= {html.escape(secret), plain.hex()}
+    for before in range(3):  # Base64 of a longer text, such as "user:key", depends on the key's place in it
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            found.add(encode(b"\0" * before + plain).decode()[4 if before else 0 : -4])
+    return frozenset(found - {""})
+
+
+class Quoter:
+    """Cleans texts of a service; `secret` is the key that the service was sent."""
+
+    def __init__(self, secret: str | None = None) -> None:
+        forms = {_bare(form) for form in _forms(secret)}
+        self._shows = secret is None or len(_bare(secret)) >= FEWEST
+        self._parts: dict[int, set[str]] = {}
+        for form in forms:
+            if len(form) >= FEWEST:
+                size = min(PART, len(form))
+                parts = {form[start : start + size] for start in range(len(form) - size + 1)}
+                self._parts.setdefault(size, set()).update(parts)
+
+    def clean(self, text: str) -> str:
+        """Return a text on one line, without the key, ANSI sequences and invisible characters, cut to `LONGEST`."""
+        if not self._shows:
+            return ""
+        shown = self._masked(_visible(text[:READ]))
+        return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+
+    def quote(self, body: bytes) -> str:
+        """Return the message in an error body as ``; it said: "…"``; empty if there is none, or a web page."""
+        said = self.clean(_message_in(body)).replace('"', "'")
+        return f'; it said: "{said}"' if said else ""
+
+    def _masked(self, text: str) -> str:
+        """Mask the key in a text.
+
+        Only letters and digits are compared, without case, so that escapes and line ends do not hide a key.
+        """
+        places = [place for place, char in enumerate(text) if char.isascii() and char.isalnum()]
+        bare, hidden = _bare(text), bytearray(len(places))
+        for size, parts in self._parts.items():
+            for start in range(len(bare) - size + 1):
+                if bare[start : start + size] in parts:
+                    hidden[start : start + size] = b"\1" * size
+        for found in reversed(list(re.finditer(b"\1+", hidden))):
+            text = f"{text[: places[found.start()]]}{MASK}{text[places[found.end() - 1] + 1 :]}"
+        return text
+
+
+def _forms(secret: str | None) -> frozenset[str]:
+    """Return all spellings of a key, and of the user name and password if it is those of basic authentication."""
+    if secret is None:
+        return frozenset()
+    try:
+        decoded = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
+    except (binascii.Error, ValueError):
+        decoded = ""
+    _, colon, password = decoded.partition(":")
+    return spellings(secret).union(*(spellings(one) for one in (decoded, password) if colon and one))
+
+
+def _bare(text: str) -> str:
+    """Return the ASCII letters (in lower case) and digits of a text."""
+    return "".join(char for char in text if char.isascii() and char.isalnum()).lower()
+
+
+def _visible(text: str) -> str:
+    """Return a text on one line, without control, format, unassigned and undecodable characters."""
+    line = re.sub(r"\s+", " ", _TERMINAL.sub("", text))
+    kept = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))
+    return "".join(kept).strip()
+
+
+def _message_in(body: bytes) -> str:
+    """Return the message of an error body: a member of its JSON, or its text."""
+    try:
+        said = _found(json.loads(body))
+    except (ValueError, RecursionError):
+        said = ""
+    text = body[: 4 * READ].decode("utf-8-sig", "replace").lstrip()
+    return said or ("" if text.startswith("<") else text)
+
+
+def _found(value: Any, depth: int = 4) -> str:
+    match value:
+        case str():
+            return value
+        case dict() if depth:
+            return next(filter(None, (_found(value[name], depth - 1) for name in NAMES if name in value)), "")
+        case list() if depth and value:
+            return _found(value[0], depth - 1)
+        case _:
+            return ""
