@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -137,7 +137,7 @@ class TermScores(ABC, Generic[W, T, F]):
             "per_term": size,
             self.items: len(self.tally.results),
             "letter": None if component.letter is None else component.letter.value,
-            "probabilities": None if given is None else asdict(given),
+            "probabilities": None if given is None else given.as_json(),
         }
 
     def coverage(self) -> dict[str, Coverage]:

@@ -6,7 +6,7 @@ METHODS section 2 (``transition-posterior``); the letter itself is decided in `a
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,7 +118,7 @@ class TwoStepTest:
                 {
                     "look": len(looks) + 1,
                     "texts_per_block": size,
-                    "probabilities": asdict(probabilities),
+                    "probabilities": probabilities.as_json(),
                     "letter": probabilities.likeliest,
                     "stopped": stopped,
                 }
