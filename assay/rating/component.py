@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.experiment import BUDGET
-from assay.model import Component, Evidence, HiddenEffect, Interval, Letter, Probabilities, Reason
+from assay.model import Component, Evidence, Interval, Letter, Probabilities, Reason
 from assay.rating.decision import weigh
 from assay.statistics.intervals.credible import effect_interval, interval_of
 
@@ -72,15 +72,12 @@ class Lost:
     ----------
     step_1, step_2 : float
         How much the effects could differ if the lost replies had come, at most; in the units of the effects.
-    differs : HiddenEffect, optional
-        Difference between the groups' shares of lost replies; it is a reason for BS where it is beyond its limit.
     facts : mapping
         Facts about the lost replies, for the reasons.
     """
 
     step_1: float = 0.0
     step_2: float = 0.0
-    differs: HiddenEffect | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
@@ -129,8 +126,8 @@ class Tolerance:
     confidence: float
     others: Mapping[str, float] = field(default_factory=dict)
     further: Mapping[str, float | None] = field(default_factory=dict)
-    step_1: float | None = None
     stop_confidence: float | None = None
+    step_1: float | None = None
     hidden_confidence: float | None = None
 
     @classmethod
@@ -218,9 +215,6 @@ class Measurement:
         lost : Lost, optional
             What the lost replies could change at most.
         """
-        if lost.differs is not None and float(lost.differs.beyond(0.0).mean()) >= self.tolerance.confidence:
-            # only where it is certain: a few lost replies say little of a group, and the worst case below holds them
-            evidence = replace(evidence, hidden=(*evidence.hidden, lost.differs))
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
         enough = self.tolerance.declares(evidence, letter)
@@ -376,10 +370,10 @@ EARLY = 0.25
 """Share of the permitted error that a look before the last may use: little evidence misleads more often than much."""
 
 
-def look_sizes(first: int, most: int, stop_early: bool) -> Iterator[int]:
-    """Return the size at each look: `first`, then twice that, and so on up to `most`; only `first` without looks."""
+def look_sizes(first: int, most: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
+    """Return the size at each look: `first`, then `growth` times that, and so on to `most`; only `first` without looks."""
     size = first
     yield size
     while stop_early and size < most:
-        size = min(size * 2, most)
+        size = min(math.ceil(size * growth), most)
         yield size

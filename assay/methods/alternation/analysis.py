@@ -15,7 +15,7 @@ from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.shared.answers import Answers, lost_reason, too_few
-from assay.methods.shared.losses import hidden_as_json, losses_as_json, lost_replies
+from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.shared.profiles import Case
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Lost, Measurement, Tolerance
@@ -188,12 +188,12 @@ class _Output:
         }
         carrier = leverage.carrier()
         evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]), hidden=hidden)
-        measurement.detail |= hidden_as_json(hidden) | losses_as_json(self.answers)
+        measurement.detail |= hidden_as_json(hidden) | losses_as_json(self.answers.by_group)
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
-            lost=self._lost(profiles, tolerance, rng.spawn(1)[0]),
+            lost=self._lost(profiles),
         )
         if carrier is None or component.letter is Letter.BS:  # the main reason for BS already names the carrier
             return component
@@ -235,8 +235,12 @@ class _Output:
         """Draw the effects that the mean over all profiles can hide."""
         whole = np.array(self.whole)
         families = {family: members[whole] for family, members in self.judged.families.items()}
-        hidden = stratum_effects(profiles, families, tolerance.of_step_1, rng)
-        limit = self.judged.rules.delta_individual
+        rules = self.judged.rules
+        hidden = (
+            *stratum_effects(profiles, families, tolerance.of_step_1, rng),
+            *loss_effect(self.answers.by_group, rules.delta_loss, tolerance.confidence, rng),
+        )
+        limit = rules.delta_individual
         if limit is None:
             return hidden
         if np.isin(self.table, (0.0, 1.0)).all():  # labels without scores
@@ -256,7 +260,7 @@ class _Output:
         outputs = outputs[np.isfinite(outputs).all(axis=(1, 2))]
         return on_scale(outputs, self.scale) if self.scale != "rank" and len(outputs) else None
 
-    def _lost(self, profiles: Profiles, tolerance: Tolerance, rng: np.random.Generator) -> Lost:
+    def _lost(self, profiles: Profiles) -> Lost:
         """Return what the lost replies could change: they are set to the ends of the range of the outputs."""
         share = 1 - len(self.whole) / len(self.answers.cases)
         low, high = (
@@ -266,9 +270,7 @@ class _Output:
         )
         most = share * float(high - low) / profiles.scale
         rules = self.judged.rules
-        return lost_replies(
-            self.answers, rules.delta_loss, tolerance, rng, step_1=most, step_2=(2 * rules.tie - 1) * most
-        )
+        return lost_replies(self.answers.by_group, rules.delta_loss, most, (2 * rules.tie - 1) * most)
 
     # -------------------------------------------------------------------- details beside the letter
     def _pair(self, a: str, b: str, drawn: NDArray[np.float64], profiles: Profiles) -> dict[str, Any]:

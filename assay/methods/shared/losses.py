@@ -2,58 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from assay.methods.shared.answer_tally import Tally
 from assay.model import HiddenEffect
-from assay.rating.component import NOTHING_LOST, Lost, Tolerance
-from assay.statistics.hidden.losses import LostOfGroup, loss_difference
+from assay.rating.component import NOTHING_LOST, Lost
+from assay.statistics.hidden.losses import DRAWS, LostOfGroup, loss_difference
 from assay.statistics.intervals.credible import effect_interval
 
+ByGroup = Mapping[str, Counter[str]]
+"""For each group, the replies that were ``usable``, ``refused`` and ``failed``."""
 
-def lost_replies(
-    tally: Tally,
-    limit: float | None,
-    tolerance: Tolerance,
-    rng: np.random.Generator,
-    *,
-    step_1: float = 0.0,
-    step_2: float = 0.0,
-) -> Lost:
-    """Count the lost replies by group, and say what they could change.
 
-    Parameters
-    ----------
-    limit : float, optional
-        Largest difference between groups in the share of lost replies that counts as none; ``None``: nothing is looked
-        at, as before methodology 1.3.0.
-    step_1, step_2 : float
-        How much the effects could differ if the lost replies had come, at most.
-    """
+def loss_effect(
+    by_group: ByGroup, limit: float | None, confidence: float, rng: np.random.Generator, draws: int = DRAWS
+) -> tuple[HiddenEffect, ...]:
+    """Draw the difference between groups in lost replies; none where `limit` is ``None``, as before 1.3.0."""
     if limit is None:
+        return ()
+    groups = _groups(by_group)
+    most = max(groups, key=lambda name: groups[name].share, default="")
+    return (HiddenEffect("loss", most, loss_difference(groups, limit, confidence, rng, draws), limit),)
+
+
+def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float) -> Lost:
+    """Say what lost replies could change: the effects by `step_1` and `step_2` at most.
+
+    `limit` is that of `loss_effect`; ``None``: the letter need not survive the worst case.
+    """
+    groups = _groups(by_group)
+    if limit is None or not groups:
         return NOTHING_LOST
-    groups = {
-        name: LostOfGroup(counts.total(), counts["refused"], counts["failed"])
-        for name, counts in tally.by_group.items()
+    most, least = (pick(groups, key=lambda name: groups[name].share) for pick in (max, min))
+    facts = {
+        "lost": sum(one.refused + one.failed for one in groups.values()),
+        "most": most,
+        "share": groups[most].share,
+        "least": least,
+        "other_share": groups[least].share,
     }
-    most = max(groups, key=lambda name: groups[name].share, default=None)
-    least = min(groups, key=lambda name: groups[name].share, default=None)
-    facts: dict[str, Any] = {"lost": tally.failed_why.total() + tally.unusable_why.total()}
-    if most is not None and least is not None:
-        facts |= {"most": most, "share": groups[most].share, "least": least, "other_share": groups[least].share}
-    drawn = loss_difference(groups, limit, tolerance.confidence, rng)
-    return Lost(step_1, step_2, HiddenEffect("loss", most or "", drawn, limit), facts)
+    return Lost(step_1, step_2, facts)
 
 
-def losses_as_json(tally: Tally) -> dict[str, Any]:
+def _groups(by_group: ByGroup) -> dict[str, LostOfGroup]:
+    return {name: LostOfGroup(counts.total(), counts["refused"], counts["failed"]) for name, counts in by_group.items()}
+
+
+def losses_as_json(by_group: Mapping[str, Counter[str]]) -> dict[str, Any]:
     """Write the replies of each group by outcome; empty where nothing was lost."""
-    if not any(counts["refused"] + counts["failed"] for counts in tally.by_group.values()):
+    if not any(counts["refused"] + counts["failed"] for counts in by_group.values()):
         return {}
-    return {"by_group": {name: dict(counts) for name, counts in tally.by_group.items()}}
+    return {"by_group": {name: dict(counts) for name, counts in by_group.items()}}
 
 
 def hidden_as_json(hidden: Sequence[HiddenEffect]) -> dict[str, Any]:
