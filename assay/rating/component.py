@@ -371,7 +371,7 @@ EARLY = 0.25
 
 
 def look_sizes(first: int, most: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Return the size at each look: `first`, then `growth` times that, and so on to `most`; only `first` without looks."""
+    """Yield the size at each look: `first`, then `growth` times that, up to `most`; only `first` without looks."""
     size = first
     yield size
     while stop_early and size < most:

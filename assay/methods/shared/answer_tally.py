@@ -76,6 +76,11 @@ class Tally:
     by_group: dict[str, Counter[str]] = field(default_factory=dict)
 
     @property
+    def lost(self) -> int:
+        """Questions that were asked and came to nothing."""
+        return self.unusable_why.total() + self.failed_why.total()
+
+    @property
     def counts(self) -> Counts:
         """Usable, unusable, failed and unasked questions."""
         return Counts(self.usable, self.unusable_why.total(), self.failed_why.total(), self.unasked)

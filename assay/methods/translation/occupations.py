@@ -18,7 +18,8 @@ from assay.model import HiddenEffect
 from assay.rating.component import Tolerance
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.transition import draw_transitions, outputs_under
-from assay.statistics.hidden.varying import varying_effect
+from assay.statistics.hidden.strata import share_effects
+from assay.statistics.hypothesis_tests.distribution import pad_to
 
 Floats = NDArray[np.float64]
 
@@ -78,16 +79,11 @@ def _halves(
             shares.append(outputs_under(drawn, found.shares("unbiased")))
     if len(names) < 2:
         return ()
-    blocks, outputs = shares[0].shape[1:]
-    worst = np.zeros((draws, len(names)))
-    for block in range(blocks):
-        fair = np.append(found.shares("unbiased")[block], np.zeros(outputs - len(found.rows)))
-        away = np.zeros((draws, len(names)))
-        for output in range(outputs):
-            gaps = np.stack([one[:, block, output] for one in shares], axis=1) - fair[output]
-            away += np.abs(varying_effect(gaps.mean(axis=0), gaps.var(axis=0), delta, rng, draws).each) / 2
-        worst = np.maximum(worst, away)
-    return tuple(HiddenEffect("stratum", name, worst[:, place]) for place, name in enumerate(names))
+    worst: tuple[HiddenEffect, ...] = ()
+    for block, fair in enumerate(pad_to(found.shares("unbiased"), len(found.outputs))):
+        away = {name: one[:, block] - fair for name, one in zip(names, shares, strict=True)}
+        worst += share_effects({name: (gaps.mean(axis=0), gaps) for name, gaps in away.items()}, delta, rng)
+    return worst
 
 
 def _spread(

@@ -77,6 +77,27 @@ def stratum_effects(
     return tuple(effects)
 
 
+def share_effects(
+    strata: Mapping[str, tuple[FloatArray, FloatArray]], scale: float, rng: np.random.Generator
+) -> tuple[HiddenEffect, ...]:
+    """Draw the total variation from even shares within each stratum, fitted together share by share.
+
+    Parameters
+    ----------
+    strata : mapping of str to (ndarray, shape (values,), ndarray, shape (draws, values))
+        For each stratum, by how much the shares deviate from even ones: estimates, and draws of them.
+    scale : float
+        Scale of the prior of the spread between strata.
+    """
+    estimates = np.stack([estimate for estimate, _ in strata.values()])
+    drawn = np.stack([draws for _, draws in strata.values()], axis=1)
+    away = np.zeros(drawn.shape[:2])
+    for value in range(estimates.shape[1]):
+        covariance = np.cov(drawn[:, :, value].T)
+        away += np.abs(varying_effect(estimates[:, value], covariance, scale, rng, len(drawn)).each) / 2
+    return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
+
+
 def spread_effect(
     profiles: Profiles, means: Mapping[tuple[str, str], FloatArray], limit: float, rng: np.random.Generator
 ) -> HiddenEffect:
