@@ -97,11 +97,11 @@ class Alternation(Method):
     stop_early: bool = True
     folds: Annotated[int, Ge(2), Le(50)] = 10
     aggregation: Literal["worst", "vote"] = "worst"
-    strata: Annotated[tuple[str, ...], MaxLen(MOST_STRATA)] | None = ()
-    delta_individual: Annotated[float, Gt(0), Lt(10)] | None = 0.25
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
-    scale: Literal["auto", "linear", "log", "logit", "rank"] = "auto"
-    repeats: Annotated[int, Ge(0), Le(1000)] = 50
+    strata: Annotated[tuple[str, ...], MaxLen(MOST_STRATA)] | None = None
+    delta_individual: Annotated[float, Gt(0), Lt(10)] | None = None
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
+    scale: Literal["auto", "linear", "log", "logit", "rank"] = "linear"
+    repeats: Annotated[int, Ge(0), Le(1000)] = 0
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})

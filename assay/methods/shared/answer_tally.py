@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from typing import Generic, TypeVar
 
 from assay.experiment import BUDGET
@@ -122,7 +122,9 @@ class AnswerTally(Tally, Generic[I, R]):
     results: dict[I, R] = field(default_factory=dict)
     asked: int = 0
 
-    def count(self, replies: Sequence[Reply], wrong: Iterable[str | None]) -> bool:
+    def count(
+        self, replies: Sequence[Reply], wrong: Iterable[str | None], groups: Iterable[str | None] | None = None
+    ) -> bool:
         """Count the replies about one item, each as `count_reply`; return whether the budget allowed all of them.
 
         Where it did not, the other replies about the item are not counted.
@@ -132,6 +134,7 @@ class AnswerTally(Tally, Generic[I, R]):
         if cut:
             return False
         self.asked += 1
-        for reply, why in zip(replies, wrong, strict=True):
-            self.count_reply(reply, why)
+        about = repeat(None, len(replies)) if groups is None else groups
+        for reply, why, group in zip(replies, wrong, about, strict=True):
+            self.count_reply(reply, why, group)
         return True

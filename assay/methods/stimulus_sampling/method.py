@@ -98,8 +98,8 @@ class StimulusSampling(Method):
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     samples: Annotated[int, Ge(50), Le(20_000)] = 500
     looks: Annotated[int, Ge(1), Le(8)] = 4
-    strata: bool = True
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
+    strata: bool = False
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
