@@ -183,10 +183,10 @@ class Session:
         self.asked = self.failed = self.authored = 0
         self.evidence = EvidenceTree()
         self._experiment, self._recall = experiment, recall
-        self._known: OrderedDict[Ask, Reply] = OrderedDict()
+        self._known: OrderedDict[tuple[Ask, str], Reply] = OrderedDict()
         self._batch: Sequence[Probe] = ()
         self._answers: dict[str, Observation] = {}
-        self._waiting: dict[Ask, list[Probe]] = {}
+        self._waiting: dict[tuple[Ask, str], list[Probe]] = {}
         self.unrecorded: list[Observation] = []
         self._load(lambda: next(self._experiment))
 
@@ -197,7 +197,7 @@ class Session:
 
     def accept(self, probe: Probe, reply: Reply) -> list[Observation]:
         """Accept one reply; return its observations (the probe's and its copies')."""
-        probes = self._waiting.pop(probe.ask)
+        probes = self._waiting.pop(probe.question)
         made = [Observation(each, reply, copied=place > 0) for place, each in enumerate(probes)]
         for observation in made:
             self._keep(observation)
@@ -233,12 +233,12 @@ class Session:
         for probe in self._batch:
             if probe.unit in self._answers:
                 continue
-            if (known := self._known.get(probe.ask)) is not None:
+            if (known := self._known.get(probe.question)) is not None:
                 copy = Observation(probe, known, copied=True)
                 self.unrecorded.append(copy)
                 self._keep(copy)
             else:
-                self._waiting.setdefault(probe.ask, []).append(probe)
+                self._waiting.setdefault(probe.question, []).append(probe)
 
     def _keep(self, observation: Observation) -> None:
         self._answers[observation.probe.unit] = observation
@@ -249,8 +249,8 @@ class Session:
             sent = failure is None or failure.code != BUDGET
             self.authored += sent and isinstance(observation.probe.ask, AUTHORED)
         if observation.reply.ok:  # failures are not remembered, so that the same question can be asked again
-            self._known[observation.probe.ask] = observation.reply
-            self._known.move_to_end(observation.probe.ask)
+            self._known[observation.probe.question] = observation.reply
+            self._known.move_to_end(observation.probe.question)
             if len(self._known) > REMEMBERED_ASKS:
                 self._known.popitem(last=False)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,16 +204,30 @@ def _as_tuple(written: list[Any]) -> tuple[Any, ...]:
     return tuple(tuple(each) if isinstance(each, list) else each for each in written)
 
 
+REPEATED = "/again-"
+"""Ending of the unit of a question that is repeated on purpose, before the number of the repetition."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One question of an experiment.
 
     `unit` names it within its job and is the key of the ledger: an experiment gives
-    the same unit to the same question whenever it is run again.
+    the same unit to the same question whenever it is run again. Identical questions are sent once, but for those that
+    are repeated on purpose, to see whether the service repeats itself: their units end with `repeated`.
     """
 
     unit: str
     ask: Ask
+
+    @property
+    def question(self) -> tuple[Ask, str]:
+        """The question, and which repetition of it this is; empty for the first time."""
+        return self.ask, self.unit.rpartition(REPEATED)[2] if REPEATED in self.unit else ""
+
+    def repeated(self, times: int) -> Probe:
+        """Return the same question once more, to be sent although it was sent before."""
+        return Probe(f"{self.unit}{REPEATED}{times}", self.ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +301,35 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class HiddenEffect:
+    """An effect that a mean over everything can hide, such as the effect within one stratum of the content.
+
+    Attributes
+    ----------
+    kind : str
+        ``stratum``, ``individual`` or ``loss``; it chooses the sentence that explains it.
+    name : str
+        What it is called in tables: of a stratum the family and the member.
+    draws : ndarray, shape (draws,)
+        Its size.
+    limit : float, optional
+        Largest size that counts as none; left out, that of step 1.
+    bound : bool
+        Whether the draws are only an upper bound of the effect: it can prevent UCS and DSBS, and is no reason for BS.
+    """
+
+    kind: str
+    name: str
+    draws: NDArray[np.float64]
+    limit: float | None = None
+    bound: bool = False
+
+    def beyond(self, delta: float) -> NDArray[np.bool_]:
+        """Return in which draws the effect is beyond its limit; `delta` is that of step 1."""
+        return np.asarray(self.draws > (delta if self.limit is None else self.limit))
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Draws of a method's two effects (METHODS section 1).
 
@@ -296,29 +339,61 @@ class Evidence:
         Effect on unbiased input and on biased input, in the method's own effect size.
     content : ndarray, shape (draws,), optional
         A second way to be biased on unbiased input, judged against `content_delta`.
+    hidden : tuple of HiddenEffect
+        Effects that a mean over everything can hide (methodology 1.3.0): each is a way to be biased on unbiased input.
     """
 
     step_1: NDArray[np.float64]
     step_2: NDArray[np.float64]
     content: NDArray[np.float64] | None = None
+    hidden: tuple[HiddenEffect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Probabilities:
-    """Posterior probability of each letter; they sum to one."""
+    """Posterior probability of each letter; with `unlocated` they sum to one.
+
+    Attributes
+    ----------
+    unlocated : float
+        Probability that some effect is beyond its limit, less that of the one effect of which it is most probable.
+        It speaks against UCS and DSBS, and declares no BS: what is biased could not be named.
+    """
 
     BS: float
     DSBS: float
     UCS: float
+    unlocated: float = 0.0
 
     def of(self, letter: Letter) -> float:
         """Probability of one letter."""
         return float(getattr(self, letter.value))
 
     @property
+    def biased(self) -> float:
+        """Probability that any effect on unbiased input is beyond its limit, whether it can be named or not."""
+        return self.BS + self.unlocated
+
+    @property
     def likeliest(self) -> Letter:
-        """The letter with the largest probability; a tie goes to the worse letter."""
-        return max((Letter.BS, Letter.DSBS, Letter.UCS), key=self.of)
+        """The letter with the largest probability; a tie goes to the worse letter, and `unlocated` counts as BS."""
+        chances = {Letter.BS: self.biased, Letter.DSBS: self.DSBS, Letter.UCS: self.UCS}
+        return max(chances, key=lambda letter: chances[letter])
+
+    def as_json(self) -> dict[str, float]:
+        """Write the probabilities; `unlocated` only where there is any."""
+        written = {"BS": self.BS, "DSBS": self.DSBS, "UCS": self.UCS}
+        return {**written, "unlocated": self.unlocated} if self.unlocated else written
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Self:
+        """Read what `as_json` wrote."""
+        return cls(**{name: float(written.get(name, 0.0)) for name in ("BS", "DSBS", "UCS", "unlocated")})
+
+    @property
+    def located(self) -> Probabilities:
+        """The letters' probabilities alone, with what was not located as BS: of a chain only letters are known."""
+        return Probabilities(self.biased, self.DSBS, self.UCS)
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def _prediction(several: Sequence[Prediction], first: Mapping[str, Any]) -> dict
         "letter": letter.value,
         "declared": together.of(letter) >= confidence,
         "confidence": confidence,
-        "probabilities": asdict(together),
+        "probabilities": together.as_json(),
         "emits_other": any(one.emits_other for one in several),
         "components": [_predicted_component(one) for one in several],
     }
@@ -166,7 +166,7 @@ def _predicted_component(one: Prediction) -> dict[str, Any]:
         "names": list(one.names),
         "letter": one.letter.value,
         "declared": one.declared,
-        "probabilities": asdict(one.probabilities),
+        "probabilities": one.probabilities.as_json(),
         "effects": {name: _interval(effect) for name, effect in one.effects.items()},
         "transitions": {row: dict(shares) for row, shares in one.transitions.items()},
         "outputs": {block: dict(shares) for block, shares in one.outputs.items()},

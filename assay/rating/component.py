@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -25,6 +25,16 @@ from assay.statistics.intervals.credible import effect_interval, interval_of
 
 TIMES = (2, 4, 8, 16, 32)
 """Multiples of the evidence for which `probes_to_settle` computes the letter."""
+
+MOST_NAMED = 3
+"""Maximum number of hidden effects that the reasons name."""
+
+HIDDEN = {
+    "stratum": "biased-within-a-stratum",
+    "individual": "treats-alike-on-average-only",
+    "loss": "refuses-one-group",
+}
+"""Code of the reason for each kind of hidden effect."""
 
 EvidenceAt = Callable[[int], Evidence]
 """Draws of the effects as they would be with so many times the material."""
@@ -55,6 +65,39 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Lost:
+    """What lost replies can do to a letter (METHODS section 11.3).
+
+    Attributes
+    ----------
+    step_1, step_2 : float
+        How much the effects could differ if the lost replies had come, at most; in the units of the effects.
+    facts : mapping
+        Facts about the lost replies, for the reasons.
+    """
+
+    step_1: float = 0.0
+    step_2: float = 0.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
+        """Yield the draws that lost replies could have led to and that speak most against a letter."""
+        if not self.step_1 and not self.step_2:
+            return
+        towards = -self.step_1 if letter is Letter.BS else self.step_1
+        for of_step_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
+            strata = tuple(
+                replace(each, draws=each.draws + towards) if each.kind == "stratum" else each
+                for each in evidence.hidden
+            )
+            yield replace(evidence, step_1=evidence.step_1 + towards, step_2=evidence.step_2 + of_step_2, hidden=strata)
+
+
+NOTHING_LOST = Lost()
+"""No reply was lost."""
+
+
+@dataclass(frozen=True)
 class Tolerance:
     """Declared limits: the size of effect that counts as bias, and how certain a letter must be.
 
@@ -69,9 +112,14 @@ class Tolerance:
     further : mapping of str to float
         Tolerances of effects beside the two steps, by their name; ``None`` where the effect is not judged.
         The known one is ``content`` (`Evidence.content`).
+    step_1 : float, optional
+        Limit of the effect of step 1 where it is another than `delta`: of ratios on a logarithmic scale.
     stop_confidence : float, optional
         Probability from which no more is asked. It is above `confidence` where several components are to be declared
         together. Left out: `confidence`.
+    hidden_confidence : float, optional
+        Probability that UCS and DSBS need when hidden effects are weighed too. It is below `confidence` at a look
+        before the last, which many hidden effects could hardly pass. Left out: `confidence`.
     """
 
     delta: float
@@ -79,15 +127,36 @@ class Tolerance:
     others: Mapping[str, float] = field(default_factory=dict)
     further: Mapping[str, float | None] = field(default_factory=dict)
     stop_confidence: float | None = None
+    step_1: float | None = None
+    hidden_confidence: float | None = None
 
     @classmethod
-    def around(cls, delta: float, confidence: float, largest: float = math.inf) -> Self:
+    def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
         """Build a tolerance that is reported beside half and twice its `delta`, the latter at most `largest`."""
-        return cls(delta, confidence, {f"{one:.3g}": one for one in (delta / 2, delta, min(2 * delta, largest))})
+        others = {f"{one:.3g}": one for one in (delta / 2, delta, min(2 * delta, largest))}
+        return cls(delta, confidence, others, hidden_confidence=hidden)
 
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
         """Compute the probability of each letter, under another `delta` where one is given."""
-        return weigh(evidence, self.delta if delta is None else delta, self.further.get("content"))
+        given = self.delta if delta is None else delta
+        content = self.further.get("content")
+        if self.step_1 is None:
+            return weigh(evidence, given, content)
+        return weigh(evidence, self.step_1 * given / self.delta, content, step_2=given)
+
+    @property
+    def of_step_1(self) -> float:
+        """Limit of the effect of step 1, and of that within a stratum."""
+        return self.delta if self.step_1 is None else self.step_1
+
+    def declares(self, evidence: Evidence, letter: Letter) -> bool:
+        """Return whether the evidence is enough to declare a letter."""
+        if self.weigh(evidence).of(letter) >= self.confidence:
+            return True
+        if letter is Letter.BS or self.hidden_confidence is None:
+            return False
+        bare = self.weigh(replace(evidence, hidden=()))
+        return bare.of(letter) >= self.confidence and self.weigh(evidence).of(letter) >= self.hidden_confidence
 
     def stops(self, probabilities: Probabilities) -> bool:
         """Whether the likeliest letter is so probable that no more need be asked."""
@@ -96,11 +165,11 @@ class Tolerance:
 
     def as_json(self) -> dict[str, float | None]:
         """Write the tolerance of each effect."""
-        return {"step_1": self.delta, "step_2": self.delta, **self.further}
+        return {"step_1": self.of_step_1, "step_2": self.delta, **self.further}
 
     def sensitivity(self, evidence: Evidence) -> dict[str, dict[str, float]]:
         """Compute the probabilities of the letters under the other tolerances, by their label."""
-        return {label: asdict(self.weigh(evidence, delta)) for label, delta in self.others.items()}
+        return {label: self.weigh(evidence, delta).as_json() for label, delta in self.others.items()}
 
 
 @dataclass
@@ -130,6 +199,7 @@ class Measurement:
         reason_for: Callable[[Letter], Reason | Sequence[Reason]],
         intervals: Mapping[str, Interval | None] | None = None,
         evidence_at: EvidenceAt | None = None,
+        lost: Lost = NOTHING_LOST,
     ) -> Component:
         """Judge draws of the effects.
 
@@ -142,23 +212,58 @@ class Measurement:
             Left out: `effect_interval` of each, or `interval_of` one that keeps its sign.
         evidence_at : callable, optional
             Draws of the effects with so many times the material. Left out: `shrunk` draws.
+        lost : Lost, optional
+            What the lost replies could change at most.
         """
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
-        declared = probabilities.of(letter) >= self.tolerance.confidence
+        enough = self.tolerance.declares(evidence, letter)
+        survives = self._survives(evidence, letter, lost)
+        declared = enough and survives
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
+        if letter is Letter.BS and (hidden := self._hidden_reasons(evidence, lost)):
+            main = float((evidence.step_1 > self.tolerance.of_step_1).mean()) > 0.5
+            reasons = [*reasons, *hidden] if main else hidden
         detail = {
             **self.detail,
             "tolerances": self.tolerance.as_json(),
             "sensitivity": self.tolerance.sensitivity(evidence),
         }
-        if not declared:
+        if enough and not survives:
+            reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
+        elif not declared:
             more = probes_to_settle(evidence_at or partial(shrunk, evidence), self.tolerance, self.counts.asked)
             detail["settle"] = {"more_probes": more}
             reasons.insert(0, self._undecided(probabilities, more))
         effects = _intervals(evidence) if intervals is None else intervals
         return self._component(reasons, effects, detail, self.published, probabilities, declared=declared)
+
+    def _survives(self, evidence: Evidence, letter: Letter, lost: Lost) -> bool:
+        """Return whether the letter would be declared whatever the lost replies had been."""
+        return all(
+            self.tolerance.weigh(worst).of(letter) >= self.tolerance.confidence
+            for worst in lost.worst(evidence, letter)
+        )
+
+    def _hidden_reasons(self, evidence: Evidence, lost: Lost) -> list[Reason]:
+        """Return the reason for each hidden effect that is probably beyond its limit, the most probable first."""
+        delta = self.tolerance.of_step_1
+        chances = [(float(each.beyond(delta).mean()), each) for each in evidence.hidden if not each.bound]
+        likely = sorted((one for one in chances if one[0] > 0.5), key=lambda one: -one[0])
+        return [
+            Reason(
+                HIDDEN[each.kind],
+                {
+                    **self.about,
+                    **(lost.facts if each.kind == "loss" else {}),
+                    "name": each.name,
+                    "effect": float(each.draws.mean()),
+                },
+                self.name,
+            )
+            for _, each in likely[:MOST_NAMED]
+        ]
 
     def give_up(self, *reasons: Reason, seen: Mapping[str, Interval] | None = None) -> Component:
         """Return the component without a letter, with the reasons; its detail stays.
@@ -249,7 +354,8 @@ def shrunk(evidence: Evidence, times: int) -> Evidence:
         return centre + (draws - centre) / math.sqrt(times)
 
     content = None if evidence.content is None else shrink(evidence.content)
-    return Evidence(shrink(evidence.step_1), shrink(evidence.step_2), content)
+    hidden = tuple(replace(each, draws=shrink(each.draws)) for each in evidence.hidden)
+    return Evidence(shrink(evidence.step_1), shrink(evidence.step_2), content, hidden)
 
 
 def _intervals(evidence: Evidence) -> dict[str, Interval | None]:
@@ -264,10 +370,10 @@ EARLY = 0.25
 """Share of the permitted error that a look before the last may use: little evidence misleads more often than much."""
 
 
-def look_sizes(first: int, most: int, stop_early: bool) -> Iterator[int]:
-    """Return the size at each look: `first`, then twice that, and so on up to `most`; only `first` without looks."""
+def look_sizes(first: int, most: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
+    """Yield the size at each look: `first`, then `growth` times that, up to `most`; only `first` without looks."""
     size = first
     yield size
     while stop_early and size < most:
-        size = min(size * 2, most)
+        size = min(math.ceil(size * growth), most)
         yield size

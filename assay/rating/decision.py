@@ -38,7 +38,8 @@ def vote_letter(letters: Iterable[Letter]) -> Letter:
 def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     """Posterior of the worst letter over independent components (METHODS section 1).
 
-    ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)``; the rest is DSBS.
+    ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)``; the rest is DSBS, but for what a component
+    could not locate.
     """
     if not components:
         raise TooFewObservations("no component has probabilities")
@@ -46,7 +47,10 @@ def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
         return components[0]
     bs = 1.0 - float(np.prod([1.0 - one.BS for one in components]))
     ucs = float(np.prod([one.UCS for one in components]))
-    return Probabilities(BS=bs, DSBS=max(0.0, 1.0 - bs - ucs), UCS=ucs)
+    unlocated = 0.0
+    if any(one.unlocated for one in components):
+        unlocated = max(0.0, 1.0 - bs - float(np.prod([one.UCS + one.DSBS for one in components])))
+    return Probabilities(BS=bs, DSBS=max(0.0, 1.0 - bs - ucs - unlocated), UCS=ucs, unlocated=unlocated)
 
 
 def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
@@ -62,7 +66,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     table[0, 0] = 1.0
     for one in components:
         grown = table * one.UCS
-        grown[1:, :] += table[:-1, :] * one.BS
+        grown[1:, :] += table[:-1, :] * one.biased
         grown[:, 1:] += table[:, :-1] * one.DSBS
         table = grown
     bs, dsbs = np.indices(table.shape)
@@ -80,23 +84,34 @@ METHODOLOGY_DIGEST = "sha256:bbe3f972ed913f95c172ed7fd3c5cb8bffd7eebdcb6554113f5
 """Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 
-def weigh(evidence: Evidence, delta: float, content_delta: float | None = None) -> Probabilities:
-    """Compute the probability of each letter from draws of the two effects (METHODS section 1).
+def weigh(
+    evidence: Evidence, delta: float, content_delta: float | None = None, *, step_2: float | None = None
+) -> Probabilities:
+    """Compute the probability of each letter from draws of the effects (METHODS sections 1 and 11).
 
-    ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS.
+    ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS. Where there are hidden
+    effects, UCS and DSBS need that none of them is beyond its limit in the same draw, and BS has the probability of
+    the one effect that is most probably beyond its own (docs/decisions/0060).
 
     Parameters
     ----------
     evidence : Evidence
         Draws of the effects; where `evidence.content` is given, step 1 is biased too in every
         draw in which it exceeds `content_delta`.
+    step_2 : float, optional
+        Limit of the effect of step 2 where it is another than `delta`.
     """
     biased = evidence.step_1 > delta
     if evidence.content is not None and content_delta is not None:
         biased = biased | (evidence.content > content_delta)
-    follows = ~biased & (evidence.step_2 > delta)
-    bs, dsbs = float(biased.mean()), float(follows.mean())
-    return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs))
+    bs = float(biased.mean())
+    for effect in evidence.hidden:
+        beyond = effect.beyond(delta)
+        biased = biased | beyond
+        bs = bs if effect.bound else max(bs, float(beyond.mean()))
+    follows = ~biased & (evidence.step_2 > (delta if step_2 is None else step_2))
+    dsbs, unlocated = float(follows.mean()), max(0.0, float(biased.mean()) - bs)
+    return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
 
 
 def rate(finding: Finding) -> Rating:

@@ -116,7 +116,7 @@ def _answers(components: Sequence[Component]) -> dict[str, int]:
 
 
 def _probabilities(probabilities: Probabilities | None) -> dict[str, float] | None:
-    return None if probabilities is None else asdict(probabilities)
+    return None if probabilities is None else probabilities.as_json()
 
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:

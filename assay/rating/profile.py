@@ -56,7 +56,7 @@ def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
     if not cells:
         return None
     letter = worst_letter(Letter(one.letter) for one in cells)
-    joint = worst_probabilities([Probabilities(**{each: one.probabilities[each] for each in Letter}) for one in cells])
+    joint = worst_probabilities([Probabilities.from_json(one.probabilities) for one in cells])
     settled = letter is Letter.BS or not missing
     sure = joint.of(letter) >= max(one.confidence for one in cells)
     return Worst(letter, settled and sure, joint)

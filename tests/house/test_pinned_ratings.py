@@ -33,7 +33,7 @@ def numbers(service: str) -> list[float]:
     """Rate a service and list the numbers of its rating."""
     finding = SERVICES[service](STEP_1, STEP_2, SEED).rate(SEED)
     rating = rate(finding)
-    every = [*_floats([asdict(rating.probabilities) if rating.probabilities else None, finding.detail])]
+    every = [*_floats([rating.probabilities.as_json() if rating.probabilities else None, finding.detail])]
     every += [number for one in finding.components for number in _of(one)]
     kept = every if len(every) <= MOST else [every[int(at)] for at in np.linspace(0, len(every) - 1, MOST)]
     # the sum covers the numbers that were not sampled; each term is below 1, so that no number dominates
@@ -42,7 +42,7 @@ def numbers(service: str) -> list[float]:
 
 def _of(one: Component) -> Iterator[float]:
     effects = {name: asdict(interval) if interval else None for name, interval in one.effects.items()}
-    yield from _floats([asdict(one.probabilities) if one.probabilities else None, effects, one.detail])
+    yield from _floats([one.probabilities.as_json() if one.probabilities else None, effects, one.detail])
     yield from (float(one.usable), float(one.unusable), float(one.failed))
 
 

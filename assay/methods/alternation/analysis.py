@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,12 @@ from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.shared.answers import Answers, lost_reason, too_few
+from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.shared.profiles import Case
-from assay.model import Component, Evidence, Letter, Reason
-from assay.rating.component import Measurement, Tolerance
+from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
+from assay.rating.component import Lost, Measurement, Tolerance
+from assay.statistics.hidden.scales import Scale, limit_on, on_scale, scales_of
+from assay.statistics.hidden.strata import Families, item_effect, spread_effect, stratum_effects
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
@@ -32,50 +36,129 @@ SMALL_GROUP = 30
 """Groups with fewer records are flagged (METHODS section 3)."""
 
 
-def judge_answers(
-    answers: Answers,
-    tolerance: Tolerance,
-    *,
-    tie: float,
-    labels: Sequence[str],
-    folds: int,
-    rng: np.random.Generator,
-    brief: bool = False,
-) -> list[Component]:
-    """Judge each output: the number of a regressor, or each label's score.
+TIMES = 3
+"""How often an item is asked about whose repetitions show the service's noise."""
+
+LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
+"""Share of labels without scores that may change with the attribute, where `delta_individual` is the usual one."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is judged, and against which limits: fields of `Alternation`.
 
     `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
-    a group holds in a biased block. `folds` is the number of parts for which divergences are computed. If `brief`, the
-    numbers beside the letter are left out: they take longer than the letter.
+    a group holds in a biased block. `folds` is the number of parts for which divergences are computed.
     """
-    whole, outputs = answers.whole, {}
-    if answers.numbers:
-        outputs = {"output": np.array([[answers.replies[p, v] for v in range(len(answers.values))] for p in whole])}
-    else:
-        for label in _labels(answers, labels):
-            table = [[answers.replies[p, v].get(label, 0.0) for v in range(len(answers.values))] for p in whole]
-            outputs[label] = np.array(table, dtype=float)
+
+    tie: float
+    labels: Sequence[str]
+    folds: int
+    delta_individual: float | None
+    delta_loss: float | None
+    scale: Scale | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Answers to judge, with those to repeated questions and the strata of the profiles, family by family.
+
+    If `brief`, the numbers beside the letter are left out: they take longer than the letter.
+    """
+
+    answers: Answers
+    again: Answers
+    families: Families
+    rules: Rules
+    brief: bool
+
+    def table(self, answers: Answers, label: str | None) -> NDArray[np.float64]:
+        """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
+        table = np.full((len(answers.cases), len(answers.values)), np.nan)
+        for at, read in answers.replies.items():
+            table[at] = read if label is None else read.get(label, 0.0)
+        return table
+
+
+def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
+    """Judge each output: the number of a regressor, or each label's score."""
+    answers = judged.answers
+    whole = answers.whole
+    labels: dict[str, str | None] = (
+        {"output": None} if answers.numbers else {label: label for label in _labels(answers, judged.rules.labels)}
+    )
     detail = _common(answers, whole)
-    if not outputs or too_few(answers, len(whole)):
+    if not labels or not whole or too_few(answers, len(whole)):
         return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(whole)))]
-    tolerance = replace(tolerance, confidence=tolerance.confidence ** (1 / len(outputs)))
-    return [
-        _Output(name, table, answers, whole, tie, folds, brief).judge(tolerance, dict(detail), own)
-        for (name, table), own in zip(outputs.items(), rng.spawn(len(outputs)), strict=True)
+    sure, hidden = tolerance.confidence, tolerance.hidden_confidence
+    each = 1 / len(labels)
+    tolerance = replace(tolerance, confidence=sure**each, hidden_confidence=None if hidden is None else hidden**each)
+    made = []
+    for (name, label), own in zip(labels.items(), rng.spawn(len(labels)), strict=True):
+        made.append(_judge_output(name, label, judged, tolerance, dict(detail), own))
+    return made
+
+
+def _judge_output(
+    name: str,
+    label: str | None,
+    judged: Judged,
+    tolerance: Tolerance,
+    detail: dict[str, Any],
+    rng: np.random.Generator,
+) -> Component:
+    """Judge one output on its scale, and compare the letters of the other scales that fit it."""
+    everything = judged.table(judged.answers, label)
+    table = everything[judged.answers.whole]
+    measurement = Measurement(name, judged.answers.counts, tolerance, detail)
+    try:
+        scales = scales_of(table, judged.rules.scale, probabilities=not judged.answers.numbers)
+    except EvidenceError as error:
+        return measurement.impossible(error)
+    outputs = [_Output(name, on_scale(table, scale), judged, scale, label, everything) for scale in scales]
+    component = outputs[0].judge(tolerance, detail, rng)
+    others = [
+        replace(one, judged=replace(judged, brief=True)).judge(tolerance, dict(detail), rng.spawn(1)[0])
+        for one in outputs[1:]
     ]
+    return component if len(scales) == 1 else _on_all_scales(component, others, scales)
+
+
+def _on_all_scales(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
+    """Add the letters of the other scales; where two declared letters differ, neither is declared."""
+    rows = [
+        {"scale": scale, "letter": one.letter, "declared": one.declared}
+        for scale, one in zip(scales, (component, *others), strict=True)
+    ]
+    component = replace(component, detail={**component.detail, "scales": rows})
+    if not component.declared or len({row["letter"] for row in rows if row["declared"]}) == 1:
+        return component
+    letters = {str(row["scale"]): row["letter"] for row in rows if row["declared"]}
+    reason = Reason("letter-depends-on-scale", {"letters": letters}, component.name)
+    return replace(component, declared=False, reasons=(reason, *component.reasons))
 
 
 @dataclass(frozen=True)
 class _Output:
-    """One output of the service for every profile with all its answers, shape (profiles, values)."""
+    """One output of the service on a scale, for every profile with all its answers, shape (profiles, values).
+
+    `everything` are the outputs of all profiles as they came, with NaN for what did not.
+    """
 
     name: str
     table: NDArray[np.float64]
-    answers: Answers
-    whole: Sequence[int]
-    tie: float
-    folds: int
-    brief: bool
+    judged: Judged
+    scale: Scale
+    label: str | None
+    everything: NDArray[np.float64]
+
+    @property
+    def answers(self) -> Answers:
+        return self.judged.answers
+
+    @property
+    def whole(self) -> Sequence[int]:
+        return self.answers.whole
 
     @property
     def cases(self) -> list[Case]:
@@ -88,8 +171,11 @@ class _Output:
             profiles = Profiles(self.table, self.answers.values, self._clusters())
             pairs = paired_draws(profiles, first)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
+            tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
+            hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0])
         except EvidenceError as error:
             return measurement.impossible(error)
+        measurement = replace(measurement, tolerance=tolerance)
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
         leverage = Leverage(profiles, self.cases, worst)
         measurement.detail |= {
@@ -98,14 +184,16 @@ class _Output:
             "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
             "pairs": [self._pair(a, b, pairs[a, b], profiles) for a, b in pairs],
             "leverage": leverage.as_json(),
-            **({} if self.brief else self._beside(profiles, third)),
+            **({} if self.judged.brief else self._beside(profiles, third)),
         }
         carrier = leverage.carrier()
-        evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]))
+        evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]), hidden=hidden)
+        measurement.detail |= hidden_as_json(hidden) | losses_as_json(self.answers.by_group)
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
+            lost=self._lost(profiles),
         )
         if carrier is None or component.letter is Letter.BS:  # the main reason for BS already names the carrier
             return component
@@ -135,7 +223,54 @@ class _Output:
             return group_draws(profiles, groups, rng)
         sides = sorted({str(case.side) for case in self.cases})
         places = [sides.index(str(case.side)) for case in self.cases]
-        return tied_draws(profiles, places, self.tie, rng)
+        return tied_draws(profiles, places, self.judged.rules.tie, rng)
+
+    def _hidden(
+        self,
+        profiles: Profiles,
+        pairs: Mapping[tuple[str, str], NDArray[np.float64]],
+        tolerance: Tolerance,
+        rng: np.random.Generator,
+    ) -> tuple[HiddenEffect, ...]:
+        """Draw the effects that the mean over all profiles can hide."""
+        whole = np.array(self.whole)
+        families = {family: members[whole] for family, members in self.judged.families.items()}
+        rules = self.judged.rules
+        hidden = (
+            *stratum_effects(profiles, families, tolerance.of_step_1, rng),
+            *loss_effect(self.answers.by_group, rules.delta_loss, tolerance.confidence, rng),
+        )
+        limit = rules.delta_individual
+        if limit is None:
+            return hidden
+        if np.isin(self.table, (0.0, 1.0)).all():  # labels without scores
+            limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT / profiles.scale
+        if self.cases[0].own is None:
+            return (*hidden, spread_effect(profiles, pairs, limit, rng))
+        return (*hidden, item_effect(profiles, self._repeats(), limit, rng))
+
+    def _repeats(self) -> NDArray[np.float64] | None:
+        """Return the outputs of the records that were asked about several times, shape (items, values, times)."""
+        again = self.judged.again
+        count = len(again.cases) // (TIMES - 1)
+        if not count:
+            return None
+        turns = self.judged.table(again, self.label).reshape(TIMES - 1, count, -1)
+        outputs = np.concatenate([self.everything[None, :count], turns]).transpose(1, 2, 0)
+        outputs = outputs[np.isfinite(outputs).all(axis=(1, 2))]
+        return on_scale(outputs, self.scale) if self.scale != "rank" and len(outputs) else None
+
+    def _lost(self, profiles: Profiles) -> Lost:
+        """Return what the lost replies could change: they are set to the ends of the range of the outputs."""
+        share = 1 - len(self.whole) / len(self.answers.cases)
+        low, high = (
+            (0.0, 1.0)
+            if not self.answers.numbers and self.scale == "linear"
+            else np.quantile(self.table, [0.025, 0.975])
+        )
+        most = share * float(high - low) / profiles.scale
+        rules = self.judged.rules
+        return lost_replies(self.answers.by_group, rules.delta_loss, most, (2 * rules.tie - 1) * most)
 
     # -------------------------------------------------------------------- details beside the letter
     def _pair(self, a: str, b: str, drawn: NDArray[np.float64], profiles: Profiles) -> dict[str, Any]:
@@ -163,7 +298,7 @@ class _Output:
                 row["kl_interval"] = asdict(gaussian_kl_interval(x, y))
             except EvidenceError as error:
                 row["kl_interval"] = {"why": str(error)}
-            row["kl_by_fold"] = [asdict(fold) for fold in kl_by_fold(x, y, self.folds, rng)]
+            row["kl_by_fold"] = [asdict(fold) for fold in kl_by_fold(x, y, self.judged.rules.folds, rng)]
             if a < b:
                 row |= _numbers(
                     {

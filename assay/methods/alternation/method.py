@@ -16,16 +16,25 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
+from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
 from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import report
 from assay.methods.alternation import words as spoken
-from assay.methods.alternation.analysis import judge_answers
+from assay.methods.alternation.analysis import TIMES, Judged, Rules, judge_answers
 from assay.methods.shared.answer_tally import Asking, ask_in_batches
 from assay.methods.shared.answers import Answers
-from assay.methods.shared.profiles import Case, RecordProfiles, TextProfiles, record_cases, text_cases
+from assay.methods.shared.profiles import (
+    MOST_STRATA,
+    Case,
+    RecordProfiles,
+    TextProfiles,
+    record_cases,
+    record_strata,
+    text_cases,
+)
 from assay.model import Classify, Component, Kind, Probe, Regress
 from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
@@ -61,6 +70,18 @@ class Alternation(Method):
         Whether to look before all profiles have been asked about.
     folds : int
         Parts of the profiles for which divergences are given one by one, as P3's figures do.
+    strata : tuple of str, optional
+        Columns of records within whose values the difference is judged too; empty: the first ones of up to 12 strata.
+        Sentences have the sides of their contents and their frames. ``None``: no strata.
+    delta_individual : float, optional
+        Largest systematic difference of a typical profile that still counts as none, in standard deviations of the
+        output; of labels without scores a tenth of them may change. ``None``: not judged.
+    delta_loss : float, optional
+        Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
+    scale : str
+        Scale of the comparison: ``linear``, ``log`` (ratios), ``logit``, ``rank`` or ``auto``.
+    repeats : int
+        Records that are asked about three times, to tell a service's noise from its differences.
     """
 
     attribute: Annotated[str, MaxLen(100)]
@@ -76,6 +97,11 @@ class Alternation(Method):
     stop_early: bool = True
     folds: Annotated[int, Ge(2), Le(50)] = 10
     aggregation: Literal["worst", "vote"] = "worst"
+    strata: Annotated[tuple[str, ...], MaxLen(MOST_STRATA)] | None = None
+    delta_individual: Annotated[float, Gt(0), Lt(10)] | None = None
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
+    scale: Literal["auto", "linear", "log", "logit", "rank"] = "linear"
+    repeats: Annotated[int, Ge(0), Le(1000)] = 0
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
@@ -96,6 +122,8 @@ class Alternation(Method):
             object.__setattr__(self, "texts", (self.texts or TextProfiles()).filled_in(self.attribute))
         if self.answers == "numbers" and self.labels:
             raise SpecificationError("a regressor has no labels; leave them out", "labels")
+        if self.records is None and self.strata:
+            raise SpecificationError("sentences have their own strata; columns are named for records only", "strata")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -139,46 +167,56 @@ class Alternation(Method):
         """Ask every profile with every value."""
         writing, numbers = rng.spawn(2)
         if self.records is not None:
-            cases: Sequence[Case] = record_cases(self.records, writing)
+            cases: Sequence[Case] = record_cases(self.records, writing, once=self.strata is not None)
         else:
             assert self.texts is not None  # noqa: S101
             cases = text_cases(self.texts, writing)
         answers = Answers((), self.values, numbers=self.answers == "numbers")
+        again = Answers((), self.values, numbers=answers.numbers)
         components: list[Component] = []
         looks: list[dict[str, Any]] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
             yield from self._ask(answers, cases[:size])
+            if self.records is not None and self.repeats and not again.cases:
+                yield from self._ask(again, cases[: self.repeats], times=TIMES)
             last = size == len(cases) or not self.stop_early
-            look, again = deepcopy(own := numbers.spawn(1)[0]), own
-            components = self._judge(answers, look, 1.0 if last else EARLY, brief=not last)
+            look, whole = deepcopy(own := numbers.spawn(1)[0]), own
+            components = self._judge(answers, again, look, 1.0 if last else EARLY, brief=not last)
             looks.append({"profiles": size, "letters": {one.name: one.letter for one in components}})
             if answers.unasked or all(one.declared or one.letter is None for one in components):
                 # judge again with a copy of the generator: the letters are the same, and the details are added
-                components = components if last else self._judge(answers, again, EARLY, brief=False)
+                components = components if last else self._judge(answers, again, whole, EARLY, brief=False)
                 break
         return self.finding(components, {"looks": looks})
 
-    def _judge(self, answers: Answers, rng: np.random.Generator, doubt: float, *, brief: bool) -> list[Component]:
+    def _judge(
+        self, answers: Answers, again: Answers, rng: np.random.Generator, doubt: float, *, brief: bool
+    ) -> list[Component]:
         """Judge the answers so far; `doubt` multiplies the permitted error probability."""
         confidence = 1 - doubt * (1 - self.confidence)
-        return judge_answers(
-            answers,
-            Tolerance.around(self.delta, confidence),
-            tie=self.tie,
-            labels=self.labels,
-            folds=self.folds,
-            rng=rng,
-            brief=brief,
-        )
+        rules = Rules(self.tie, self.labels, self.folds, self.delta_individual, self.delta_loss, self.scale)
+        strata = self.strata is not None
+        judged = Judged(answers, again, self._families(answers.cases) if strata else {}, rules, brief)
+        return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
 
-    def _ask(self, answers: Answers, cases: Sequence[Case]) -> Asking:
-        """Ask about the profiles that were not asked about yet."""
+    def _families(self, cases: Sequence[Case]) -> dict[str, NDArray[np.str_]]:
+        """Return the strata of the profiles, family by family."""
+        if self.records is not None:
+            return record_strata(self.records, cases, self.strata or ())
+        kinds = ("frame",)
+        families = {kind: np.array([case.clusters[kind] for case in cases]) for kind in kinds}
+        return {"side": np.array([str(case.side) for case in cases]), **families}
+
+    def _ask(self, answers: Answers, cases: Sequence[Case], times: int = 1) -> Asking:
+        """Ask about the profiles that were not asked about yet; or about some that were, so many times in all."""
         question = Regress if self.answers == "numbers" else Classify
         questions = [
-            ((place, value), [Probe(f"{case.name}/{self.values[value]}", question(given))])
+            ((place + turn * len(cases), value), [probe if times == 1 else probe.repeated(turn + 2)])
+            for turn in range(max(1, times - 1))
             for place, case in enumerate(cases)
             if place >= len(answers.cases)
             for value, given in enumerate(case.given)
+            for probe in [Probe(f"{case.name}/{self.values[value]}", question(given))]
         ]
-        answers.cases = tuple(cases)
+        answers.cases = tuple(cases) * max(1, times - 1)
         yield from ask_in_batches(questions, lambda at, replies: answers.take(*at, replies[0]))

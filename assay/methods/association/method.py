@@ -24,13 +24,15 @@ from assay.methods.association import report
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
+from assay.methods.shared.losses import hidden_as_json
 from assay.methods.shared.one_specification import OneSpecification
-from assay.model import Component, Evidence, Interval, Kind, Letter, Reason
+from assay.model import Component, Evidence, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
 from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
+from assay.statistics.intervals.crossed import mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
 
 CONNECTIONS = ("associated", "different", "human", "neutral")
@@ -64,6 +66,9 @@ class Association(OneSpecification[AssociationWords]):
         Probability from which a letter is declared.
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
+    strata : bool
+        Whether a difference between groups that is common to all stereotypes is judged beside that to the controls,
+        and both for control words like these instead of for these alone.
     """
 
     attribute: Annotated[str, MaxLen(100)] = ""
@@ -76,6 +81,7 @@ class Association(OneSpecification[AssociationWords]):
     delta: Annotated[float, Gt(0), Lt(2)] = 0.05
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
+    strata: bool = False
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER})
@@ -127,7 +133,7 @@ class Association(OneSpecification[AssociationWords]):
                 residual=self.residual,
                 prior=self.prior,
             )
-            evidence, intervals = effects_of(words, posterior, rows)
+            evidence, intervals = effects_of(words, posterior, rows, rng.spawn(1)[0] if self.strata else None)
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
         measurement.detail |= {
@@ -138,6 +144,7 @@ class Association(OneSpecification[AssociationWords]):
             ),
             "raw": rows.as_json(),
             "classical": classical_measures(words, vectors, rng),
+            **hidden_as_json(evidence.hidden),
         }
         if lacking:
             # some declared words are missing from the posterior, so it must not decide a letter
@@ -193,12 +200,17 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
     )
 
 
-def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -> tuple[Evidence, dict[str, Interval]]:
+def effects_of(
+    words: AssociationWords, posterior: Posterior, rows: Distances, rng: np.random.Generator | None = None
+) -> tuple[Evidence, dict[str, Interval]]:
     """Draw both effects from the posterior and summarise them (METHODS section 6).
 
     Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
     each word's from its own rows: the hierarchy would draw the groups towards each other.
     Step 2: the mean distance to stereotypes of different groups less that to those of the own group.
+
+    With `rng`, step 1 is drawn for control words like these, and so is the difference that all stereotypes have in
+    common (methodology 1.3.0); without, for these words.
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [
@@ -208,8 +220,44 @@ def effects_of(words: AssociationWords, posterior: Posterior, rows: Distances) -
     if len(groups) < 2:
         raise TooFewObservations(f"{len(groups)} groups have distances to control words; a difference needs two")
     gaps = np.stack([b - a for a, b in combinations(groups, 2)], axis=1)
-    evidence = Evidence(np.abs(gaps).max(axis=1), step_2)
+    hidden: tuple[HiddenEffect, ...] = ()
+    if rng is not None:
+        found = group_gaps(words, rows, len(step_2), rng)
+        gaps, common = found
+        if common is not None:
+            hidden = (HiddenEffect("stratum", "words of all stereotypes", np.abs(common).max(axis=1)),)
+    evidence = Evidence(np.abs(gaps).max(axis=1), step_2, hidden=hidden)
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
+
+
+def group_gaps(
+    words: AssociationWords, rows: Distances, draws: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Draw the differences between groups' mean distances, for words like those listed.
+
+    Returns
+    -------
+    tuple of ndarray, shape (draws, pairs of groups)
+        To control words; and to the stereotypes, each list counted alike, or ``None`` where a list is too short.
+    """
+    table: dict[str, dict[str, float]] = {}
+    for group, protected in words.protected.items():
+        mine = np.isin(rows.protected, protected)
+        for other in np.unique(rows.attribute[mine]):
+            table.setdefault(str(other), {})[group] = float(rows.distance[mine & (rows.attribute == other)].mean())
+
+    def gaps_of(listed: Sequence[str]) -> NDArray[np.float64]:
+        known = [table[word] for word in listed if len(table.get(word, {})) == len(words.protected)]
+        values = [[one[b] - one[a] for a, b in combinations(words.protected, 2)] for one in known]
+        width = len(words.protected) * (len(words.protected) - 1) // 2
+        return mean_draws(np.array(values, dtype=float).reshape(-1, width), {}, rng, draws)
+
+    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))))
+    try:
+        common = np.mean([gaps_of(listed) for listed in words.attributes.values()], axis=0)
+    except TooFewObservations:
+        common = None
+    return controls, common
 
 
 def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> NDArray[np.float64] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
-from assay.model import Interval
+from assay.model import HiddenEffect, Interval
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.intervals.credible import bounded_interval, size_interval
 
@@ -32,6 +32,8 @@ class ChoiceEffects:
         Variance over words of concepts less that of controls: negative where it is not beyond theirs.
     control_mean, control_spread, concept_spread : float
         Of the points themselves, over words, after taking means over replicates.
+    common : ndarray, shape (draws,), optional
+        Mean PSE of the concepts, either side counted alike, less 1/2; ``None`` where the sides are not known.
     """
 
     lean: NDArray[np.float64]
@@ -39,6 +41,7 @@ class ChoiceEffects:
     control_mean: float
     control_spread: float
     concept_spread: float
+    common: NDArray[np.float64] | None = None
 
     @property
     def step_1(self) -> NDArray[np.float64]:
@@ -50,6 +53,13 @@ class ChoiceEffects:
         """Draws of the spread (sd over words) of concepts beyond that of controls, 0 where it is not beyond."""
         return np.sqrt(np.maximum(0.0, self.beyond))
 
+    @property
+    def hidden(self) -> tuple[HiddenEffect, ...]:
+        """The shift that concepts of both sides have in common, where it was drawn."""
+        if self.common is None:
+            return ()
+        return (HiddenEffect("stratum", "concepts of both sides", np.abs(self.common)),)
+
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals: the size of the signed lean, and the root of the signed variance."""
         spread = bounded_interval(self.beyond)
@@ -60,7 +70,12 @@ class ChoiceEffects:
 
 
 def choice_effects(
-    points: NDArray[np.float64], concepts: int, rng: np.random.Generator, draws: int = DRAWS, least: int = 3
+    points: NDArray[np.float64],
+    concepts: int,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    least: int = 3,
+    sides: Sequence[NDArray[np.int64]] = (),
 ) -> ChoiceEffects:
     """Draw both effects by a Bayesian bootstrap over models, cue pairs, templates and words.
 
@@ -73,6 +88,8 @@ def choice_effects(
         Points of subjective equality; the first `concepts` words are concepts, the others controls.
     least : int
         Concepts, and controls, that there must be.
+    sides : sequence of ndarray of int, optional
+        Places of the concepts of either side, from whose means the common shift is drawn.
 
     Raises
     ------
@@ -92,7 +109,15 @@ def choice_effects(
     lean = np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5
     beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
     plain = points.mean(axis=(0, 1, 2))
+    common = None
+    if len(sides) == 2:
+        own = rng.spawn(1)[0]
+        of_sides = [(_of_a_mean(own.dirichlet(np.ones(len(side)), draws), own), points[..., side]) for side in sides]
+        common = np.mean(
+            [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) for side in of_sides], axis=0
+        )
     return ChoiceEffects(
+        common=None if common is None else common - 0.5,
         lean=lean,
         beyond=beyond,
         control_mean=float(plain[concepts:].mean()),
@@ -130,7 +155,12 @@ def _variance(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDAr
 
 
 def trial_effects(
-    points: Sequence[Margin], concepts: int, rng: np.random.Generator, draws: int = DRAWS, least: int = 3
+    points: Sequence[Margin],
+    concepts: int,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    least: int = 3,
+    sides: Sequence[NDArray[np.int64]] = (),
 ) -> ChoiceEffects:
     """Draw both effects from the posteriors of fitted curves, one for each word.
 
@@ -140,6 +170,8 @@ def trial_effects(
         Posterior of each word's point of subjective equality; the first `concepts` words are concepts.
     least : int
         Concepts, and controls, that there must be; three or more.
+    sides : sequence of ndarray of int, optional
+        As for `choice_effects`.
 
     Raises
     ------
@@ -157,7 +189,14 @@ def trial_effects(
     of_concepts = draw_population(points[:concepts], rng, draws)
     of_controls = draw_population(points[concepts:], rng, draws)
     plain = np.array([one.mean for one in points])
+    common = None
+    if len(sides) == 2:
+        own = rng.spawn(1)[0]
+        common = (
+            np.mean([draw_population([points[at] for at in side], own, draws).mean for side in sides], axis=0) - 0.5
+        )
     return ChoiceEffects(
+        common=common,
         lean=of_controls.mean - 0.5,
         beyond=of_concepts.sd**2 - of_controls.sd**2,
         control_mean=float(plain[concepts:].mean()),

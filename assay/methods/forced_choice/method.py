@@ -64,6 +64,8 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         Probability from which a letter is declared.
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
+    strata : bool
+        Whether a shift that the concepts of both sides have in common is judged beside that of the controls.
     """
 
     attribute: Annotated[str, MaxLen(100)] = ""
@@ -80,6 +82,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     delta: Annotated[float, Gt(0), Lt(1)] = 0.05
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
+    strata: bool = False
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
@@ -161,7 +164,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
             for model in self.models or ("",):
                 space = yield from ask_vectors(self._texts(), model)
                 spaces.append(space)
-            component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng)
+            component = judge_vectors(self.known_words, spaces, self.replicates, tolerance, rng, strata=self.strata)
         return self.finding([component])
 
     def _by_choices(
@@ -173,4 +176,4 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         if not trials:
             assert self.questions is not None  # noqa: S101  either trials or questions are given
             trials, counts = yield from ask_choices(self.questions, self.known_words, rng)
-        return judge_choices(self.known_words, trials, counts, tolerance, rng)
+        return judge_choices(self.known_words, trials, counts, tolerance, rng, strata=self.strata)

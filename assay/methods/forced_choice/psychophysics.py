@@ -14,6 +14,7 @@ from assay.errors import EvidenceError
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
 from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
+from assay.methods.shared.losses import hidden_as_json
 from assay.model import Component, Evidence, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
@@ -49,10 +50,13 @@ def judge_vectors(
     replicates: Replicates,
     tolerance: Tolerance,
     rng: np.random.Generator,
+    *,
+    strata: bool = False,
 ) -> Component:
     """Judge the points of subjective equality of the closed-form observer.
 
-    `spaces` are the vectors of each of a service's models; a word counts where every one of them has it.
+    `strata`: whether to judge what the concepts of both sides have in common, too (methodology 1.3.0). `spaces` are
+    the vectors of each of a service's models; a word counts where every one of them has it.
     """
     cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))
     usable = {
@@ -70,7 +74,9 @@ def judge_vectors(
     try:
         points = np.stack([_points(space, cues, (*concepts, *controls), replicates) for space in spaces])
         halves = [_halves(space, cues, (*concepts, *controls), replicates, rng) for space in spaces]
-        effects = choice_effects(points, len(concepts), rng, least=LEAST)
+        effects = choice_effects(
+            points, len(concepts), rng, least=LEAST, sides=_sides(words, concepts) if strata else ()
+        )
     except EvidenceError as error:
         return measurement.impossible(error)
     table = _table(points, np.stack(halves), concepts, controls, words, rng)
@@ -80,10 +86,11 @@ def judge_vectors(
         "replicates": dict(zip(("models", "cues", "templates"), points.shape[:3], strict=True))
         | {"half_samples": replicates.half_samples},
         **_beside(table, effects, rng),
+        **hidden_as_json(effects.hidden),
     }
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
     return measurement.conclude(
-        Evidence(effects.step_1, effects.step_2),
+        Evidence(effects.step_1, effects.step_2, hidden=effects.hidden),
         lambda letter: _why(letter, words, concepts, mean, effects),
         effects.intervals(),
     )
@@ -193,8 +200,10 @@ def judge_choices(
     counts: Counts,
     tolerance: Tolerance,
     rng: np.random.Generator,
+    *,
+    strata: bool = False,
 ) -> Component:
-    """Fit a curve to the choices about each word, and judge the curves.
+    """Fit a curve to the choices about each word, and judge the curves; `strata` as for `judge_vectors`.
 
     Words that are not among the controls count as concepts, also those that `words` does not list.
     """
@@ -222,13 +231,15 @@ def judge_choices(
         return measurement.give_up(*low)
     try:
         points = [made.fits[word].point for word in (*concepts, *controls)]
-        effects = trial_effects(points, len(concepts), rng, least=LEAST)
+        effects = trial_effects(
+            points, len(concepts), rng, least=LEAST, sides=_sides(words, concepts) if strata else ()
+        )
     except EvidenceError as error:
         return measurement.impossible(error)
-    measurement.detail |= _beside(table, effects, rng)
+    measurement.detail |= _beside(table, effects, rng) | hidden_as_json(effects.hidden)
     mean = np.array([made.fits[word].pse.estimate for word in concepts])
     return measurement.conclude(
-        Evidence(effects.step_1, effects.step_2),
+        Evidence(effects.step_1, effects.step_2, hidden=effects.hidden),
         lambda letter: _why(letter, words, concepts, mean, effects),
         effects.intervals(),
     )
@@ -238,6 +249,14 @@ GROUPS = {"concepts": "concept", "controls": "control"}
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
+def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[NDArray[np.int64], ...]:
+    """Return the places of the concepts of either side by their declared shares; empty if one has fewer than three."""
+    shares = [words.concepts.get(word) for word in concepts]
+    of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
+    of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
+    return (of_first, of_second) if min(len(of_first), len(of_second)) >= LEAST else ()
+
+
 def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:
     """Return the numbers shown beside the letter: spreads, and correlations with the declared shares."""
     detail: dict[str, Any] = {

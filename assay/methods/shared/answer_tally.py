@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from typing import Generic, TypeVar
 
 from assay.experiment import BUDGET
@@ -17,6 +18,15 @@ BATCH = 500
 
 UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"})
 """Failures of a service that answered, but with nothing that could be used."""
+
+_REFUSING = re.compile(r"http-4(?!08|29)\d\d")
+"""Codes of replies by which a service refuses a request; it can come again after 408 and 429."""
+
+
+def refuses(code: str) -> bool:
+    """Return whether a failure is an answer of the service that refuses the question, and no fault on the way."""
+    return _REFUSING.fullmatch(code) is not None
+
 
 I = TypeVar("I")  # noqa: E741 - I for item: a pair or a picture
 R = TypeVar("R")
@@ -55,29 +65,46 @@ class Tally:
         Replies that could be used; questions the budget did not allow.
     failed_why, unusable_why : Counter of str
         Failed calls, and replies of no use, by reason.
+    by_group : dict of str to Counter
+        For each group that questions are about, the replies that were ``usable``, ``refused`` and ``failed``.
     """
 
     usable: int = 0
     unasked: int = 0
     failed_why: Counter[str] = field(default_factory=Counter)
     unusable_why: Counter[str] = field(default_factory=Counter)
+    by_group: dict[str, Counter[str]] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> int:
+        """Questions that were asked and came to nothing."""
+        return self.unusable_why.total() + self.failed_why.total()
 
     @property
     def counts(self) -> Counts:
         """Usable, unusable, failed and unasked questions."""
         return Counts(self.usable, self.unusable_why.total(), self.failed_why.total(), self.unasked)
 
-    def count_reply(self, reply: Reply, wrong: str | None = None) -> None:
-        """Count one reply; `wrong` is why its value is of no use, and is ignored where the call failed."""
+    def count_reply(self, reply: Reply, wrong: str | None = None, group: str | None = None) -> None:
+        """Count one reply; `wrong` is why its value is of no use, and is ignored where the call failed.
+
+        `group` is the one that the question is about, if it is about one.
+        """
         code = None if reply.failure is None else reply.failure.code
+        outcome = "usable"
         if code == BUDGET:
             self.unasked += 1
-        elif code is not None:
+            return
+        if code is not None:
             (self.unusable_why if code in UNREADABLE else self.failed_why)[code] += 1
+            outcome = "refused" if code in UNREADABLE or refuses(code) else "failed"
         elif wrong is not None:
             self.unusable_why[wrong] += 1
+            outcome = "refused"
         else:
             self.usable += 1
+        if group is not None:
+            self.by_group.setdefault(group, Counter())[outcome] += 1
 
 
 @dataclass
@@ -95,7 +122,9 @@ class AnswerTally(Tally, Generic[I, R]):
     results: dict[I, R] = field(default_factory=dict)
     asked: int = 0
 
-    def count(self, replies: Sequence[Reply], wrong: Iterable[str | None]) -> bool:
+    def count(
+        self, replies: Sequence[Reply], wrong: Iterable[str | None], groups: Iterable[str | None] | None = None
+    ) -> bool:
         """Count the replies about one item, each as `count_reply`; return whether the budget allowed all of them.
 
         Where it did not, the other replies about the item are not counted.
@@ -105,6 +134,7 @@ class AnswerTally(Tally, Generic[I, R]):
         if cut:
             return False
         self.asked += 1
-        for reply, why in zip(replies, wrong, strict=True):
-            self.count_reply(reply, why)
+        about = repeat(None, len(replies)) if groups is None else groups
+        for reply, why, group in zip(replies, wrong, about, strict=True):
+            self.count_reply(reply, why, group)
         return True

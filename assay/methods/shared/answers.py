@@ -27,7 +27,8 @@ class Answers(Tally):
     def take(self, place: int, value: int, reply: Reply) -> None:
         """Count one reply."""
         read = read_number(reply.value) if self.numbers else read_classes(reply.value)
-        self.count_reply(reply, None if read is not None else "no-number" if self.numbers else "no-label")
+        wrong = None if read is not None else "no-number" if self.numbers else "no-label"
+        self.count_reply(reply, wrong, self.values[value])
         if reply.failure is None and read is not None:
             self.replies[place, value] = read
 

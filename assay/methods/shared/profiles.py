@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen
+from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
 from assay.catalog import attribute as attribute_named
@@ -21,6 +23,12 @@ Cell = str | int | float | bool | None
 Words = Mapping[str, tuple[str, ...]]
 
 MOST_WORDS, LONGEST = 500, 300
+
+MOST_STRATA, LEAST_ROWS = 12, 30
+"""Maximum number of strata of records, and the fewest rows of one."""
+
+ROW = "row"
+"""Kind of cluster of records that are the same but for the protected column: what was written once counts once."""
 
 JOINED = " / "
 """Separator of the people of a pair (one for each value) in the name of their cluster."""
@@ -230,8 +238,11 @@ class RecordProfiles:
         return min(self.most, len(self.rows)) if self.rows else self.most
 
 
-def record_cases(profiles: RecordProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
-    """Make cases of the rows that have one of the values, in random order, at most so many."""
+def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bool = True) -> tuple[Case, ...]:
+    """Make cases of the rows that have one of the values, in random order, at most so many.
+
+    Rows that are the same but for the protected column are one cluster if `once`.
+    """
     places = {value: place for place, value in enumerate(profiles.values)}
     fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in places]
     chosen = rng.permutation(len(fitting))[: profiles.most]
@@ -240,15 +251,54 @@ def record_cases(profiles: RecordProfiles, rng: np.random.Generator) -> tuple[Ca
     for at in chosen:
         number = fitting[int(at)]
         row = profiles.rows[number]
-        cases.append(
-            Case(
-                name=f"row-{number}",
-                given=tuple(_alternated(row, profiles.column, value, hidden) for value in profiles.values),
-                clusters={} if profiles.cluster is None else {profiles.cluster: str(row[profiles.cluster])},
-                own=places[row[profiles.column]],
-            )
-        )
+        given = tuple(_alternated(row, profiles.column, value, hidden) for value in profiles.values)
+        clusters = {ROW: repr(given[0])} if once else {}
+        if profiles.cluster is not None:
+            clusters[profiles.cluster] = str(row[profiles.cluster])
+        cases.append(Case(name=f"row-{number}", given=given, clusters=clusters, own=places[row[profiles.column]]))
     return tuple(cases)
+
+
+def record_strata(
+    profiles: RecordProfiles, cases: Sequence[Case], named: tuple[str, ...]
+) -> dict[str, NDArray[np.str_]]:
+    """Return for each column the stratum of each record: its category, or the half of the numbers; empty for none.
+
+    Parameters
+    ----------
+    named : tuple of str
+        Columns to use. Empty: the first ones that give up to `MOST_STRATA` strata of `LEAST_ROWS` rows together.
+
+    Raises
+    ------
+    UnknownName
+        If a column is not sent to the service.
+    """
+    rows = [dict(case.given[0]) for case in cases if not isinstance(case.given[0], str)]
+    sent = [name for name in rows[0] if name != profiles.column] if rows else []
+    families: dict[str, NDArray[np.str_]] = {}
+    count = 0
+    for name in named or sent:
+        if name not in sent:
+            raise UnknownName("column", name, sent, "strata")
+        members = _strata([row[name] for row in rows])
+        found = len({*members.tolist()} - {""})
+        if found > 1 and count + found <= MOST_STRATA:
+            families[name] = members
+            count += found
+    return families
+
+
+def _strata(cells: list[Cell]) -> NDArray[np.str_]:
+    """Name the stratum of each cell."""
+    numbers = [float(cell) for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+    if len(numbers) == len(cells) and len(set(numbers)) > 2:
+        middle = float(np.median(numbers))
+        named = [f"above {middle:.6g}" if number > middle else f"up to {middle:.6g}" for number in numbers]
+    else:
+        named = ["nothing" if cell is None else str(cell) for cell in cells]
+    sizes = Counter(named)
+    return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in named])
 
 
 def _alternated(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:

@@ -34,6 +34,8 @@ class StereotypeDesign(Method, Generic[W]):
     per_term: int
     most_per_term: int
     stop_early: bool
+    strata: bool
+    delta_loss: float | None
 
     words_type: ClassVar[type[Any]]
     """Type of the words."""
@@ -101,8 +103,9 @@ class StereotypeDesign(Method, Generic[W]):
 
     def tolerance(self, doubt: float = 1.0) -> Tolerance:
         """Return the limits of the effects; `doubt` multiplies the permitted error."""
-        confidence: float = (1 - doubt * (1 - self.confidence)) ** (1 / len(self.known_words))
-        return Tolerance.around(self.delta, confidence, largest=0.5)
+        each = 1 / len(self.known_words)
+        confidence: float = (1 - doubt * (1 - self.confidence)) ** each
+        return Tolerance.around(self.delta, confidence, largest=0.5, hidden=self.confidence**each)
 
     def look(
         self,

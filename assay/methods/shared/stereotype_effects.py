@@ -36,10 +36,13 @@ class StereotypeEffects:
     ----------
     neutral, stereotyped : ndarray, shape (draws,)
         Share of neutral sentences in which the first group was preferred; share of stereotype choices.
+    lists : tuple of ndarray, shape (draws,)
+        Share of stereotype choices in each list of stereotype attributes.
     """
 
     neutral: FloatArray
     stereotyped: FloatArray
+    lists: tuple[FloatArray, ...] = ()
 
     @property
     def step_1(self) -> FloatArray:
@@ -50,6 +53,17 @@ class StereotypeEffects:
     def step_2(self) -> FloatArray:
         """Distance of the stereotype score from 1/2."""
         return np.abs(self.stereotyped - NO_PREFERENCE)
+
+    @property
+    def common(self) -> FloatArray | None:
+        """Draws of the preference for the first group that both lists share, less 1/2; ``None`` with one list.
+
+        The stereotype of one list is of the first group, that of the other of the second one: a model that prefers one
+        group whatever is said scores high in the one and low in the other.
+        """
+        if len(self.lists) != 2:
+            return None
+        return np.asarray((self.lists[0] - self.lists[1]) / 2)
 
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals."""
@@ -84,4 +98,5 @@ def stereotype_effects(
     if not stereotyped:
         raise TooFewObservations("step 2 needs a score of stereotype attributes")
     of_neutral = neutral.draw_overall(rng, draws)
-    return StereotypeEffects(of_neutral, np.mean([one.draw_overall(rng, draws) for one in stereotyped], axis=0))
+    of_lists = tuple(one.draw_overall(rng, draws) for one in stereotyped)
+    return StereotypeEffects(of_neutral, np.mean(of_lists, axis=0), of_lists)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -13,8 +13,9 @@ from assay.catalog.stereotypes import LISTS, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
 from assay.methods.shared.coverage import Coverage, cover, uncovered
-from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, stereotype_effects
-from assay.model import Component, Evidence, Interval, Letter, Reason
+from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
+from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
+from assay.model import Component, Evidence, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
 from assay.statistics.intervals.credible import wilson
@@ -51,12 +52,15 @@ F = TypeVar("F", bound=Score)
 class TermScores(ABC, Generic[W, T, F]):
     """Base class of the scores of one specification.
 
-    `sources` says where the sentences or pictures come from; `looks` holds the result of each look.
+    `sources` says where the sentences or pictures come from; `looks` holds the result of each look. `strata` and
+    `delta_loss` are the method's fields.
     """
 
     words: W
     tally: T
     sources: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    strata: bool = field(default=False, kw_only=True)
+    delta_loss: float | None = field(default=None, kw_only=True)
     looks: list[dict[str, Any]] = field(default_factory=list, kw_only=True)
 
     items: ClassVar[str]
@@ -127,8 +131,24 @@ class TermScores(ABC, Generic[W, T, F]):
             component = judged.give_up(self.reason("no-neutral-terms", {}))
             return replace(component, effects={**drawn.intervals(), "step_1": None})
         neutral, score = float(drawn.neutral.mean()), float(drawn.stereotyped.mean())
-        evidence = Evidence(drawn.step_1, drawn.step_2)
-        return judged.conclude(evidence, lambda letter: self._why(letter, neutral, score), drawn.intervals())
+        hidden = self._hidden(drawn, tolerance, drawing)
+        judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group)
+        share = 1 - len(self.tally.results) / self.tally.asked if self.tally.asked else 0.0
+        return judged.conclude(
+            Evidence(drawn.step_1, drawn.step_2, hidden=hidden),
+            lambda letter: self._why(letter, neutral, score),
+            drawn.intervals(),
+            lost=lost_replies(self.tally.by_group, self.delta_loss, share, share),
+        )
+
+    def _hidden(
+        self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
+    ) -> tuple[HiddenEffect, ...]:
+        """Draw the preference of a group that both stereotypes share, and the difference of lost replies."""
+        hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
+        if self.strata and drawn.common is not None:
+            hidden += (HiddenEffect("stratum", "attributes of both stereotypes", np.abs(drawn.common)),)
+        return hidden
 
     def looked(self, size: int, component: Component) -> dict[str, Any]:
         """Return the result of a look as JSON."""
@@ -137,7 +157,7 @@ class TermScores(ABC, Generic[W, T, F]):
             "per_term": size,
             self.items: len(self.tally.results),
             "letter": None if component.letter is None else component.letter.value,
-            "probabilities": None if given is None else asdict(given),
+            "probabilities": None if given is None else given.as_json(),
         }
 
     def coverage(self) -> dict[str, Coverage]:

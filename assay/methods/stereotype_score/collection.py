@@ -70,13 +70,18 @@ class Ladder:
     unusable: int = 0
 
 
+@dataclass
 class PairTally(AnswerTally[Pair, Compared]):
-    """Counts and comparisons of pairs."""
+    """Counts and comparisons of pairs; `groups` are the two that sentences are about."""
+
+    groups: tuple[str, str] = ("first", "second")
 
     def take(self, rung: Rung, pair: Pair, replies: Sequence[Reply]) -> None:
         """Count the replies about one pair, and compare its sentences if they allow it."""
         wrong = f"no-{'choice' if rung == 'choice' else 'number'}"
-        if self.count(replies, (wrong if _READERS[rung](reply.value) is None else None for reply in replies)):
+        about = [None, None] if rung == "choice" else [*self.groups] * (len(replies) // 2)
+        wrongs = (wrong if _READERS[rung](reply.value) is None else None for reply in replies)
+        if self.count(replies, wrongs, about):
             found = compare(rung, replies)
             if found is not None:
                 self.results[pair] = found

@@ -25,7 +25,7 @@ from assay.methods.shared.term_items import in_turns, within
 from assay.methods.stereotype_score import report
 from assay.methods.stereotype_score import words as spoken
 from assay.methods.stereotype_score.analysis import Preferences, summary
-from assay.methods.stereotype_score.collection import Ladder, ask_pairs, climb, next_rung
+from assay.methods.stereotype_score.collection import Ladder, PairTally, ask_pairs, climb, next_rung
 from assay.methods.stereotype_score.references import MOST_PAIRS, SentenceReferences
 from assay.model import Component, Kind, Probe, Reason, Reply
 from assay.rating.component import Counts, Measurement, result_or_why
@@ -70,6 +70,10 @@ class StereotypeScore(SentenceReferences):
         Probability from which a letter is declared.
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
+    strata : bool
+        Whether a preference that is common to both stereotypes is judged beside the neutral one.
+    delta_loss : float, optional
+        Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     """
 
     attribute: Annotated[str, MaxLen(100)] = ""
@@ -86,6 +90,8 @@ class StereotypeScore(SentenceReferences):
     delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
+    strata: bool = False
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     words_type: ClassVar[type[Any]] = StereotypeWords
@@ -141,7 +147,14 @@ class StereotypeScore(SentenceReferences):
             if ladder is not None and rung is None:
                 components.append(self._refused(words, ladder, sources))
                 continue
-            found = Preferences(words, rung=rung, sources=sources)
+            found = Preferences(
+                words,
+                PairTally(groups=(words.first, words.second)),
+                rung,
+                sources=sources,
+                strata=self.strata,
+                delta_loss=self.delta_loss,
+            )
             components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), judging)))
             if rung is not None:
                 measured.append(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,28 @@ from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import Tally
+from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
 from assay.model import Component, Evidence, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
 from assay.statistics.bayes.importance import HEAVY
+from assay.statistics.hidden.strata import share_effects
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffects
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is judged: fields of `StimulusSampling`. `tie` is the share of a side that a tied prior gives to a value."""
+
+    tie: float
+    strata: bool
+    delta_loss: float | None
+
 
 LEAST_YES = 20
 """Least effective number of inputs that make a yes."""
@@ -30,22 +42,18 @@ def judge(
     heard: TextsHeard | CellsHeard,
     tally: Tally,
     tolerance: Tolerance,
-    tie: float,
+    rules: Rules,
     detail: dict[str, Any],
     rng: np.random.Generator,
     *,
     brief: bool,
 ) -> Component:
-    """Judge sentences or vectors.
-
-    `tie` is the share of a side that a tied prior gives to a value. If `brief`, the numbers beside the letter are
-    left out.
-    """
+    """Judge sentences or vectors; if `brief`, without the numbers beside the letter."""
     drawing, showing = rng.spawn(2)
     detail = detail | {"weights": heard.weights.as_json(), **heard.clusters}
     measurement = Measurement(heard.label, tally.counts, tolerance, detail)
     try:
-        effects = heard.effects(tie, drawing)
+        effects = heard.effects(rules.tie, drawing, within=rules.strata)
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail |= _distribution(effects, heard)
@@ -53,8 +61,22 @@ def judge(
         measurement.detail |= heard.resemblance.as_json(showing)
     if (why := _too_little(heard)) is not None:
         return measurement.give_up(why, seen=effects.intervals())
-    evidence = Evidence(effects.step_1, effects.step_2)
-    return measurement.conclude(evidence, lambda letter: _why(letter, heard, effects), effects.intervals())
+    own = rng.spawn(1)[0]
+    hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, own)
+    if effects.within:
+        sides = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
+        hidden += share_effects(sides, tolerance.delta, own)
+    measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group)
+    evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden)
+    # were all lost replies a yes of one value, its share of all yeses would grow by this
+    share = tally.lost / max(1, tally.counts.asked)
+    most = share / (share + float(heard.rates.mean(axis=1).sum()))
+    return measurement.conclude(
+        evidence,
+        lambda letter: _why(letter, heard, effects),
+        effects.intervals(),
+        lost=lost_replies(tally.by_group, rules.delta_loss, most, most),
+    )
 
 
 def _too_little(heard: TextsHeard | CellsHeard) -> Reason | None:

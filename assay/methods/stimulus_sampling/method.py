@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from assay.bounds import check_bounds
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
-from assay.methods.shared.answer_tally import Asking, ask_in_batches
+from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
 from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
-from assay.methods.stimulus_sampling.analysis import judge
+from assay.methods.stimulus_sampling.analysis import Rules, judge
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
 from assay.methods.stimulus_sampling.texts import Picking, TextsHeard, hear_texts
@@ -81,6 +81,10 @@ class StimulusSampling(Method):
         Sentences (each asked with every value), or vectors, at the first look; then twice as many at each.
     looks : int
         Looks at most; fewer where a letter is clear or no sentence is left.
+    strata : bool
+        Whether the inputs of either side are judged beside all of them.
+    delta_loss : float, optional
+        Largest difference between the values' shares of lost replies that still counts as none. ``None``: not judged.
     """
 
     attribute: Annotated[str, MinLen(1), MaxLen(100)]
@@ -94,6 +98,8 @@ class StimulusSampling(Method):
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     samples: Annotated[int, Ge(50), Le(20_000)] = 500
     looks: Annotated[int, Ge(1), Le(8)] = 4
+    strata: bool = False
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
@@ -156,7 +162,7 @@ class StimulusSampling(Method):
             whole = len(heard.answers(some, self.values).whole)
             component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
             looks.append({"profiles": len(some), "letters": {component.name: component.letter}})
-            if component.declared or _hopeless(seen, heard):
+            if component.declared or _hopeless(seen, heard.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
@@ -195,7 +201,7 @@ class StimulusSampling(Method):
             whole = 0 if isinstance(seen, Reason) else len(seen.resemblance.yes)
             component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
             looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
-            if last or component.declared or _hopeless(seen, heard):
+            if last or component.declared or _hopeless(seen, heard.tally(self.values)):
                 break
         assert component is not None  # noqa: S101  set, because there is at least one look
         return component
@@ -256,7 +262,7 @@ class StimulusSampling(Method):
         last: bool,
     ) -> Component:
         """Judge briefly; if that is the end, once more with the same draws and the numbers beside the letter."""
-        tally = heard.tally
+        tally = heard.tally(self.values)
         detail = {
             "values": list(self.values),
             "route": route,
@@ -268,15 +274,17 @@ class StimulusSampling(Method):
         if isinstance(seen, Reason):
             tolerance = Tolerance.around(self.delta, self.confidence)
             return Measurement(seen.component or OUTPUT, tally.counts, tolerance, detail).give_up(seen)
-        tolerance = Tolerance.around(self.delta, 1 - (1.0 if last else EARLY) * (1 - self.confidence))
-        judged = partial(judge, seen, tally, tolerance, self.tie, detail | {"label": seen.label})
+        confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
+        tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
+        rules = Rules(self.tie, self.strata, self.delta_loss)
+        judged = partial(judge, seen, tally, tolerance, rules, detail | {"label": seen.label})
         again = deepcopy(rng)
         component = judged(rng, brief=not last)
         return judged(again, brief=False) if component.declared and not last else component
 
 
-def _hopeless(seen: object, heard: Heard) -> bool:
+def _hopeless(seen: object, tally: Tally) -> bool:
     """Whether asking on is useless: where yes is rare, a first one may still come."""
-    if heard.tally.unasked:
+    if tally.unasked:
         return True
     return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +25,16 @@ TWO = 2
 
 @dataclass
 class Heard:
-    """Replies so far, by the name of the input: those under each value, or the one reply."""
+    """Replies so far, by the name of the input: those under each value, or the one reply and the place of its value."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
+    own: dict[str, int] = field(default_factory=dict)
 
     def take(self, case: Case, replies: Sequence[Reply]) -> None:
         """Keep the replies about an input."""
         self.replies[case.name] = tuple(replies)
+        if case.own is not None:
+            self.own[case.name] = case.own
 
     def answers(self, cases: Sequence[Case], values: Sequence[str]) -> Answers:
         """Return the answers to some of the profiles."""
@@ -42,12 +44,12 @@ class Heard:
                 answers.take(place, value, reply)
         return answers
 
-    @property
-    def tally(self) -> Tally:
-        """Counts of all replies."""
+    def tally(self, values: Sequence[str]) -> Tally:
+        """Count all replies, and those about each of the values."""
         tally = Tally()
-        for reply in chain.from_iterable(self.replies.values()):
-            tally.count_reply(reply, "no-label" if read_classes(reply.value) is None else None)
+        for name, replies in self.replies.items():
+            for place, reply in enumerate(replies, self.own.get(name, 0)):
+                tally.count_reply(reply, "no-label" if read_classes(reply.value) is None else None, values[place])
         return tally
 
 

@@ -97,9 +97,9 @@ class TextsHeard:
         """Yes rate by value and side, shape (values, 2)."""
         return self.paired.rates
 
-    def effects(self, tie: float, rng: np.random.Generator) -> SamplingEffects:
-        """Draw both effects."""
-        return paired_effects(self.paired, tie, rng)
+    def effects(self, tie: float, rng: np.random.Generator, *, within: bool) -> SamplingEffects:
+        """Draw both effects; with those within either side if `within`."""
+        return paired_effects(self.paired, tie, rng, within=within)
 
     @property
     def resemblance(self) -> Texts:

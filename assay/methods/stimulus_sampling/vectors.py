@@ -77,7 +77,7 @@ def asked(
     """Write the first vectors of each cell as cases of one input."""
     for (value, side), supply in supplies.items():
         for place, vector in enumerate(supply.vectors[:count]):
-            yield (value, side), Case(f"{kind}/{value}-{side}/{place}", (stimuli.record(vector),))
+            yield (value, side), Case(f"{kind}/{value}-{side}/{place}", (stimuli.record(vector),), own=value)
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class CellsHeard:
         """Yes rate of each cell, shape (values, 2)."""
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
 
-    def effects(self, tie: float, rng: np.random.Generator) -> SamplingEffects:
-        """Draw both effects."""
-        return cell_effects(self.cells, len(self.values), tie, rng)
+    def effects(self, tie: float, rng: np.random.Generator, *, within: bool) -> SamplingEffects:
+        """Draw both effects; with those within either side if `within`."""
+        return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 
 def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:

@@ -6,7 +6,7 @@ METHODS section 2 (``transition-posterior``); the letter itself is decided in `a
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from assay.catalog import languages
 from assay.methods.shared.distributions import BlocksMethod
+from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
+from assay.methods.translation.occupations import design_effects, hidden_in_occupations
 from assay.methods.translation.published_rules import adjust, analyse_blocks
-from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Probe, Reason, Reply
-from assay.rating.component import Counts, Measurement, Tolerance, look_sizes
+from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Probabilities, Probe, Reason, Reply
+from assay.rating.component import EARLY, Counts, Measurement, Tolerance, look_sizes
 from assay.statistics.bayes.transition import (
     StepEffects,
     draw_excess_concordance,
@@ -35,6 +37,9 @@ from assay.statistics.intervals.worst_block import step_intervals
 DRAWS = 20_000
 """Posterior draws (METHODS section 2; about 6 ms)."""
 
+GROWTH = 1.5
+"""Growth of the sample from look to look: an even translator needs half as many texts again to be even in each half."""
+
 UNUSABLE_SHARE = 0.2
 """Above this share of failed and unusable texts a component is not rated (METHODS section 2)."""
 
@@ -48,6 +53,8 @@ class TranslationMethod(BlocksMethod):
     """Base class of the methods that rate translators; the fields are declared by each of them."""
 
     alpha: float
+    delta_loss: float | None
+    strata: bool
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
@@ -61,8 +68,9 @@ class TranslationMethod(BlocksMethod):
         """
         each = self.confidence ** (1 / components)
         tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)
-        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early))
-        return TwoStepTest(sizes, tolerance, self.alpha, **rules)
+        growth = GROWTH if self.strata else 2.0
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, growth))
+        return TwoStepTest(sizes, tolerance, self.alpha, self.delta_loss, strata=self.strata, **rules)
 
     def adjusted_finding(self, components: Sequence[Component]) -> Finding:
         """Return the finding, with the p-values of step 1 adjusted for the number of components."""
@@ -83,12 +91,15 @@ class TwoStepTest:
 
     `sizes` are texts per block; asking ends at the last one. The excess concordance of contents is drawn only where
     `tolerance` has a limit for it (``content``). `alpha` is the level of the published rules; `reading` and
-    `statistic` name the rules that come first.
+    `statistic` name the rules that come first. `delta_loss` limits the difference of losses; `strata` says whether
+    occupations are looked at beside the mean over them (both since methodology 1.3.0).
     """
 
     sizes: tuple[int, ...]
     tolerance: Tolerance
     alpha: float
+    delta_loss: float | None = None
+    strata: bool = False
     reading: PublishedReading = "departs-from-unbiased"
     statistic: Statistic = "two-sample"
 
@@ -113,12 +124,12 @@ class TwoStepTest:
                 break
             posterior = self.draw(found, rng)
             probabilities = self.tolerance.weigh(posterior.evidence)
-            stopped = self.tolerance.stops(probabilities) or size == self.sizes[-1]
+            stopped = self._clear(probabilities) or size == self.sizes[-1]
             looks.append(
                 {
                     "look": len(looks) + 1,
                     "texts_per_block": size,
-                    "probabilities": asdict(probabilities),
+                    "probabilities": probabilities.as_json(),
                     "letter": probabilities.likeliest,
                     "stopped": stopped,
                 }
@@ -127,9 +138,19 @@ class TwoStepTest:
                 break
         return self._conclude(found, looks, posterior, rng)
 
+    def _clear(self, probabilities: Probabilities) -> bool:
+        """Return whether a look before the last ends the asking; hidden effects are easily missed at first."""
+        if not self.strata:
+            return self.tolerance.stops(probabilities)
+        sure = self.tolerance.stop_confidence or self.tolerance.confidence
+        return probabilities.of(probabilities.likeliest) >= 1 - EARLY * (1 - sure)
+
     def draw(self, found: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if `times` as much had been seen."""
-        transitions = draw_transitions(found.pooled() * times, rng, DRAWS)
+        counts: NDArray[np.float64] = found.pooled().astype(float) * times
+        if self.strata:
+            counts = counts / design_effects(found.by_occupation)[:, None]
+        transitions = draw_transitions(counts, rng, DRAWS)
         effects_of = neutral_effects if found.neutral else step_effects
         effects = effects_of(transitions, found.shares("unbiased"), found.shares("biased"))
         content = None
@@ -137,7 +158,11 @@ class TwoStepTest:
             equal, pairs, by_rows = found.concordance()
             weights = {key: count * times for key, count in by_rows.items()}
             content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
-        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content))
+        own = rng.spawn(1)[0]
+        hidden = loss_effect(found.by_group, self.delta_loss, self.tolerance.confidence, own, DRAWS)
+        if self.strata and not found.neutral:
+            hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times)
+        return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
     def _conclude(
         self,
@@ -169,11 +194,14 @@ class TwoStepTest:
         equal, pairs, _ = found.concordance()
         measurement.detail["content"] = {"pairs": pairs, "equal": equal}
         known = posterior or self.draw(found, rng)  # reuses the posterior of the last interim look, if there was one
+        measurement.detail |= hidden_as_json(known.evidence.hidden) | losses_as_json(found.by_group)
+        share = found.lost_share
         return measurement.conclude(
             known.evidence,
             lambda letter: _letter_reasons(found, self.tolerance, known.evidence, letter, about),
             _intervals(found, known),
             lambda times: self.draw(found, rng, times).evidence,
+            lost_replies(found.by_group, self.delta_loss, share, share),
         )
 
 

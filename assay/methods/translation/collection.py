@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from assay.catalog import Attribute, split_sentences
 from assay.experiment import BUDGET
+from assay.methods.shared.answer_tally import refuses
 from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.blocks import Text
 from assay.model import Failure, Reply
@@ -94,6 +95,12 @@ def read_text(returned: str, sentences: int, attribute: Attribute) -> Reading:
     return Reading(values=tuple(attribute.read(piece) for piece in pieces))
 
 
+def _mostly_about(text: Text) -> str | None:
+    """Return the value of most sentences of a text; ``None`` where two have as many."""
+    first, *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
+    return None if others and others[0][1] == first[1] else first[0]
+
+
 EXAMPLES_A_SORT = 3
 """Texts of each sort that are kept for the report."""
 
@@ -124,8 +131,12 @@ class Translations:
         Per block, sentences by what went in and what was read.
     content : dict
         Per content (an occupation in its frame), what was read for each row it was shown with.
+    by_occupation : dict of ndarray, shape (rows, outputs)
+        Per occupation, sentences by what went in and what was read.
     failed_why, unusable_why : dict
         Texts lost to failed calls, and texts that came back but could not be read, by reason.
+    by_group : dict of str to Counter
+        For each value, the texts mostly about it that were ``usable``, ``refused`` and ``failed``.
     """
 
     name: str
@@ -137,6 +148,8 @@ class Translations:
     probes_each: int = 2
     counts: dict[str, NDArray[np.int64]] = field(init=False)
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
+    by_occupation: dict[str, NDArray[np.int64]] = field(init=False, default_factory=dict)
+    by_group: dict[str, Counter[str]] = field(init=False, default_factory=dict)
     usable: int = field(init=False, default=0)
     failed_why: dict[str, int] = field(init=False, default_factory=dict)
     unusable_why: dict[str, int] = field(init=False, default_factory=dict)
@@ -156,6 +169,8 @@ class Translations:
             for sentence, value in zip(text.sentences, reading.values, strict=True):
                 self.counts[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
                 self.content.setdefault(sentence.content, {})[sentence.value] = value
+                cell = self.rows.index(sentence.value), self.outputs.index(value)
+                self.by_occupation.setdefault(sentence.occupation, self._zeros())[cell] += 1
                 sort = sort if value == sentence.value else "changed"
         elif why is not None:
             self.unusable_why[why] = self.unusable_why.get(why, 0) + 1
@@ -165,6 +180,10 @@ class Translations:
         elif reading.failure is not None:
             sort, why = "failed", reading.failure.code
             self.failed_why[why] = self.failed_why.get(why, 0) + 1
+        if (group := _mostly_about(text)) is not None:
+            refused = why is not None and (sort == "unusable" or refuses(why))
+            outcome = "refused" if refused else "failed" if sort == "failed" else "usable"
+            self.by_group.setdefault(group, Counter())[outcome] += 1
         if len(self._examples[sort]) < EXAMPLES_A_SORT:
             read = None if reading.values is None else list(reading.values)
             self._examples[sort].append(

@@ -48,8 +48,8 @@ class OneHop(TranslationMethod):
     unbiased, biased : tuple of mapping
         Declared mixes of occupations by labour side: ``{"he": .5, "she": .5}`` holds as many
         occupations done mostly by men as by women.
-    delta, confidence, aggregation, alpha
-        As for `round-trip`.
+    delta, confidence, aggregation, alpha, strata, delta_loss
+        As for `round-trip`; what a sentence gets by its occupation is step 2 here, and no stratum.
     """
 
     attribute: str
@@ -64,6 +64,8 @@ class OneHop(TranslationMethod):
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
     alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
+    strata: bool = False
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"

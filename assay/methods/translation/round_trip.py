@@ -65,6 +65,10 @@ class RoundTrip(TranslationMethod):
     reading, statistic : str
         Which published reading and chi-squared statistic are shown first among the published
         rules; all are computed and none decides the headline.
+    strata : bool
+        Whether the halves of the occupations and the spread between occupations are judged beside the mean.
+    delta_loss : float, optional
+        Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
     """
 
     attribute: str
@@ -83,6 +87,8 @@ class RoundTrip(TranslationMethod):
     alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
     reading: PublishedReading = "departs-from-unbiased"
     statistic: Statistic = "two-sample"
+    strata: bool = False
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"

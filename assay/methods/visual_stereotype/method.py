@@ -66,6 +66,10 @@ class VisualStereotype(PictureReferences):
         Probability from which a letter is declared.
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
+    strata : bool
+        Whether a preference that is common to both stereotypes is judged beside the neutral one.
+    delta_loss : float, optional
+        Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     """
 
     attribute: Annotated[str, MaxLen(100)] = ""
@@ -83,6 +87,8 @@ class VisualStereotype(PictureReferences):
     delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
+    strata: bool = False
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     words_type: ClassVar[type[Any]] = VisualWords
@@ -142,7 +148,9 @@ class VisualStereotype(PictureReferences):
         measured: list[Sightings] = []
         for place, (words, own) in enumerate(zip(self.known_words, rng.spawn(len(self.known_words)), strict=True)):
             rounds, sources = yield from self._collect(place, words)
-            found = Sightings(words, answers=self.answers, sources=sources)
+            found = Sightings(
+                words, answers=self.answers, sources=sources, strata=self.strata, delta_loss=self.delta_loss
+            )
             components.append((yield from self.look(found, rounds, self._asks(place, found, rounds), own)))
             measured.append(found)
         return self.finding(components, {"model": model_score(measured)})

@@ -72,6 +72,11 @@ class SharesPosterior:
         """Draw the mean share over kinds, shape (draws,)."""
         return _draw(self._grid, rng, draws)[0]
 
+    def draw_variance(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+        """Draw the variance of the shares between kinds, ``m (1 - m) rho``, shape (draws,)."""
+        m, rho = _draw(self._grid, rng, draws)
+        return np.asarray(m * (1 - m) * rho)
+
     def draw_shares(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
         """Draw the share of every kind, together with each other; shape (draws, kinds)."""
         return self._draw(self._counts.successes, self._counts.trials, rng, draws)

@@ -66,6 +66,11 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
     return tuple(made)
 
 
+def one_sided_priors(values: int) -> tuple[Prior, ...]:
+    """Return the priors of which all inputs have contents of one side."""
+    return tuple(Prior(None, np.tile(of_side, (values, 1))) for of_side in np.eye(SIDES))
+
+
 @dataclass(frozen=True)
 class Deviations:
     """Differences of the posterior shares of the values from even shares.
@@ -106,11 +111,14 @@ class SamplingEffects:
     halves : tuple of ndarray, shape (draws, values)
         For each value that content is tied to, draws of half of what the two ways differ by. They are drawn by
         themselves: what the ways have in common cancels, and as a difference of two draws it would not wholly.
+    within : tuple of Deviations
+        Under the prior of either side alone, where these were asked for.
     """
 
     even: Deviations
     tied: tuple[Deviations, ...]
     halves: tuple[Floats, ...]
+    within: tuple[Deviations, ...] = ()
 
     @cached_property
     def step_1(self) -> Floats:
@@ -266,13 +274,17 @@ class Paired:
         return np.asarray(np.bincount(self.side, self.parts * self.shared, SIDES), dtype=float)
 
 
-def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS) -> SamplingEffects:
+def paired_effects(
+    paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: bool = False
+) -> SamplingEffects:
     """Draw both effects over crossed clusters.
 
     Parameters
     ----------
     tie : float
         Share of a side that a tied prior gives to a value.
+    within : bool
+        Whether to draw the posterior within either side, too.
 
     Raises
     ------
@@ -291,8 +303,13 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
     priors = (unbiased_prior(values), *tied_priors(values, tie))
     estimates = [deviations_of(paired.rates, prior) for prior in priors]
     influences = [_influence(paired, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
-    columns = np.hstack([*influences, *_halves(influences[1:])])
-    around = np.hstack([*estimates, *_halves(estimates[1:])])
+    tied = len(priors)
+    if within:
+        priors = (*priors, *one_sided_priors(values))
+        estimates += [deviations_of(paired.rates, prior) for prior in priors[tied:]]
+        influences += [_influence(paired, *each) for each in zip(priors[tied:], estimates[tied:], strict=True)]
+    columns = np.hstack([*influences, *_halves(influences[1:tied])])
+    around = np.hstack([*estimates, *_halves(estimates[1:tied])])
     told = paired.telling
     drawn = around + mean_draws(columns[told] * int(told.sum()), paired.clusters_telling, rng, draws)
     each = np.split(drawn, range(values, drawn.shape[1], values), axis=1)
@@ -301,7 +318,7 @@ def paired_effects(paired: Paired, tie: float, rng: np.random.Generator, draws: 
         for prior, estimate, own in zip(priors, estimates, each, strict=False)
     ]
     halves = tuple(np.clip(half, -0.5, 0.5) for half in each[len(priors) :])
-    return SamplingEffects(made[0], tuple(made[1:]), halves)
+    return SamplingEffects(made[0], tuple(made[1:tied]), halves, tuple(made[tied:]))
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
@@ -341,7 +358,13 @@ def _influence(paired: Paired, prior: Prior, estimate: Floats) -> Floats:
 
 # ---------------------------------------------------------------------------- unpaired inputs (asked with one value)
 def cell_effects(
-    cells: Mapping[tuple[int, int], Floats], values: int, tie: float, rng: np.random.Generator, draws: int = DRAWS
+    cells: Mapping[tuple[int, int], Floats],
+    values: int,
+    tie: float,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    *,
+    within: bool = False,
 ) -> SamplingEffects:
     """Draw both effects for inputs that each have one value, by Bayesian bootstrap within cells.
 
@@ -350,7 +373,7 @@ def cell_effects(
     cells : mapping of (value, side) to ndarray
         Numbers whose mean is the cell's yes rate: probabilities of yes of inputs drawn from the prior, or what
         corrects a surrogate's.
-    tie, rng, draws
+    tie, rng, draws, within
         As for `paired_effects`.
 
     Raises
@@ -369,11 +392,13 @@ def cell_effects(
             weights = rng.standard_exponential((draws, held.size))
             drawn[:, value, side] = weights @ held / weights.sum(axis=1)
             rates[value, side] = held.mean()
-    made = [
-        Deviations(prior, deviations_of(rates, prior), deviations_of(drawn, prior))
-        for prior in (unbiased_prior(values), *tied_priors(values, tie))
-    ]
-    return SamplingEffects(made[0], tuple(made[1:]), tuple(_halves([one.drawn for one in made[1:]])))
+    priors = (unbiased_prior(values), *tied_priors(values, tie))
+    made, sides = (
+        [Deviations(prior, deviations_of(rates, prior), deviations_of(drawn, prior)) for prior in some]
+        for some in (priors, one_sided_priors(values) if within else ())
+    )
+    halves = tuple(_halves([one.drawn for one in made[1:]]))
+    return SamplingEffects(made[0], tuple(made[1:]), halves, tuple(sides))
 
 
 # ---------------------------------------------------------------------------- total variation

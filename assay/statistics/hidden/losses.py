@@ -1,0 +1,67 @@
+"""Whether replies were lost more often for one group than for another (METHODS section 11.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+DRAWS = 4000
+
+PRIOR = 0.5
+"""Weight of Jeffreys' prior of a share, for either outcome."""
+
+
+@dataclass(frozen=True)
+class LostOfGroup:
+    """How many questions about a group came to nothing.
+
+    Attributes
+    ----------
+    asked : int
+        Questions that were sent.
+    refused : int
+        Replies that came and were of no use: refusals, and answers that could not be read.
+    failed : int
+        Calls that failed on the way: timeouts, errors of the server.
+    """
+
+    asked: int
+    refused: int = 0
+    failed: int = 0
+
+    @property
+    def share(self) -> float:
+        """Share of the questions that came to nothing."""
+        return (self.refused + self.failed) / self.asked if self.asked else 0.0
+
+
+def loss_difference(
+    groups: Mapping[str, LostOfGroup], limit: float, confidence: float, rng: np.random.Generator, draws: int = DRAWS
+) -> NDArray[np.float64]:
+    """Draw the largest difference between groups in the share of questions that came to nothing.
+
+    Failed calls count only where they, too, differ between groups by more than `limit` with the `confidence`: a
+    network that fails now and then prefers nobody.
+
+    Returns
+    -------
+    ndarray, shape (draws,)
+        All 0 where nothing was refused.
+    """
+    refused = _largest({name: (one.refused, one.asked - one.failed) for name, one in groups.items()}, rng, draws)
+    failed = _largest({name: (one.failed, one.asked) for name, one in groups.items()}, rng, draws)
+    if float((failed > limit).mean()) < confidence:
+        return refused
+    return _largest({name: (one.refused + one.failed, one.asked) for name, one in groups.items()}, rng, draws)
+
+
+def _largest(counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int) -> NDArray[np.float64]:
+    known = {name: one for name, one in counts.items() if one[1]}
+    if len(known) < 2 or not any(lost for lost, _ in known.values()):
+        return np.zeros(draws)
+    shares = [rng.beta(lost + PRIOR, asked - lost + PRIOR, draws) for lost, asked in known.values()]
+    return np.asarray(np.max([np.abs(a - b) for a, b in combinations(shares, 2)], axis=0))

@@ -1,0 +1,75 @@
+"""Scales on which numbers are compared, because the unit must not choose the letter (METHODS section 11.4)."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError
+
+FloatArray = NDArray[np.float64]
+Scale = Literal["linear", "log", "logit", "rank"]
+
+WIDE, SKEWED = 4.0, 2.0
+"""Ratio of the 90th to the 10th percentile, and skewness, above which positive numbers are compared as ratios."""
+
+RATIO = 1.05
+"""Ratio of two numbers that still counts as none where the tolerance is `USUAL` standard deviations."""
+
+USUAL = 0.1
+"""Tolerance of alternation in standard deviations, unless the caller sets another."""
+
+
+def scales_of(outputs: FloatArray, declared: Scale | Literal["auto"], *, probabilities: bool) -> tuple[Scale, ...]:
+    """Choose the scales on which outputs are compared; the first one gives the effects and the letter.
+
+    Raises
+    ------
+    EvidenceError
+        If the declared scale does not fit: a logarithm of a number that is not positive.
+    """
+    positive = bool((outputs > 0).all())
+    inside = positive and bool((outputs < 1).all())
+    fits = {"linear": True, "rank": True, "log": positive, "logit": inside}
+    if declared != "auto":
+        if not fits[declared]:
+            needed = "above 0" if declared == "log" else "between 0 and 1"
+            extremes = f"{outputs.min():.4g} to {outputs.max():.4g}"
+            raise EvidenceError(f"the scale {declared!r} needs outputs {needed}; these reach from {extremes}")
+        return (declared,)
+    if probabilities:
+        return ("linear", "logit") if inside else ("linear",)
+    if not positive:
+        return ("linear",)
+    low, high = np.quantile(outputs, [0.1, 0.9])
+    return ("log", "linear") if high / low > WIDE or _skewness(outputs) > SKEWED else ("linear", "log")
+
+
+def on_scale(outputs: FloatArray, scale: Scale) -> FloatArray:
+    """Return outputs on a scale; equal outputs have equal ranks."""
+    if scale == "log":
+        return np.log(outputs)
+    if scale == "logit":
+        return np.asarray(np.log(outputs) - np.log1p(-outputs))
+    if scale == "rank":
+        _, place, count = np.unique(outputs, return_inverse=True, return_counts=True)
+        return np.asarray((np.cumsum(count) - (count - 1) / 2)[place].reshape(outputs.shape))
+    return outputs
+
+
+def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
+    """Return the tolerance of step 1 on a scale where it is another: ratios of at most 5 % for a usual tolerance.
+
+    `delta` is the tolerance, and `deviation` the standard deviation of the outputs on the scale.
+    """
+    limit = delta / USUAL * math.log(RATIO) / deviation
+    return limit if scale == "log" and limit < delta else None
+
+
+def _skewness(outputs: FloatArray) -> float:
+    away = outputs - outputs.mean()
+    deviation = float(outputs.std())
+    return float((away**3).mean()) / deviation**3 if deviation > 0 else 0.0

@@ -1,0 +1,154 @@
+"""Paired differences within strata of the content, and of single items (METHODS sections 11.1 and 11.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model import HiddenEffect
+from assay.statistics.hidden.varying import cluster_means, varying_effect
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+
+FloatArray = NDArray[np.float64]
+Families = Mapping[str, NDArray[np.str_]]
+
+LEAST_KINDS = 3
+"""Fewest clusters of a kind for which the spread between them is estimated."""
+
+
+def paired_differences(profiles: Profiles) -> dict[str, FloatArray]:
+    """Return the difference between every two values for each profile, in standard deviations of the output."""
+    places = combinations(range(len(profiles.values)), 2)
+    return {
+        f"{profiles.values[a]} to {profiles.values[b]}": (profiles.outputs[:, b] - profiles.outputs[:, a])
+        / profiles.scale
+        for a, b in places
+    }
+
+
+def stratum_effects(
+    profiles: Profiles, families: Families, scale: float, rng: np.random.Generator, draws: int = DRAWS
+) -> tuple[HiddenEffect, ...]:
+    """Draw the mean difference within each stratum, fitted together family by family.
+
+    Parameters
+    ----------
+    families : mapping of str to ndarray of str, shape (profiles,)
+        For each family of strata (a column, the frames) the member that a profile is of; empty for none.
+    scale : float
+        Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
+
+    Returns
+    -------
+    tuple of HiddenEffect
+        For each stratum the size of the difference; with more than two values one for each pair of values.
+    """
+    of_pairs = paired_differences(profiles)
+    strata = [
+        (family, member, held)
+        for family, members in families.items()
+        for member in sorted({*members.tolist()} - {""})
+        if (held := members == member).sum() >= LEAST_CLUSTERS
+    ]
+    if not strata:
+        return ()
+    columns, estimates = [], []
+    for difference in of_pairs.values():
+        for _, _, held in strata:
+            mean = float(difference[held].mean())
+            estimates.append(mean)
+            # the influence of each profile on the stratum's mean: its error is that of a mean over all profiles
+            columns.append(np.where(held, difference - mean, 0.0) * (len(held) / held.sum()))
+    drawn = mean_draws(np.column_stack(columns), profiles.clusters, rng, draws)
+    effects = []
+    for place, pair in enumerate(of_pairs):
+        for family in families:
+            mine = [place * len(strata) + at for at, (of, _, _) in enumerate(strata) if of == family]
+            if len(mine) < 2:
+                continue
+            found = varying_effect([estimates[at] for at in mine], np.cov(drawn[:, mine].T), scale, rng, draws)
+            for at, each in zip(mine, found.each.T, strict=True):
+                name = f"{family}: {strata[at % len(strata)][1]}"
+                effects.append(HiddenEffect("stratum", name if len(of_pairs) == 1 else f"{name}, {pair}", np.abs(each)))
+    return tuple(effects)
+
+
+def share_effects(
+    strata: Mapping[str, tuple[FloatArray, FloatArray]], scale: float, rng: np.random.Generator
+) -> tuple[HiddenEffect, ...]:
+    """Draw the total variation from even shares within each stratum, fitted together share by share.
+
+    Parameters
+    ----------
+    strata : mapping of str to (ndarray, shape (values,), ndarray, shape (draws, values))
+        For each stratum, by how much the shares deviate from even ones: estimates, and draws of them.
+    scale : float
+        Scale of the prior of the spread between strata.
+    """
+    estimates = np.stack([estimate for estimate, _ in strata.values()])
+    drawn = np.stack([draws for _, draws in strata.values()], axis=1)
+    away = np.zeros(drawn.shape[:2])
+    for value in range(estimates.shape[1]):
+        covariance = np.cov(drawn[:, :, value].T)
+        away += np.abs(varying_effect(estimates[:, value], covariance, scale, rng, len(drawn)).each) / 2
+    return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
+
+
+def spread_effect(
+    profiles: Profiles, means: Mapping[tuple[str, str], FloatArray], limit: float, rng: np.random.Generator
+) -> HiddenEffect:
+    """Draw the systematic difference of a typical text: the mean one, and its spread between frames and contents.
+
+    The spread between persons is left out: two names differ by more than the attribute.
+
+    Parameters
+    ----------
+    means : mapping of pair of values to ndarray, shape (draws,)
+        Draws of the mean difference, from `paired_draws`.
+    """
+    kinds = {kind: ids for kind, ids in profiles.clusters.items() if kind != "person" and ids.max() >= LEAST_KINDS - 1}
+    typical = []
+    for difference, mean in zip(paired_differences(profiles).values(), means.values(), strict=True):
+        squares = mean**2
+        for kind, ids in kinds.items():
+            others = tuple(other for name, other in profiles.clusters.items() if name != kind)
+            spread = varying_effect(*cluster_means(difference, ids, others), limit / 2, rng, len(mean)).spread
+            squares = squares + spread**2
+        typical.append(np.sqrt(squares))
+    return HiddenEffect("individual", "typical text", np.max(typical, axis=0), limit)
+
+
+def item_effect(
+    profiles: Profiles, repeats: FloatArray | None, limit: float, rng: np.random.Generator, draws: int = DRAWS
+) -> HiddenEffect:
+    """Draw the systematic difference of a typical record: the root of its mean square, without the noise of asking.
+
+    Parameters
+    ----------
+    repeats : ndarray, shape (items, values, times), optional
+        Outputs of items that were asked several times, in the units of the profiles; ``None`` or empty where they are
+        not known, so that the effect has only an upper bound.
+    """
+    of_pairs = paired_differences(profiles)
+    squares = mean_draws(np.column_stack([one**2 for one in of_pairs.values()]), profiles.clusters, rng, draws)
+    known = repeats is not None and repeats.shape[0] >= LEAST_CLUSTERS and repeats.shape[2] > 1
+    if known:
+        assert repeats is not None  # noqa: S101
+        squares = squares - _noise(repeats, profiles.scale, rng, draws)
+    return HiddenEffect(
+        "individual", "typical record", np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known
+    )
+
+
+def _noise(repeats: FloatArray, scale: float, rng: np.random.Generator, draws: int) -> FloatArray:
+    """Draw the variance of a difference between two values that asking again brings, shape (draws, pairs)."""
+    items, values, times = repeats.shape
+    freedom = items * (times - 1)
+    within = (repeats - repeats.mean(axis=2, keepdims=True)) ** 2
+    variances = within.sum(axis=(0, 2)) / freedom / scale**2
+    drawn = variances * freedom / rng.chisquare(freedom, (draws, values))
+    return np.stack([drawn[:, a] + drawn[:, b] for a, b in combinations(range(values), 2)], axis=1)

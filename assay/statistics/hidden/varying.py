@@ -1,0 +1,133 @@
+"""An effect that may differ between strata: draws of its mean, of its spread, and of the effect in each stratum.
+
+The largest of several noisy estimates is too large, and the more strata, the larger: with twelve strata of a service
+without any bias, the largest would seem to be beyond the tolerance in most cases. So the strata are fitted together,
+``effect_s ~ N(mean, spread)``: where they differ no more than their errors do, each has little more error than the
+mean; where they differ, each speaks for itself (Gelman, Hill & Yajima 2012; docs/decisions/0060 has simulations).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assay.errors import OutOfBounds
+
+FloatArray = NDArray[np.float64]
+
+DRAWS = 4000
+
+CELLS = 80
+"""Cells of the grid of spreads; they grow towards large ones, as quantiles of a Cauchy distribution do."""
+
+NONE = 1e-4
+"""Spread that stands for none, in units of the scale."""
+
+LEAST_VARIANCE = 1e-12
+"""Smallest variance of an estimate, in squares of the scale: a service without noise has estimates without error."""
+
+
+@dataclass(frozen=True)
+class Varying:
+    """Joint posterior draws of an effect that varies.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (draws,)
+        Mean of the population of strata.
+    spread : ndarray, shape (draws,)
+        Standard deviation of the effects between strata, without the errors of their estimates.
+    each : ndarray, shape (draws, strata)
+        Effect in each stratum.
+    """
+
+    mean: FloatArray
+    spread: FloatArray
+    each: FloatArray
+
+
+def varying_effect(
+    estimates: ArrayLike, covariance: ArrayLike, scale: float, rng: np.random.Generator, draws: int = DRAWS
+) -> Varying:
+    """Draw an effect that may differ between strata, with the exact posterior of a normal hierarchy.
+
+    Parameters
+    ----------
+    estimates : array_like, shape (strata,)
+        Estimated effect of each stratum.
+    covariance : array_like, shape (strata, strata) or (strata,)
+        Of the errors of the estimates; one variance for each where they are independent.
+    scale : float
+        Of the half-normal prior of the spread; the prior of the mean is flat.
+
+    Raises
+    ------
+    OutOfBounds
+        If the covariance does not fit the estimates, or the scale is not positive.
+
+    References
+    ----------
+    .. [1] Gelman (2006), "Prior distributions for variance parameters in hierarchical models", Bayesian Analysis 1.
+    .. [2] Gelman, Hill & Yajima (2012), "Why we (usually) don't have to worry about multiple comparisons".
+    """
+    found = np.asarray(estimates, dtype=float)
+    errors = np.asarray(covariance, dtype=float)
+    errors = np.diag(errors) if errors.ndim == 1 else errors
+    if errors.shape != (found.size, found.size) or not scale > 0:
+        raise OutOfBounds(
+            f"{found.size} estimates need as many errors and a positive scale, not {errors.shape}, {scale}"
+        )
+    # in the basis of the covariance's eigenvectors the errors are independent, and the strata's effects stay so
+    own, basis = np.linalg.eigh(errors)
+    own = np.maximum(own, LEAST_VARIANCE * scale**2)
+    ones, turned = basis.T @ np.ones(found.size), basis.T @ found
+    grid = scale * np.tan(math.pi / 2 * (np.arange(CELLS) + 0.5) / CELLS)
+    slab = np.exp(-((grid / scale) ** 2) / 2) * (1 + (grid / scale) ** 2)
+    grid = np.concatenate([[NONE * scale], grid])
+    prior = np.concatenate([[0.5], 0.5 * slab / slab.sum()])
+    weight = 1 / (own + grid[:, None] ** 2)
+    precision = (weight * ones**2).sum(axis=1)
+    centre = (weight * ones * turned).sum(axis=1) / precision
+    away = (weight * (turned - centre[:, None] * ones) ** 2).sum(axis=1)
+    log_mass = np.log(np.maximum(prior, 1e-300)) + (np.log(weight).sum(axis=1) - np.log(precision) - away) / 2
+    mass = np.exp(log_mass - log_mass.max())
+    cell = rng.choice(len(grid), draws, p=mass / mass.sum())
+    spread = grid[cell]
+    mean = centre[cell] + rng.standard_normal(draws) / np.sqrt(precision[cell])
+    variance = 1 / (1 / own + 1 / spread[:, None] ** 2)
+    middle = variance * (turned / own + mean[:, None] * ones / spread[:, None] ** 2)
+    each = middle + rng.standard_normal(middle.shape) * np.sqrt(variance)
+    return Varying(mean, spread, each @ basis.T)
+
+
+def cluster_means(
+    values: FloatArray, kind: NDArray[np.int64], others: tuple[NDArray[np.int64], ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Estimate the mean of each cluster of one kind, without what the other kinds add, and its error.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        One number for each profile.
+    kind : ndarray of int, shape (n,)
+        Which cluster a profile is of, numbered from 0 without gaps.
+    others : tuple of such arrays
+        Clusters of the other kinds that are crossed with it.
+
+    Returns
+    -------
+    tuple of ndarray, shape (clusters,)
+        Means, and the variances of their errors.
+    """
+    left = values - values.mean()
+    for other in others:
+        sizes = np.bincount(other)
+        left = left - (np.bincount(other, weights=left) / np.maximum(sizes, 1))[other]
+    sizes = np.bincount(kind).astype(float)
+    means = np.bincount(kind, weights=left) / sizes
+    freedom = len(values) - len(sizes) - sum(int(other.max()) for other in others)
+    within = float(((left - means[kind]) ** 2).sum()) / max(1, freedom)
+    return means + values.mean(), within / sizes
