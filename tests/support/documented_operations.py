@@ -102,6 +102,7 @@ class World:
         "rerateRating": examples.RERATINGS["current"]["value"],
         "putReply": examples.REPLIES["reply"]["value"],
         "addDomain": examples.DOMAINS["port"]["value"],
+        "changeDomain": {"ratings": "refused"},
         "createCorpus": {"name": "Notes", "attribute": "gender", "description": "Ours"},
         "changeCorpus": {"name": "Notes of May", "licence": "CC0-1.0"},
         "addCorpusItems": {"items": [{"text": "Nobody came."}]},
