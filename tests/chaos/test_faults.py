@@ -23,6 +23,7 @@ from store.core import migrate
 from store.core.database import Database
 from store.core.settings import Settings
 from store.jobs import jobs
+from tests.support.commands import run_command
 from tests.support.counting_target import rating_request
 from tests.support.promise_checker import check_promises
 from workers.engine.celery_app import make_celery
@@ -331,14 +332,8 @@ def test_processes_do_not_start_on_a_newer_schema(agency, tmp_path):
     agency.postgres.execute("UPDATE alembic_version SET version_num = '9999_from_the_future'", name)
     clean = {key: value for key, value in os.environ.items() if not key.startswith("ASSAY_")}
     for command in (("worker",), ("serve", "--port", "0")):
-        done = subprocess.run(
-            [sys.executable, "-m", "cli.main", *command],
-            env={**clean, **agency.environment, "ASSAY_DATABASE_URL": agency.postgres.url(name)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        environment = {**clean, **agency.environment, "ASSAY_DATABASE_URL": agency.postgres.url(name)}
+        done = run_command(*command, environment=environment)
         assert done.returncode == 69
         assert "schema" in done.stderr
         assert "Traceback" not in done.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from demo.translators.behaviours import BEHAVIOURS
 from demo.translators.faulty_services import ILLS
+from tests.support.commands import run_command
 
 REQUEST = {
     "target": {
@@ -251,17 +252,8 @@ def test_a_secret_appears_in_no_answer_report_export_or_log(serve, services):
 
 
 def test_two_processes_do_not_share_a_data_directory(serve):
-    import subprocess
-    import sys
-
     one = serve()
-    second = subprocess.run(
-        [sys.executable, "-m", "cli.main", "serve", "--port", "1", "--data-dir", str(one.data)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    second = run_command("serve", "--port", "1", "--data-dir", str(one.data), environment=os.environ)
     assert second.returncode == 64
     assert "another assay serves" in second.stderr
     assert "Traceback" not in second.stderr

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import subprocess
-import sys
 from statistics import NormalDist
 
 import httpx
@@ -19,6 +19,7 @@ from assay.catalog.shipped import shipped_words
 from assay.methods import METHODS, method_name
 from demo.predictors.known import predictor
 from demo.predictors.wages import payroll
+from tests.support.commands import run_command
 
 OCCUPATIONS = shipped_words(ChoiceWords, "gender-occupations", "gender")
 
@@ -354,5 +355,4 @@ def missing_figures(page: str, method: str) -> list[str]:
 
 
 def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return run_command(*arguments, environment=os.environ)

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from assay_client import AsyncClient, Client, JobFailed, ProblemError, StillRunning
+from tests.support.commands import run_command
 
 WORKFLOW = Path(__file__).resolve().parents[2] / "docs" / "examples" / "gate-a-deployment.yml"
 ROUND_TRIP = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
@@ -197,10 +198,10 @@ def test_the_workflow_stops_a_deployment_unless_the_rating_is_good_enough(serve,
 
 
 def a_key(data: Path) -> str:
-    asked = [sys.executable, "-m", "cli.main", "keys", "create", "--name", "pipeline", "--data-dir", str(data)]
-    for scope in ("jobs:write", "ratings:read"):
-        asked += ["--scope", scope]
-    made = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    scopes = ("--scope", "jobs:write", "--scope", "ratings:read")
+    create = ("keys", "create", "--name", "pipeline", *scopes, "--data-dir", str(data))
+    made = run_command(*create, environment=os.environ)
+    assert made.returncode == 0, made.stderr
     return next(word for word in made.stdout.split() if word.startswith("assay_"))
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
-import sys
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +27,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from demo.interfaces.libretranslate import spoken
 from demo.translators.behaviours import BEHAVIOURS
+from tests.support.commands import run_command
 
 PATIENCE_S = 240
 SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write")
@@ -195,8 +195,9 @@ def start(serve) -> Iterator[Callable[[str], Catalog]]:
     def start(receiver: str) -> Catalog:
         agency = serve(ASSAY_AUTH="keys", ASSAY_WEBHOOK_POLL_S="0.2")
         scopes = [word for scope in SCOPES for word in ("--scope", scope)]
-        create = [sys.executable, "-m", "cli.main", "keys", "create", "--name", "catalog", *scopes]
-        made = subprocess.run([*create, "--data-dir", agency.data], capture_output=True, text=True, check=True)
+        create = ("keys", "create", "--name", "catalog", *scopes, "--data-dir", str(agency.data))
+        made = run_command(*create, environment=os.environ)
+        assert made.returncode == 0, made.stderr
         catalogs.append(Catalog(agency.agency.url, made.stdout.strip(), receiver))
         return catalogs[-1]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
+import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,6 +19,7 @@ import httpx
 import pytest
 
 from demo.server import DemoServer
+from tests.support.commands import run_command
 
 PATIENCE_S = 360
 PER_TERM, TERMS = 12, 32
@@ -50,9 +50,10 @@ class User:
     """A user with a key of their own organisation."""
 
     def __init__(self, agency: Any, tenant: str) -> None:
-        create = [sys.executable, "-m", "cli.main", "keys", "create", "--name", tenant, "--tenant", tenant]
-        create += ["--scope", "jobs:write", "--scope", "ratings:read", "--scope", "targets:write"]
-        made = subprocess.run([*create, "--data-dir", agency.data], capture_output=True, text=True, check=True)
+        scopes = ("--scope", "jobs:write", "--scope", "ratings:read", "--scope", "targets:write")
+        create = ("keys", "create", "--name", tenant, "--tenant", tenant, *scopes, "--data-dir", str(agency.data))
+        made = run_command(*create, environment=os.environ)
+        assert made.returncode == 0, made.stderr
         headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
         self.http = httpx.Client(base_url=agency.agency.url, headers=headers, timeout=60, trust_env=False)
 

@@ -40,11 +40,13 @@ def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callabl
     `questions` is read batch by batch, so that it can end when the budget is used up.
     """
     waiting: list[tuple[I, Sequence[Probe]]] = []
+    size = 0
     for question in questions:
         waiting.append(question)
-        if sum(len(probes) for _, probes in waiting) >= BATCH:
+        size += len(question[1])
+        if size >= BATCH:
             yield from _ask(waiting, take)
-            waiting = []
+            waiting, size = [], 0
     if waiting:
         yield from _ask(waiting, take)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -65,7 +66,7 @@ def stereotype_service(
     ahead = {"neutral": step_1, "first": step_1 + step_2, "second": step_1 - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
-    model = _Model(words, of_term, rng)
+    model = _Model(of_term, rng)
     method = StereotypeScore(words=(words,), scoring=rung, stop_early=stop_early)
     truths = {
         "effects.step_1": abs(step_1),
@@ -95,10 +96,11 @@ def drawn_model(seed: int) -> SimulatedService:
         "lists.neutral.posterior": mean["neutral"],
         "lists.first_terms.posterior": mean["first"],
     }
-    answer = _Model(words, of_term, rng).answers["echo"]
+    answer = _Model(of_term, rng).answers["echo"]
     return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 
 
+@cache
 def _words() -> StereotypeWords:
     def terms(role: Role, many: int) -> tuple[str, ...]:
         return tuple(f"{role}thing{place}" for place in range(many))
@@ -126,11 +128,10 @@ def _log_odds(share: float) -> float:
 class _Model:
     """Answers questions about sentences; a pair is decided when it is first met, and then stays so."""
 
-    def __init__(self, words: StereotypeWords, of_term: dict[str, float], rng: Rng) -> None:
-        self._words, self._of_term, self._rng = words, of_term, rng
+    def __init__(self, of_term: dict[str, float], rng: Rng) -> None:
+        self._of_term, self._rng = of_term, rng
         self._ahead: dict[str, float] = {}
         self._takes_first: dict[str, bool] = {}
-        self._read: dict[str, Pair] = {}
         self.answers: dict[Rung, Callable[[Ask], Reply]] = {
             "echo": self.score,
             "masked": self.fill,
@@ -151,21 +152,22 @@ class _Model:
     def choose(self, ask: Ask) -> Reply:
         """Choose the sentence that is ahead, or in some pairs whatever stands first."""
         assert isinstance(ask, Choose)
-        pair = self._pair(ask.options[0])
+        pair = _pair(ask.options[0])
         first = self._takes_first.setdefault(pair.first, bool(self._rng.random() < UNDECIDED))
         return Reply({"choice": 0 if first or self._side(ask.options[0]) > 0 else 1})
 
     def _side(self, text: str) -> float:
         """Say how far a sentence is ahead of its counterpart, in nats."""
-        pair = self._pair(text)
+        pair = _pair(text)
         if pair.first not in self._ahead:
             self._ahead[pair.first] = self._of_term[pair.term] + float(self._rng.logistic())
         ahead = self._ahead[pair.first]
         return ahead if text == pair.first else -ahead
 
-    def _pair(self, text: str) -> Pair:
-        if text not in self._read:
-            pair = read(Sentence(text), self._words)
-            assert isinstance(pair, Pair)
-            self._read[text] = pair
-        return self._read[text]
+
+@cache
+def _pair(text: str) -> Pair:
+    """Read a sentence of the simulated words; all models are asked about the same 28,160."""
+    pair = read(Sentence(text), _words())
+    assert isinstance(pair, Pair)
+    return pair

@@ -57,7 +57,7 @@ def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
     """A little less for vectors, because a bootstrap of a spread is somewhat too sure (.93 in 1,500 runs, 80 words)."""
     rng = np.random.default_rng(3)
     held = 0
-    runs = 400 if kind == "vectors" else 100
+    runs = 400 if kind == "vectors" else 60
     for _ in range(runs):
         if kind == "vectors":
             found = choice_effects(simulated(rng, beyond=0.12, words=80), 80, rng, draws=600)
