@@ -170,6 +170,7 @@ PLAIN = {
     "second_terms",
     "side",
     "source",
+    "strata",
     "target_url",
     "telling",
     "templates",
