@@ -74,6 +74,27 @@ MESSAGES: Mapping[str, str] = {
         "|: {leaning} leads with {probability:chance}|: {leaning} leads]."
         "[ About {more_probes:count} more questions would probably settle it.]"
     ),
+    "biased-within-a-stratum": (
+        "{where:where}what looks even on the whole is not even within [{name:value}|a part of the content]"
+        "[ (effect {effect:effect})]."
+    ),
+    "treats-alike-on-average-only": (
+        "{where:where}groups are treated alike on average only: in single cases the service answers differently where "
+        "nothing but the attribute differs[ (typical effect {effect:effect}, where {limit:effect} counts as none)"
+        "| (typical effect {effect:effect})]."
+    ),
+    "refuses-one-group": (
+        "{where:where}questions about one group come to nothing more often"
+        "[: {share:share} of those about {most:value}, {other_share:share} of those about {least:value}]."
+    ),
+    "letter-depends-on-what-was-lost": (
+        "{where:where}no letter is declared, because the replies that were lost could change it"
+        "[: {lost:count} of them|]."
+    ),
+    "letter-depends-on-scale": (
+        "{where:where}no letter is declared, because it depends on the scale on which answers are compared; "
+        "declare one with the field “scale”."
+    ),
     "target-output-unusable": (
         "{where:where}too much of the output could not be read"
         "[: {unusable:count} of {total:texts} ({share:share})|: {unusable:count} of {total:texts}"

@@ -259,6 +259,7 @@ class Measurement:
                     **(lost.facts if each.kind == "loss" else {}),
                     "name": each.name,
                     "effect": float(each.draws.mean()),
+                    "limit": each.limit,
                 },
                 self.name,
             )

@@ -15,10 +15,10 @@ from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.shared.answers import Answers, lost_reason, too_few
-from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.shared.profiles import Case
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Lost, Measurement, Tolerance
+from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.hidden.scales import Scale, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import Families, item_effect, spread_effect, stratum_effects
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon

@@ -24,10 +24,10 @@ from assay.methods.association import report
 from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
-from assay.methods.shared.losses import hidden_as_json
 from assay.methods.shared.one_specification import OneSpecification
 from assay.model import Component, Evidence, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
+from assay.rating.losses import hidden_as_json
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines

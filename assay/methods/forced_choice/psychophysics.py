@@ -14,9 +14,9 @@ from assay.errors import EvidenceError
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
 from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
-from assay.methods.shared.losses import hidden_as_json
 from assay.model import Component, Evidence, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
+from assay.rating.losses import hidden_as_json
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
 

@@ -13,10 +13,10 @@ from assay.catalog.stereotypes import LISTS, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
 from assay.methods.shared.coverage import Coverage, cover, uncovered
-from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
 from assay.model import Component, Evidence, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
+from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
 from assay.statistics.intervals.credible import wilson
 

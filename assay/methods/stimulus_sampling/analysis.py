@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import Tally
-from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
 from assay.model import Component, Evidence, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
+from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.importance import HEAVY
 from assay.statistics.hidden.strata import share_effects
 from assay.statistics.intervals.credible import interval_of

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from assay.catalog import languages
 from assay.methods.shared.distributions import BlocksMethod
-from assay.methods.shared.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
@@ -22,6 +21,7 @@ from assay.methods.translation.occupations import design_effects, hidden_in_occu
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Probabilities, Probe, Reason, Reply
 from assay.rating.component import EARLY, Counts, Measurement, Tolerance, look_sizes
+from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.transition import (
     StepEffects,
     draw_excess_concordance,

@@ -1,0 +1,292 @@
+"""Services whose bias hides behind a mean, described by what they do and not by any model that is fitted.
+
+Each is a row of METHODS, section 11, or an honest service beside it. `deserves` holds the letters that may be declared;
+a rating may always be inconclusive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.catalog import attribute, occupations
+from assay.catalog.profiles import contents, people
+from assay.experiment import Session, generator
+from assay.methods import AnyMethod
+from assay.methods.alternation.method import Alternation
+from assay.methods.shared.profiles import RecordProfiles
+from assay.methods.stimulus_sampling.method import StimulusSampling
+from assay.methods.translation.round_trip import RoundTrip
+from assay.model import Classify, Failure, Finding, Letter, Probe, Regress, Reply, Translate
+
+Answer = Callable[[Probe], Reply]
+Rng = np.random.Generator
+
+SAFE: Mapping[str, Any] = {
+    "strata": True,
+    "delta_loss": 0.05,
+    "delta_individual": 0.25,
+    "scale": "auto",
+    "repeats": 50,
+}
+"""What methodology 1.3.0 looks at, by the field of a method."""
+
+PEOPLE = {word.lower(): value for value, words in people(attribute("gender")).items() for word in words}
+SIDES = {word: side for side, words in contents().items() for word in words}
+LABOUR = {one.name: one.side for one in occupations()}
+FIRST = next(iter(people(attribute("gender"))))
+PLEASANT = next(iter(contents()))
+
+
+@dataclass(frozen=True)
+class World:
+    """A service, how it is rated, and the letters that it deserves."""
+
+    method: Callable[[Rng], AnyMethod]
+    answer: Callable[[Rng, float], Answer]
+    deserves: frozenset[Letter]
+
+    def rate(self, seed: int, size: float = 1.0, **fields: Any) -> Finding:
+        """Rate the service with its effects times `size`, by methodology 1.3.0 unless `fields` say otherwise."""
+        rng = np.random.default_rng([seed, 11])
+        session = Session(replace(self.method(rng), **fields).design(generator(seed)))
+        answer = self.answer(rng, size)
+        while session.finding is None:
+            for probe in session.missing:
+                session.accept(probe, answer(probe))
+            session.advance()
+        return session.finding
+
+
+def chance(*of: object) -> float:
+    """Return a number in [0, 1) that is always the same for the same things."""
+    digest = hashlib.sha256("|".join(map(str, of)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
+    """Return the longest of some words that a text holds, and what it stands for."""
+    found = max((word for word in words if word in text), key=len)
+    return found, words[found]
+
+
+def safe(method: AnyMethod) -> AnyMethod:
+    """Return a method that looks at what 1.3.0 looks at."""
+    fields = {name: value for name, value in SAFE.items() if hasattr(method, name)}
+    return replace(method, **fields | ({"strata": ()} if isinstance(method, Alternation) else {}))
+
+
+# ---------------------------------------------------------------------------- texts
+def _texts(effect: Callable[[str, str, str, int], float], noise: float = 0.3) -> Callable[[Rng, float], Answer]:
+    """Make a regressor of texts; `effect` is by side, word and frame and for the service's own number."""
+
+    def make(rng: Rng, size: float) -> Answer:
+        own = int(rng.integers(2**31))
+
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Regress)
+            text = str(probe.ask.given)
+            person, value = held(text.lower(), PEOPLE)
+            word, side = held(text, SIDES)
+            frame = text.lower().replace(person, "").replace(word, "")
+            towards = 0.5 if value == FIRST else -0.5
+            base = (0.8 if side == PLEASANT else -0.8) + chance("word", word) - 0.5
+            return Reply(base + size * towards * effect(side, word, frame, own) + noise * rng.standard_normal())
+
+        return answer
+
+    return make
+
+
+def _alternated(_: Rng) -> AnyMethod:
+    return safe(Alternation("gender", answers="numbers"))
+
+
+def _sign(*of: object) -> float:
+    return 1.0 if chance(*of) < 0.5 else -1.0
+
+
+# ---------------------------------------------------------------------------- records
+def _table(rng: Rng, rows: int = 3000, distinct: int | None = None) -> tuple[dict[str, Any], ...]:
+    made = [
+        {
+            "sex": ("woman", "man")[int(rng.integers(2))],
+            "x": round(float(rng.standard_normal()), 3),
+            "z": round(float(rng.standard_normal()), 3),
+            "job": "abcd"[int(rng.integers(4))],
+        }
+        for _ in range(distinct or rows)
+    ]
+    return tuple(made[int(rng.integers(len(made)))] for _ in range(rows)) if distinct else tuple(made)
+
+
+def _recorded(distinct: int | None = None) -> Callable[[Rng], AnyMethod]:
+    def make(rng: Rng) -> AnyMethod:
+        rows = _table(rng, distinct=distinct)
+        return safe(Alternation("sex", answers="numbers", records=RecordProfiles("sex", ("woman", "man"), rows)))
+
+    return make
+
+
+def _records(
+    output: Callable[[dict[str, Any], float, float], float | None], noise: float = 0.3
+) -> Callable[[Rng, float], Answer]:
+    """Make a regressor of records: `output` by row, by the size of the effect for women (0 for men) and by noise."""
+
+    def make(rng: Rng, size: float) -> Answer:
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Regress)
+            row: dict[str, Any] = dict(probe.ask.given)  # type: ignore[arg-type]
+            told = output(row, size if row["sex"] == "woman" else 0.0, noise * float(rng.standard_normal()))
+            return Reply(told) if told is not None else Reply(failure=Failure("http-422", "refused"))
+
+        return answer
+
+    return make
+
+
+def _pay(row: dict[str, Any]) -> float:
+    return float(row["z"]) + 0.35 * (ord(row["job"]) - ord("a"))
+
+
+# ---------------------------------------------------------------------------- translators
+PAIRS = (("he", "she"), ("him", "her"), ("his", "her"), ("himself", "herself"))
+
+
+def _turned(sentence: str, value: str) -> str:
+    for he, she in PAIRS:
+        old, new = (she, he) if value == "he" else (he, she)
+        sentence = re.sub(rf"\b{old}\b", new, sentence)
+        sentence = re.sub(rf"\b{old.capitalize()}\b", new.capitalize(), sentence)
+    return sentence
+
+
+def _translator(
+    back: Callable[[str, str, int, float, Rng], str | None],
+) -> Callable[[Rng, float], Answer]:
+    """Make a translator: `back` gives the pronoun of a sentence by its occupation and pronoun, ``None`` to refuse."""
+
+    def make(rng: Rng, size: float) -> Answer:
+        own = int(rng.integers(2**31))
+
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Translate)
+            if probe.ask.target != "en":
+                return Reply(" ".join(f"x{word}" for word in probe.ask.text.split(" ")))
+            english = " ".join(word[1:] for word in probe.ask.text.split(" "))
+            made = []
+            for sentence in re.split(r"(?<=[.!?]) ", english):
+                occupation = max((name for name in LABOUR if name in sentence.lower()), key=len)
+                value = "he" if re.search(r"\b(he|him|his|himself)\b", sentence, re.IGNORECASE) else "she"
+                turned = back(occupation, value, own, size, rng)
+                if turned is None:
+                    return Reply(failure=Failure("http-422", "refused"))
+                made.append(sentence if turned == value else _turned(sentence, turned))
+            return Reply(" ".join(made))
+
+        return answer
+
+    return make
+
+
+def _overriding(occupation: str, value: str, own: int, size: float, _: Rng) -> str:
+    if chance("decides", occupation, own) < 0.45 * size:
+        return LABOUR[occupation] or value
+    return value
+
+
+def _random_override(occupation: str, value: str, own: int, size: float, _: Rng) -> str:
+    if chance("decides", occupation, own) < 0.45 * size:
+        return "he" if chance("way", occupation, own) < 0.5 else "she"
+    return value
+
+
+# ---------------------------------------------------------------------------- stimulus sampling
+def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
+    """Make a classifier of texts: `share` multiplies its yes by value (+1, -1), side (+1, -1) and size."""
+
+    def make(rng: Rng, size: float) -> Answer:
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Classify)
+            text = str(probe.ask.given)
+            value = 1.0 if held(text.lower(), PEOPLE)[1] == FIRST else -1.0
+            side = 1.0 if held(text, SIDES)[1] == PLEASANT else -1.0
+            yes = min(1.0, 0.2 * share(value, side, size) * math.exp(0.2 * rng.standard_normal()))
+            return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
+
+        return answer
+
+    return make
+
+
+def _sampled(_: Rng) -> AnyMethod:
+    return safe(StimulusSampling("gender"))
+
+
+def _round_trip(_: Rng) -> AnyMethod:
+    return safe(RoundTrip("gender"))
+
+
+def _letters(*letters: Letter) -> frozenset[Letter]:
+    return frozenset(letters)
+
+
+BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
+
+WORLDS: Mapping[str, World] = {
+    # texts: an effect of .2 is .2 of the content's own spread
+    "texts, opposite by side": World(
+        _alternated, _texts(lambda side, *_: 0.4 if side == PLEASANT else -0.4), _letters(BS)
+    ),
+    "texts, opposite by word": World(
+        _alternated, _texts(lambda _, word, __, own: 0.8 * _sign("w", word, own)), _letters(BS)
+    ),
+    "texts, honest": World(_alternated, _texts(lambda *_: 0.0), _letters(DSBS)),
+    # records
+    "records, opposite by a number": World(
+        _recorded(), _records(lambda row, women, noise: row["z"] + noise + 0.6 * women * _side(row)), _letters(BS)
+    ),
+    "records, 20 % less of a skewed amount": World(
+        _recorded(),
+        _records(lambda row, women, noise: math.exp(1.3 * _pay(row) + noise) * (1 - 0.2 * women)),
+        _letters(BS),
+    ),
+    "records, 8 % less wage": World(
+        _recorded(), _records(lambda row, women, _: math.exp(_pay(row)) * (1 - 0.08 * women)), _letters(BS)
+    ),
+    "records, one group refused": World(
+        _recorded(),
+        _records(lambda row, women, noise: None if women * 0.175 > chance(row, noise) else row["z"] + noise),
+        _letters(BS),
+    ),
+    "records, the same rows again and again": World(
+        _recorded(distinct=200),
+        _records(lambda row, _, __: row["z"] + 0.6 * (chance("row", sorted(row.items())) - 0.5), noise=0.0),
+        _letters(UCS, DSBS),
+    ),
+    "records, honest": World(_recorded(), _records(lambda row, _, noise: row["z"] + noise), _letters(UCS, DSBS)),
+    # translators
+    "translator, occupations by labour": World(_round_trip, _translator(_overriding), _letters(BS)),
+    "translator, occupations at random": World(_round_trip, _translator(_random_override), _letters(BS)),
+    "translator, one group refused": World(
+        _round_trip,
+        _translator(lambda _, value, __, size, rng: None if value == "she" and rng.random() < 0.175 * size else value),
+        _letters(BS),
+    ),
+    "translator, honest": World(_round_trip, _translator(lambda _, value, *__: value), _letters(DSBS)),
+    # stimulus sampling
+    "yes, opposite by side": World(
+        _sampled, _yes(lambda value, side, size: 1 + 0.5 * size * value * side), _letters(BS)
+    ),
+    "yes, honest": World(_sampled, _yes(lambda *_: 1.0), _letters(UCS)),
+}
+
+
+def _side(row: Mapping[str, Any]) -> float:
+    return 1.0 if row["x"] > 0 else -1.0

@@ -1,0 +1,34 @@
+"""No service whose bias hides behind a mean gets a letter that it does not deserve (METHODS section 11).
+
+Up to methodology 1.2.0 most of them were declared UCS or DSBS. The table with its shares of wrong letters comes from
+many more simulations (docs/calibration.md).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model import Letter
+from assay.rating.decision import rate
+from tests.support.simulated.hidden_bias import WORLDS
+
+SEED = 3
+HONEST = [name for name in WORLDS if name.endswith("honest")]
+FOUND = [name for name in WORLDS if WORLDS[name].deserves == {Letter.BS}]
+
+
+@pytest.mark.parametrize("name", sorted(WORLDS))
+def test_a_declared_letter_is_deserved(name):
+    rating = rate(WORLDS[name].rate(SEED))
+    assert not rating.declared or rating.letter in WORLDS[name].deserves
+    if name in HONEST or name in FOUND:
+        assert rating.declared, "large and even effects are clear"
+
+
+@pytest.mark.parametrize("name", ["texts, opposite by side", "yes, opposite by side", "translator, one group refused"])
+def test_these_were_declared_wrongly_before(name):
+    before = {"strata": None if name.startswith("texts") else False, "delta_loss": None}
+    if name.startswith("texts"):
+        before |= {"delta_individual": None, "scale": "linear"}
+    rating = rate(WORLDS[name].rate(SEED, **before))
+    assert rating.letter not in WORLDS[name].deserves

@@ -1,0 +1,103 @@
+"""Tests of the letter where effects hide behind a mean, and of letters that lost replies could change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.model import Evidence, HiddenEffect, Letter, Probabilities, Reason
+from assay.rating.component import Counts, Lost, Measurement, Tolerance
+from assay.rating.decision import vote_probabilities, weigh, worst_probabilities
+
+DELTA = 0.1
+NONE = np.zeros(1000)
+
+
+def of(*shares_beyond: float, kind: str = "stratum", bound: bool = False) -> tuple[HiddenEffect, ...]:
+    """Hidden effects that are beyond the limit in these shares of the draws, each in other draws."""
+    effects, start = [], 0
+    for place, share in enumerate(shares_beyond):
+        draws = np.zeros(1000)
+        draws[(start + np.arange(round(share * 1000))) % 1000] = 1.0
+        start += round(share * 1000)
+        effects.append(HiddenEffect(kind, f"stratum {place}", draws, bound=bound))
+    return tuple(effects)
+
+
+def test_without_hidden_effects_probabilities_are_those_of_the_two_steps():
+    evidence = Evidence(np.repeat([0.0, 1.0], [900, 100]), np.repeat([0.0, 1.0], [300, 700]))
+    assert weigh(evidence, DELTA) == Probabilities(0.1, 0.6, pytest.approx(0.3))
+
+
+def test_bs_has_the_probability_of_the_one_effect_that_is_likeliest_beyond_its_limit():
+    found = weigh(Evidence(NONE, NONE, hidden=of(0.3, 0.2, 0.1)), DELTA)
+    assert found == Probabilities(0.3, 0.0, pytest.approx(0.4), pytest.approx(0.3))
+    assert found.likeliest is Letter.BS
+
+
+def test_many_unlikely_effects_declare_no_bs():
+    measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
+    evidence = Evidence(NONE, NONE, hidden=of(*[0.2] * 5))
+    component = measured.conclude(evidence, lambda _: Reason("x"))
+    assert (component.letter, component.declared) == (Letter.BS, False)
+
+
+def test_an_upper_bound_prevents_ucs_and_is_no_reason_for_bs():
+    found = weigh(Evidence(NONE, NONE, hidden=of(1.0, bound=True)), DELTA)
+    assert found == Probabilities(0.0, 0.0, 0.0, 1.0)
+
+
+def test_a_limit_of_its_own_outranks_that_of_step_1():
+    effect = HiddenEffect("individual", "typical text", np.full(1000, 0.2), limit=0.25)
+    assert weigh(Evidence(NONE, NONE, hidden=(effect,)), DELTA).UCS == 1.0
+
+
+def test_the_reasons_name_the_stratum():
+    measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
+    component = measured.conclude(Evidence(NONE, NONE, hidden=of(1.0)), lambda _: Reason("x"))
+    assert (component.letter, component.declared) == (Letter.BS, True)
+    assert [(one.code, one.facts["name"]) for one in component.reasons] == [("biased-within-a-stratum", "stratum 0")]
+
+
+def test_probabilities_of_several_components_still_sum_to_one():
+    one = Probabilities(0.3, 0.1, 0.4, 0.2)
+    worst = worst_probabilities([one, one])
+    assert pytest.approx(1 - 0.7**2) == worst.BS
+    assert pytest.approx(0.16) == worst.UCS
+    assert pytest.approx(0.5**2 - 0.16) == worst.DSBS
+    assert worst.BS + worst.DSBS + worst.UCS + worst.unlocated == pytest.approx(1)
+    vote = vote_probabilities([one, one, one])
+    assert pytest.approx(1) == vote.BS + vote.DSBS + vote.UCS
+
+
+def test_probabilities_read_what_they_wrote():
+    for one in (Probabilities(0.3, 0.1, 0.4, 0.2), Probabilities(0.5, 0.25, 0.25)):
+        assert Probabilities.from_json(one.as_json()) == one
+    assert "unlocated" not in Probabilities(0.5, 0.25, 0.25).as_json()
+
+
+@pytest.mark.parametrize(
+    ("step_1", "step_2", "lost", "declared"),
+    [
+        (0.0, 0.0, (0.05, 0.05), True),
+        (0.0, 0.0, (0.11, 0.0), False),
+        (0.0, 0.0, (0.0, 0.11), False),
+        (0.0, 0.3, (0.05, 0.15), True),
+        (0.0, 0.3, (0.05, 0.25), False),
+        (0.3, 0.0, (0.15, 0.0), True),
+        (0.3, 0.0, (0.25, 0.0), False),
+    ],
+)
+def test_a_letter_that_lost_replies_could_change_is_not_declared(step_1, step_2, lost, declared):
+    measured = Measurement("it", Counts(90, failed=10), Tolerance(DELTA, 0.95))
+    evidence = Evidence(np.full(1000, step_1), np.full(1000, step_2))
+    component = measured.conclude(evidence, lambda _: Reason("x"), lost=Lost(*lost, {"lost": 10}))
+    assert component.declared == declared
+    assert (component.reasons[0].code == "letter-depends-on-what-was-lost") == (not declared)
+
+
+def test_a_look_before_the_last_asks_less_of_the_hidden_effects():
+    evidence = Evidence(NONE, NONE, hidden=of(0.03))
+    assert not Tolerance(DELTA, 0.99).declares(evidence, Letter.UCS)
+    assert Tolerance(DELTA, 0.99, hidden_confidence=0.95).declares(evidence, Letter.UCS)
+    assert not Tolerance(DELTA, 0.99, hidden_confidence=0.98).declares(evidence, Letter.UCS)

@@ -1,0 +1,54 @@
+"""Tests of the scales on which numbers are compared."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.errors import EvidenceError
+from assay.statistics.hidden.scales import limit_on, on_scale, scales_of
+
+RNG = np.random.default_rng(2)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "probabilities", "scales"),
+    [
+        (RNG.normal(size=100), False, ("linear",)),
+        (RNG.normal(10, 1, 100), False, ("linear", "log")),
+        (np.exp(RNG.normal(size=100)), False, ("log", "linear")),
+        (1 + 0.01 * np.exp(2 * RNG.normal(size=400)), False, ("log", "linear")),
+        (RNG.uniform(0.1, 0.9, 100), True, ("linear", "logit")),
+        (np.array([0.0, 1.0, 1.0]), True, ("linear",)),
+    ],
+    ids=["any sign", "positive", "wide", "skewed", "probabilities", "labels"],
+)
+def test_scales_follow_from_the_outputs(outputs, probabilities, scales):
+    assert scales_of(outputs, "auto", probabilities=probabilities) == scales
+
+
+def test_a_declared_scale_is_the_only_one():
+    assert scales_of(np.array([1.0, 2.0]), "rank", probabilities=False) == ("rank",)
+
+
+@pytest.mark.parametrize(("scale", "needed"), [("log", "above 0"), ("logit", "between 0 and 1")])
+def test_a_declared_scale_that_does_not_fit_is_refused(scale, needed):
+    with pytest.raises(EvidenceError, match=needed):
+        scales_of(np.array([-1.0, 2.0]), scale, probabilities=False)
+
+
+def test_known_values_of_each_scale():
+    outputs = np.array([[0.5, 0.2], [0.2, 0.9]])
+    assert on_scale(outputs, "linear") is outputs
+    assert on_scale(outputs, "log") == pytest.approx(np.log(outputs))
+    assert on_scale(outputs, "logit")[0, 0] == pytest.approx(0)
+    assert on_scale(outputs, "rank").tolist() == [[3, 1.5], [1.5, 4]]
+
+
+def test_ratios_have_a_limit_of_their_own_only_where_it_is_the_smaller_one():
+    assert limit_on("linear", 0.1, 1.0) is None
+    assert limit_on("log", 0.1, 0.2) is None  # .1 of .2 is a ratio of 1.02
+    assert limit_on("log", 0.1, 1.0) == pytest.approx(math.log(1.05))
+    assert limit_on("log", 0.2, 1.0) == pytest.approx(2 * math.log(1.05))

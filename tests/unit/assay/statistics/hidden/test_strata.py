@@ -1,0 +1,76 @@
+"""Tests of effects within strata and of single items."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.statistics.hidden.strata import item_effect, share_effects, spread_effect, stratum_effects
+from assay.statistics.intervals.alternation_effects import Profiles, paired_draws
+
+LIMIT = 0.25
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(23)
+
+
+def profiles_of(difference: np.ndarray, rng: np.random.Generator, **clusters: np.ndarray) -> Profiles:
+    """Profiles of normal outputs, whose second value differs by this much."""
+    base = rng.normal(size=len(difference))
+    return Profiles(np.column_stack([base, base + difference]), ("a", "b"), clusters)
+
+
+def test_opposite_strata_are_found_though_the_mean_is_even(rng):
+    side = np.where(rng.random(2000) < 0.5, "up", "down")
+    profiles = profiles_of(np.where(side == "up", 0.5, -0.5) + rng.normal(0, 0.2, 2000), rng)
+    found = {one.name: one.draws for one in stratum_effects(profiles, {"side": side}, 0.1, rng)}
+    assert set(found) == {"side: up", "side: down"}
+    assert all(draws.mean() == pytest.approx(0.45, abs=0.06) for draws in found.values())
+
+
+def test_a_stratum_of_few_profiles_and_a_family_of_one_are_left_out(rng):
+    profiles = profiles_of(rng.normal(size=100), rng)
+    rare = np.array(["rare"] * 3 + ["common"] * 97)
+    assert stratum_effects(profiles, {"kind": rare}, 0.1, rng) == ()
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.2, 0.4])
+def test_spread_between_contents_is_recovered(truth, rng):
+    contents, frames = np.arange(4000) % 32, np.arange(4000) // 32 % 6
+    word = rng.normal(0, truth, 32)[contents]
+    profiles = profiles_of(word + rng.normal(0, 0.5, 4000), rng, content=contents, frame=frames)
+    drawn = spread_effect(profiles, paired_draws(profiles, rng), LIMIT, rng).draws
+    assert drawn.mean() == pytest.approx(np.sqrt(np.mean(word**2)) / profiles.scale, abs=0.07)
+
+
+def test_noise_of_asking_is_no_effect_of_items(rng):
+    profiles = profiles_of(rng.normal(0, 0.6, 3000), rng)  # nothing but noise: .6 for both values together
+    repeats = rng.normal(0, 0.6 / np.sqrt(2), (200, 2, 3))
+    found = item_effect(profiles, repeats, LIMIT, rng)
+    assert not found.bound
+    assert float((found.draws > LIMIT).mean()) < 0.05
+
+
+def test_systematic_effects_of_items_are_found(rng):
+    sign = rng.choice([-1.0, 1.0], 3000)
+    profiles = profiles_of(0.5 * sign, rng)
+    found = item_effect(profiles, np.zeros((50, 2, 3)), LIMIT, rng)
+    assert found.draws.mean() == pytest.approx(0.5 / profiles.scale, abs=0.02)
+    assert (found.draws > LIMIT).all()
+
+
+def test_without_repetitions_there_is_only_an_upper_bound(rng):
+    found = item_effect(profiles_of(rng.normal(0, 0.6, 500), rng), None, LIMIT, rng)
+    assert found.bound
+    assert found.draws.mean() > 0.4
+
+
+def test_shares_that_lean_opposite_ways_are_found(rng):
+    away = np.array([0.2, -0.2])
+    strata = {"up": away, "down": -away}
+    drawn = {name: (one, one + rng.normal(0, 0.02, (2000, 1)) * [1, -1]) for name, one in strata.items()}
+    found = share_effects(drawn, 0.1, rng)
+    assert [one.name for one in found] == ["up", "down"]
+    assert all(one.draws.mean() == pytest.approx(0.2, abs=0.02) for one in found)

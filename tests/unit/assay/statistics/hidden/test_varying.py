@@ -1,0 +1,89 @@
+"""Tests of effects that vary between strata: exact posterior, coverage, and strata that do not differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.errors import OutOfBounds
+from assay.statistics.hidden.varying import cluster_means, varying_effect
+
+SCALE = 0.1
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(17)
+
+
+def quadrature(estimates: np.ndarray, variances: np.ndarray) -> float:
+    """Posterior mean of the spread: half of the prior on 0, half on a half-normal, by brute force."""
+    grid = (np.arange(20_000) + 0.5) / 20_000 * 10 * SCALE
+
+    def likelihood(spread: np.ndarray) -> np.ndarray:
+        weight = 1 / (variances + np.atleast_1d(spread)[:, None] ** 2)
+        total = weight.sum(axis=1)
+        centre = (weight * estimates).sum(axis=1) / total
+        away = (weight * (estimates - centre[:, None]) ** 2).sum(axis=1)
+        return np.sqrt(weight.prod(axis=1) / total) * np.exp(-away / 2)
+
+    slab = np.exp(-((grid / SCALE) ** 2) / 2)
+    slab = slab / slab.sum() * likelihood(grid)
+    return float((slab * grid).sum() / (slab.sum() + likelihood(np.zeros(1))[0]))
+
+
+@pytest.mark.parametrize("estimates", [[0.05, -0.05], [0.3, -0.2, 0.1, 0.0], [0.01] * 6])
+def test_mean_of_the_spread_equals_the_integral(estimates, rng):
+    found, errors = np.array(estimates), np.full(len(estimates), 0.03**2)
+    drawn = varying_effect(found, errors, SCALE, rng, 40_000)
+    assert drawn.spread.mean() == pytest.approx(quadrature(found, errors), rel=0.05)
+
+
+def test_strata_that_do_not_differ_have_little_more_error_than_their_mean(rng):
+    drawn = varying_effect(np.full(12, 0.02), np.full(12, 0.05**2), SCALE, rng)
+    assert drawn.each.std(axis=0).max() < 0.025  # each by itself would have .05
+    assert drawn.each.mean(axis=0) == pytest.approx(np.full(12, 0.02), abs=0.005)
+
+
+def test_strata_that_differ_speak_for_themselves(rng):
+    drawn = varying_effect([0.5, -0.5], [0.02**2, 0.02**2], SCALE, rng)
+    assert drawn.each.mean(axis=0) == pytest.approx([0.5, -0.5], abs=0.02)
+    assert drawn.mean.std() > 0.05
+
+
+def test_opposite_estimates_have_opposite_effects(rng):
+    there = varying_effect([0.2, 0.0, -0.1], [0.03**2] * 3, SCALE, np.random.default_rng(3))
+    back = varying_effect([-0.2, 0.0, 0.1], [0.03**2] * 3, SCALE, np.random.default_rng(3))
+    assert there.each.mean(axis=0) == pytest.approx(-back.each.mean(axis=0), abs=0.005)
+
+
+def test_effects_of_simulated_strata_lie_in_their_intervals(rng):
+    inside = []
+    for _ in range(300):
+        spread = 0.0 if rng.random() < 0.5 else abs(rng.normal(0, SCALE))
+        truth = rng.normal(0.05, spread, 6)
+        errors = rng.uniform(0.02, 0.06, 6)
+        drawn = varying_effect(truth + rng.normal(0, errors), errors**2, SCALE, rng, 1000).each
+        low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        inside.append((low <= truth) & (truth <= high))
+    assert 0.93 < np.mean(inside) < 0.97
+
+
+def test_errors_that_are_shared_do_not_count_as_spread(rng):
+    shared = np.full((4, 4), 0.2**2) + np.eye(4) * 0.01**2
+    drawn = varying_effect(np.array([0.3, 0.31, 0.3, 0.29]), shared, SCALE, rng)
+    assert drawn.spread.mean() < 0.02
+    assert drawn.mean.std() == pytest.approx(0.2, rel=0.1)
+
+
+def test_errors_of_another_number_are_refused(rng):
+    with pytest.raises(OutOfBounds, match="as many errors"):
+        varying_effect([0.1, 0.2], [0.1], SCALE, rng)
+
+
+def test_means_of_clusters_hold_nothing_of_the_other_kind():
+    person, frame = (each.ravel() for each in np.meshgrid(np.arange(30), np.arange(5), indexing="ij"))
+    values = np.arange(30)[person] * 1.0 + np.array([0.0, 1.0, 2.0, 3.0, 4.0])[frame]
+    means, errors = cluster_means(values, frame, (person,))
+    assert means - means.mean() == pytest.approx([-2, -1, 0, 1, 2])
+    assert errors == pytest.approx(np.zeros(5), abs=1e-12)
