@@ -47,15 +47,18 @@ def test_an_honest_client_is_served_while_eight_others_send_their_worst(scaled, 
     seconds = SECONDS[pytestconfig.getoption("--chaos-scale")]
     with victim(scaled=scaled) as here, CountingTarget(delay_s=0.05) as target:
         headers = {"Authorization": f"Bearer {here.key('honest')}"}
-        with httpx.Client(base_url=here.url, headers=headers, timeout=60, trust_env=False) as honest:
-            with Memory(here.pids) as memory, Poller(here.url) as poller:
-                with attackers(here.url, orders(here), seconds=seconds, patience_s=seconds / 4) as ended:
-                    time.sleep(1)
-                    posted = honest.post("/v1/jobs", json=rating_request(target.url("honest"), 7, concurrency=8))
-                    assert posted.status_code == 202, posted.text
-                    told = ended()
-                job = finished(honest, posted.json()["id"])
-                peaks_mb = {pid: peak / MB for pid, peak in memory.peaks().items()}
+        with (
+            httpx.Client(base_url=here.url, headers=headers, timeout=60, trust_env=False) as honest,
+            Memory(here.pids) as memory,
+            Poller(here.url) as poller,
+            attackers(here.url, orders(here), seconds=seconds, patience_s=seconds / 4) as ended,
+        ):
+            time.sleep(1)
+            posted = honest.post("/v1/jobs", json=rating_request(target.url("honest"), 7, concurrency=8))
+            assert posted.status_code == 202, posted.text
+            told = ended()
+            job = finished(honest, posted.json()["id"])
+            peaks_mb = {pid: peak / MB for pid, peak in memory.peaks().items()}
         p50, p99, longest = poller.quantile(0.5), poller.quantile(0.99), max(poller.took_s)
         print(f"/livez: {len(poller.took_s)} answers, p50 {p50:.3f} s, p99 {p99:.3f} s, longest {longest:.3f} s")
         print(f"attacks: {sum(len(each) for one in told for each in one.values())}; peaks in MB: {peaks_mb}")

@@ -221,40 +221,58 @@ def _experiment(**fields: Any) -> bytes:
     return json.dumps({"target": target, "experiment": {"method": "round-trip", **fields}}).encode()
 
 
-ITEMS = b'{"items": [' + b"{}," * 340_000 + b"{}]}"
+PARQUET, CSV, BYTES = "application/vnd.apache.parquet", "text/csv", "application/octet-stream"
+EMPTY_OBJECTS = b"{}," * 340_000 + b"{}"
 HEAD = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def _long_key(attacker: Attacker) -> str:
+    return str(attacker.client.post("/v1/targets", json={}, headers={"Idempotency-Key": "k" * 60_000}).status_code)
+
+
+def _to_targets(content: bytes) -> Callable[[Attacker], str]:
+    return lambda attacker: attacker.post("/v1/targets", content)
+
+
+def _to_jobs(**fields: Any) -> Callable[[Attacker], str]:
+    return lambda attacker: attacker.post("/v1/jobs", _experiment(attribute="gender", **fields))
+
+
+def _slow_bodies(attacker: Attacker) -> str:
+    return attacker.hold(400, HEAD + attacker.authorization + b"\r\nContent-Length: 1000000\r\n\r\n{", b" ")
+
 
 ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     # files
-    "Parquet of 283 bytes that unpacks to 14 GB": lambda a: a.upload(_parquet(), "application/vnd.apache.parquet"),
-    "npz of 2 MB that unpacks to 480 MB": lambda a: a.upload(_npz(), "application/octet-stream", "embedding"),
+    "Parquet of 1 kB that unpacks to 14 GB": lambda one: one.upload(_parquet(), PARQUET),
+    "npz of 2 MB that unpacks to 480 MB": lambda one: one.upload(_npz(), BYTES, "embedding"),
     "PNG of 36 million pixels": _picture,
-    "CSV with a million columns": lambda a: a.upload(b"a," * 1_000_000 + b"a\n1\n", "text/csv"),
-    "CSV with a cell of 48 MB": lambda a: a.upload(b'a\n"' + b"x\n" * (24 * MIB) + b'"\n', "text/csv"),
+    "CSV with a million columns": lambda one: one.upload(b"a," * 1_000_000 + b"a\n1\n", CSV),
+    "CSV with a cell of 48 MB": lambda one: one.upload(b'a\n"' + b"x\n" * (24 * MIB) + b'"\n', CSV),
     "eight uploads of 8 MB at once": _slow_files,
     # JSON
-    "JSON nested 500,000 deep": lambda a: a.post("/v1/targets", b"[" * 500_000 + b"]" * 500_000),
-    "JSON with 80,000 unknown fields": lambda a: a.post("/v1/targets", json.dumps({f"f{n}": 1 for n in range(80_000)}).encode()),
-    "JSON with 340,000 empty objects in a list": lambda a: a.post("/v1/specifications", ITEMS),
-    "JSON with 340,000 wrong items of an experiment": lambda a: a.post("/v1/jobs", _experiment(attribute="gender", unbiased=[{}] * 250_000)),
-    "JSON with 130,000 wrong languages": lambda a: a.post("/v1/jobs", _experiment(attribute="gender", languages=["xx-yy"] * 100_000)),
+    "JSON nested 500,000 deep": _to_targets(b"[" * 500_000 + b"]" * 500_000),
+    "JSON with 80,000 unknown fields": _to_targets(json.dumps({f"f{n}": 1 for n in range(80_000)}).encode()),
+    "JSON with 340,000 empty objects": lambda one: one.post("/v1/corpora", b'{"name": [' + EMPTY_OBJECTS + b"]}"),
+    "JSON with 250,000 wrong distributions": _to_jobs(unbiased=[{}] * 250_000),
+    "JSON with 100,000 wrong languages": _to_jobs(languages=["xx-yy"] * 90_000),
     "JSON of 1 MB without a valid key": _without_key,
-    # text
-    "JMESPath of 900,000 characters": lambda a: a.post("/v1/targets", _target({"output": "(" * 450_000 + ")" * 450_000})),
-    "JMESPath of 500 characters, nested": lambda a: a.post("/v1/targets", _target({"output": "[" * 250 + "]" * 250})),
-    "Idempotency-Key of 60,000 characters": lambda a: str(a.client.post("/v1/targets", json={}, headers={"Idempotency-Key": "k" * 60_000}).status_code),
-    "query of 60,000 characters": lambda a: str(a.client.get("/v1/jobs?" + "a=1&" * 15_000).status_code),
+    # texts
+    "JMESPath of 900,000 characters": _to_targets(_target({"output": "(" * 450_000 + ")" * 450_000})),
+    "JMESPath of 500 characters, nested": _to_targets(_target({"output": "[" * 250 + "]" * 250})),
+    "Idempotency-Key of 60,000 characters": _long_key,
+    "query of 60,000 characters": lambda one: str(one.client.get("/v1/jobs?" + "a=1&" * 15_000).status_code),
     # connections
-    "400 half-sent headers": lambda a: a.hold(400, HEAD, b""),
-    "400 headers sent a byte a second": lambda a: a.hold(400, HEAD + b"X: ", b"a"),
-    "400 bodies sent a byte a second": lambda a: a.hold(400, HEAD + a.authorization + b"\r\nContent-Length: 1000000\r\n\r\n{", b" "),
+    "400 half-sent headers": lambda one: one.hold(400, HEAD, b""),
+    "400 headers sent a byte a second": lambda one: one.hold(400, HEAD + b"X: ", b"a"),
+    "400 bodies sent a byte a second": _slow_bodies,
     # jobs
-    "job whose service answers without end": lambda a: a.job("/endless"),
-    "job whose service answers 1 MB of text": lambda a: a.job("/text"),
-    "job whose service answers 349,000 objects": lambda a: a.job("/objects"),
-    "job whose expression takes a million steps": lambda a: a.job("/objects", EXPENSIVE),
-    "job whose service answers JSON 500,000 deep": lambda a: a.job("/deep"),
-}  # fmt: skip
+    "job whose service answers without end": lambda one: one.job("/endless"),
+    "job whose service answers 1 MB of text": lambda one: one.job("/text"),
+    "job whose service answers 349,000 objects": lambda one: one.job("/objects"),
+    "job whose expression takes a million steps": lambda one: one.job("/objects", EXPENSIVE),
+    "job whose service answers JSON 500,000 deep": lambda one: one.job("/deep"),
+}
 """Every attack: what it is, and what does it."""
 
 

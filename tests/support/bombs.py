@@ -12,12 +12,12 @@ import numpy as np
 
 def dictionary_bomb() -> bytes:
     """Return Parquet of less than 1 kB: one value of 14 MB, a thousand times."""
-    import pyarrow as arrow
+    import pyarrow as pa
     from pyarrow import parquet
 
-    column = arrow.DictionaryArray.from_arrays(arrow.array([0] * 1_000, arrow.int32()), ["x" * 14_000_000])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000, pa.int32()), ["x" * 14_000_000])
     sink = io.BytesIO()
-    parquet.write_table(arrow.table({"a": column}), sink, compression="zstd")
+    parquet.write_table(pa.table({"a": column}), sink, compression="zstd")
     return sink.getvalue()
 
 

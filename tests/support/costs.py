@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
 import psutil
@@ -62,7 +63,7 @@ class Poller:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="honest client", daemon=True)
 
-    def __enter__(self) -> Poller:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -98,7 +99,7 @@ class Memory:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="children", daemon=True)
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
