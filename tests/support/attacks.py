@@ -110,7 +110,7 @@ class Attacker:
             return str(answer.status_code)
         until, job = time.monotonic() + self.patience_s + 30, answer.json()
         while job["status"] not in ENDED and time.monotonic() < until:
-            answer = self.client.get(f"/v1/jobs/{job['id']}", params={"wait": 5})
+            answer = self.client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=5"})
             if answer.status_code == 200:  # another status asks to come again
                 job = answer.json()
         return f"{job['status']} {(job['error'] or {}).get('code', '')}".strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import subprocess
 import sys
@@ -43,6 +44,8 @@ class Cost:
         What was done and how it ended.
     grown_mb, child_mb : float
         Growth of the agency's largest process above its size before, and size of its largest child that reads a file.
+    loop_s : float
+        Processor time of the API's main thread, which is its event loop.
     delay_s : float
         Longest time in which ``/livez`` was answered meanwhile.
     """
@@ -51,6 +54,7 @@ class Cost:
     outcome: str
     grown_mb: float
     child_mb: float
+    loop_s: float
     delay_s: float
 
 
@@ -141,6 +145,12 @@ def _restart_peak(pid: int) -> int:
     return _resident(pid, "VmRSS")
 
 
+def _main_thread_s(pid: int) -> float:
+    """Return the processor time that the main thread of a process has taken, in seconds."""
+    fields = Path(f"/proc/{pid}/task/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def attackers(
     url: str, orders: Sequence[tuple[str, Sequence[str]]], *, seconds: float, patience_s: float
@@ -225,8 +235,9 @@ def victim(*, scaled: bool = False, **settings: str) -> Iterator[Victim]:
 
 def cost_of(attack: str, of: Victim, key: str, *, patience_s: float) -> Cost:
     """Measure what one attack by the owner of a key costs an agency."""
-    with Memory(of.pids) as memory, Poller(of.url) as poller:
+    loop_s = _main_thread_s(of.pids[0])
+    with Memory(of.pids) as memory, Poller(of.url, pause_s=0.05) as poller:
         with attackers(of.url, [(key, [attack])], seconds=0, patience_s=patience_s) as ended:
             outcome = ended()[0][attack][0]
-        grown = memory.growth()
-    return Cost(attack, outcome, grown / MB, memory.child_bytes / MB, max(poller.took_s))
+        grown, loop_s = memory.growth(), _main_thread_s(of.pids[0]) - loop_s
+    return Cost(attack, outcome, max(0, grown) / MB, memory.child_bytes / MB, loop_s, max(poller.took_s))
