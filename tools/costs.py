@@ -21,12 +21,12 @@ def main() -> int:
         key = here.key("attacker")
         for warm_up in ("CSV with a million columns", "job whose service answers 1 MB of text"):
             cost_of(warm_up, here, key, patience_s=PATIENCE_S)
-        print(HEAD + "\n|---|---|--:|--:|--:|--:|")  # noqa: T201
+        print(HEAD + "\n|---|---|--:|--:|--:|--:|")
         for name in names:
             cost = cost_of(name, here, key, patience_s=PATIENCE_S)
             child = f"{cost.child_mb:.0f}" if cost.child_mb else ""
             numbers = f"{cost.grown_mb:.0f} | {child} | {cost.loop_s:.2f} | {cost.delay_s:.2f}"
-            print(f"| {name} | {cost.outcome} | {numbers} |", flush=True)  # noqa: T201
+            print(f"| {name} | {cost.outcome} | {numbers} |", flush=True)
     return 0
 
 

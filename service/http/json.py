@@ -37,8 +37,8 @@ LARGE_BYTES = 1 << 15
 MAX_DIGITS = 30
 """Maximum length of a number; JSON parsers agree on about 17 significant digits only."""
 
-_PARSERS = ThreadPoolExecutor(2, thread_name_prefix="json")
-"""Threads for large bodies: with more, the event loop would wait for each of them in turn, and memory would add up."""
+_PARSER = ThreadPoolExecutor(1, thread_name_prefix="json")
+"""The thread for large bodies: two would not be faster, the event loop would wait for both, and memory would add up."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -208,7 +208,7 @@ class StrictRequest(Request):
         if not hasattr(self, "_json"):
             body = await self.body()
             if len(body) > LARGE_BYTES:
-                self._json = await asyncio.get_running_loop().run_in_executor(_PARSERS, read_json, body)
+                self._json = await asyncio.get_running_loop().run_in_executor(_PARSER, read_json, body)
             else:
                 self._json = read_json(body)
         return self._json

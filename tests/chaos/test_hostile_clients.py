@@ -24,7 +24,7 @@ def orders(here) -> list[tuple[str, list[str]]]:
     Four send files, JSON and texts; two ask for jobs; two hold connections.
     """
     jobs = [name for name in ATTACKS if name.startswith("job ")]
-    connections = [name for name in ATTACKS if name.startswith("400 ")]
+    connections = [name for name in ATTACKS if name.startswith("200 ")]
     requests = sorted(set(ATTACKS) - set(jobs) - set(connections))
     kinds = [requests] * 4 + [jobs] * 2 + [connections] * 2
     assert len(kinds) == CLIENTS

@@ -31,6 +31,8 @@ EXPENSIVE = "not_null(t, [*].[a, a, a, a] | [0][0])"
 """A permitted expression that takes five steps for each object of a reply."""
 
 
+Content = bytes | Iterator[bytes]
+
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 
 
@@ -63,7 +65,9 @@ class Attacker:
         """Close the connections and the hostile service."""
         self._stack.close()
 
-    def post(self, path: str, content: bytes, media_type: str = "application/json", **more: Any) -> str:
+    def post(
+        self, path: str, content: bytes | Iterator[bytes], media_type: str = "application/json", **more: Any
+    ) -> str:
         """Post a body; return the status of the answer."""
         try:
             answer = self.client.post(path, content=content, headers={"Content-Type": media_type}, **more)
@@ -71,7 +75,7 @@ class Attacker:
             return type(error).__name__
         return str(answer.status_code)
 
-    def upload(self, content: bytes, media_type: str, purpose: str = "table") -> str:
+    def upload(self, content: Content, media_type: str, purpose: str = "table") -> str:
         """Send a file; return the status of the answer."""
         return self.post("/v1/uploads", content, media_type, params={"purpose": purpose, "name": "x"})
 
@@ -100,7 +104,8 @@ class Attacker:
 
     def job(self, path: str, output: str = "t", **more: Any) -> str:
         """Ask for a rating of the hostile service; return how the job ended."""
-        target = {"name": "hostile", "kind": "translator", "protocol": "custom", "base_url": f"{self.service}{path}"}
+        target: dict[str, Any] = {"name": "hostile", "kind": "translator", "protocol": "custom"}
+        target["base_url"] = f"{self.service}{path}"
         target["settings"] = {"output": output, "body": {"q": "{text}", "from": "{source}", "to": "{target}"}}
         target["limits"] = {"concurrency": 16, "timeout_s": 10}
         asked = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender", "languages": ["es"]}}
@@ -239,7 +244,7 @@ def _to_jobs(**fields: Any) -> Callable[[Attacker], str]:
 
 
 def _slow_bodies(attacker: Attacker) -> str:
-    return attacker.hold(400, HEAD + attacker.authorization + b"\r\nContent-Length: 1000000\r\n\r\n{", b" ")
+    return attacker.hold(200, HEAD + attacker.authorization + b"\r\nContent-Length: 1000000\r\n\r\n{", b" ")
 
 
 ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
@@ -263,9 +268,9 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     "Idempotency-Key of 60,000 characters": _long_key,
     "query of 60,000 characters": lambda one: str(one.client.get("/v1/jobs?" + "a=1&" * 15_000).status_code),
     # connections
-    "400 half-sent headers": lambda one: one.hold(400, HEAD, b""),
-    "400 headers sent a byte a second": lambda one: one.hold(400, HEAD + b"X: ", b"a"),
-    "400 bodies sent a byte a second": _slow_bodies,
+    "200 half-sent headers": lambda one: one.hold(200, HEAD, b""),
+    "200 headers sent a byte a second": lambda one: one.hold(200, HEAD + b"X: ", b"a"),
+    "200 bodies sent a byte a second": _slow_bodies,
     # jobs
     "job whose service answers without end": lambda one: one.job("/endless"),
     "job whose service answers 1 MB of text": lambda one: one.job("/text"),

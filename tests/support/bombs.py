@@ -12,7 +12,7 @@ import numpy as np
 
 def dictionary_bomb() -> bytes:
     """Return Parquet of less than 1 kB: one value of 14 MB, a thousand times."""
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
     from pyarrow import parquet
 
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000, pa.int32()), ["x" * 14_000_000])
