@@ -1,7 +1,7 @@
 # One image for every part: `serve` (the API), `worker`, `migrate`, `keys`, `secrets`.
 # It runs as nobody in particular, writes only to /data and /tmp, and needs no capability.
 
-FROM python:3.12-slim-bookworm AS build
+FROM python:3.11-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 RUN python -m venv /opt/assay
@@ -21,7 +21,7 @@ COPY clients/python/src/assay_client/gate.py ./clients/python/src/assay_client/g
 RUN /opt/assay/bin/pip install --no-deps --no-build-isolation . \
  && /opt/assay/bin/assay version
 
-FROM python:3.12-slim-bookworm
+FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="Assay" \
       org.opencontainers.image.description="An independent bias-rating agency for AI services" \
       org.opencontainers.image.licenses="Apache-2.0"

@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev ngram demo scaled-demo test chaos fuzz check lint types contracts openapi client bench calibrate mutate lock clean
+.PHONY: help setup setup-dev ngram demo scaled-demo test chaos costs sbom fuzz check lint types contracts openapi client bench calibrate mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,13 @@ test: $(READY_DEV) ## Run the whole test suite
 
 chaos: $(READY_DEV) ## Break everything at length: 20 kills over 60 jobs, and more (about half an hour)
 	@$(BIN)/python -m pytest tests/chaos tests/fuzz --chaos-scale long -s $(ARGS)
+
+costs: $(READY_DEV) ## Attack a running agency: what does one request or job cost at most? (docs/reliability.md)
+	@$(BIN)/python -m tools.costs $(ARGS)
+
+sbom: $(READY_DEV) ## Write sbom.cdx.json: what the image is made of (CycloneDX, validated)
+	@$(BIN)/cyclonedx-py requirements requirements-runtime.lock --pyproject pyproject.toml --output-reproducible \
+	  --output-file sbom.cdx.json 2>/dev/null || { echo "sbom.cdx.json was not written" >&2; exit 1; }
 
 fuzz: $(READY_DEV) ## Send each boundary of each value to every operation, and follow links (some minutes; make chaos does so too)
 	@$(BIN)/python -m pytest tests/fuzz/test_schemathesis.py --chaos-scale long -n 2 $(ARGS)

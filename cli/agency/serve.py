@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
-import uvicorn
 from prometheus_client import CollectorRegistry
 from rich.console import Console
 
-from cli.agency.server import BoundedProtocol, Server
+from cli.agency.server import Server, server_config
 from cli.agency.shared_key import require_shared_key
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
@@ -79,8 +78,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         more_registries=more_registries,
     )
     _collect_less()
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5, http=BoundedProtocol)
-    server = Server(config, app.state.service.event_stream.stop_waiting)
+    server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
     # bound here, because uvicorn exits with a code that stands for a letter if the port is taken
     with _listening(settings) as listening, contextlib.suppress(KeyboardInterrupt):
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host

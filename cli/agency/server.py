@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
-from ipaddress import ip_address
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from types import FrameType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import h11
 import structlog
@@ -23,10 +23,12 @@ log = structlog.get_logger(__name__)
 class BoundedProtocol(H11Protocol):
     """A connection that is closed if it is one too many, or if its request arrives too slowly.
 
-    Connections from this machine (a proxy, or a person at its shell) are limited in all, but not per peer. Every
+    Connections from `trusted` proxies, which limit those of each caller, are limited in all, but not per peer. Every
     `check_s` seconds, a connection is closed whose request is not complete after `patience_s` seconds, and one second
     more for each `BYTES_PER_S` that it received.
     """
+
+    trusted: ClassVar[Sequence[IPv4Network | IPv6Network]] = ()
 
     max_connections = 4_000
     max_per_peer = 200
@@ -41,7 +43,7 @@ class BoundedProtocol(H11Protocol):
         self._peer = self.client[0] if self.client else ""
         self.peers[self._peer] += 1
         self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
-        crowded = self.peers[self._peer] > self.max_per_peer and not _is_loopback(self._peer)
+        crowded = self.peers[self._peer] > self.max_per_peer and not self._is_trusted()
         if crowded or len(self.connections) > self.max_connections:
             log.warning("connection refused", peer=self._peer, connections=len(self.connections))
             transport.abort()
@@ -63,6 +65,10 @@ class BoundedProtocol(H11Protocol):
         """Wait for the next request of the connection."""
         self._waiting_since, self._received = self.loop.time(), 0
         super().on_response_complete()
+
+    def _is_trusted(self) -> bool:
+        # a Unix socket has no peer address, and only this machine's programs reach it
+        return not self._peer or any(ip_address(self._peer) in network for network in self.trusted)
 
     def _check_progress(self) -> None:
         self._check_timer = self.loop.call_later(self.check_s, self._check_progress)
@@ -89,8 +95,17 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def _is_loopback(peer: str) -> bool:
-    try:
-        return ip_address(peer).is_loopback
-    except ValueError:
-        return not peer  # connections over a Unix socket have no peer address
+def server_config(app: Any, trusted: Sequence[IPv4Network | IPv6Network]) -> uvicorn.Config:
+    """Return the configuration of the server.
+
+    The address and scheme of a caller are those that a `trusted` proxy forwards, and else those of the connection.
+    """
+    protocol = type("TrustingProtocol", (BoundedProtocol,), {"trusted": tuple(trusted)})
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=5,
+        http=protocol,
+        forwarded_allow_ips=[str(network) for network in trusted],
+    )

@@ -23,6 +23,7 @@ from store.corpora.items import AddedItems, NewItem, StoredItem
 from store.corpora.materials import as_item
 from store.corpora.specifications import StoredSpecification
 from store.formats.image import ImageFacts, read_image
+from store.formats.limited import READERS
 
 STEREOTYPE = "stereotype"
 """The kind of specification that defines rules for sentences."""
@@ -159,7 +160,7 @@ async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewP
 async def read_picture(content: bytes, term: str, note: str | None, *, field: str | None = None) -> NewPicture:
     """Decode a picture; refuse any other content, with `field`."""
     try:
-        facts = await asyncio.to_thread(read_image, content)
+        facts = await asyncio.get_running_loop().run_in_executor(READERS, read_image, content)
     except SpecificationError as refused:
         refused.field = refused.field or field
         raise

@@ -1,7 +1,7 @@
 """Uploads: receive a file on disk, validate it, store it in the database, and read it for a job.
 
 No step holds a whole file in memory. `store.formats` parses files, `store.corpora.uploads` stores them. Parsing
-has two threads of its own, so that large files delay each other and no other request.
+has threads of its own, so that large files delay each other and no other request.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +27,7 @@ from store.corpora import uploads
 from store.corpora.uploads import NewUpload, StoredUpload
 from store.formats import NPZ, PARQUET
 from store.formats.child import TASKS
-from store.formats.limited import run_limited
+from store.formats.limited import READERS, run_limited
 from store.formats.table import TableRows, sample_of
 
 MAX_ROWS_OF_A_JOB = 20_000
@@ -50,8 +49,6 @@ MAX_RECEIVING, MAX_RECEIVING_OF_TENANT = 16, 4
 
 _receiving: Counter[str] = Counter()
 """Number of arriving uploads of each tenant."""
-
-_READERS = ThreadPoolExecutor(2, thread_name_prefix="uploads")
 
 
 @dataclass(frozen=True)
@@ -164,7 +161,7 @@ async def _reading(task: str, file: BinaryIO, **arguments: Any) -> Any:
     """Run a task of `store.formats.child`: in a child process, unless the file is a small text that cannot unpack."""
     small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
     work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
-    return await asyncio.get_running_loop().run_in_executor(_READERS, work)
+    return await asyncio.get_running_loop().run_in_executor(READERS, work)
 
 
 def _temporary() -> BinaryIO:

@@ -42,6 +42,9 @@ class Settings(BaseSettings):
     # The HTTP service
     host: str = Field("127.0.0.1", description="Address to listen on")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 lets the system choose")
+    trusted_proxies: str = Field(
+        "127.0.0.0/8,::1", description="Comma-separated CIDRs of proxies whose X-Forwarded-For and -Proto are believed"
+    )
     public_url: str | None = Field(None, description="Public URL of the service; unset: taken from each request")
     auth: Literal["auto", "keys", "none"] = Field(
         "auto", description="Whether API keys are required; auto: yes, except embedded and on loopback only"
@@ -122,7 +125,7 @@ class Settings(BaseSettings):
     )
     log_json: bool = Field(False, description="Log one JSON object per line instead of text")
 
-    @field_validator("egress_allow", "host_exempt")
+    @field_validator("egress_allow", "host_exempt", "trusted_proxies")
     @classmethod
     def _are_networks(cls, value: str | None) -> str | None:
         _networks(value or "")
@@ -179,6 +182,11 @@ class Settings(BaseSettings):
     def exempt_networks(self) -> tuple[Network, ...]:
         """`host_exempt`, parsed."""
         return self.egress_networks if self.host_exempt is None else _networks(self.host_exempt)
+
+    @cached_property
+    def proxy_networks(self) -> tuple[Network, ...]:
+        """`trusted_proxies`, parsed."""
+        return _networks(self.trusted_proxies)
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:

@@ -52,7 +52,6 @@ def _run(task: Callable[..., Any], file: Any, arguments: Mapping[str, Any]) -> d
 
 
 def _limit(order: Mapping[str, Any]) -> None:
-    os.nice(10)  # lower priority than the service's own requests
     resource.setrlimit(resource.RLIMIT_CPU, (order["processor_s"], order["processor_s"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (order["answer"], order["answer"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

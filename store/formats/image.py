@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from threading import BoundedSemaphore
 from typing import Any, BinaryIO
 
 from PIL import Image
@@ -45,9 +44,6 @@ _UNREADABLE = (
     *(struct.error, zlib.error),
 )
 """Errors that Pillow raises for damaged files, documented and undocumented."""
-
-_DECODING = BoundedSemaphore(2)
-"""Limits concurrent child processes, because the largest image needs about 160 MB of memory."""
 
 
 class ImageRefused(SpecificationError):
@@ -101,7 +97,7 @@ def read_whole_image(file: BinaryIO) -> dict[str, Any]:
 
 
 def _read_in_child(content: bytes) -> ImageFacts:
-    with tempfile.TemporaryFile(prefix="assay-image-") as file, _DECODING:
+    with tempfile.TemporaryFile(prefix="assay-image-") as file:
         file.write(content)
         try:
             return ImageFacts(**run_limited("image", file))

@@ -7,9 +7,12 @@ they cost at most `MEMORY_BYTES` and `PROCESSOR_S`, and nothing of this process.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore
 from typing import Any, BinaryIO
 
 from store.formats.refusal import NotInstalled, Unreadable
@@ -27,6 +30,17 @@ ANSWER_BYTES = 64 << 20
 """Maximum size of what a child returns, as JSON."""
 
 LONGEST_S = 4 * PROCESSOR_S
+
+NICENESS = 19
+"""Lowest priority, so that a child takes only the processor time that requests leave."""
+
+MOST_CHILDREN = 2
+"""Children at once in a process: each may take `MEMORY_BYTES` beside its libraries."""
+
+READERS = ThreadPoolExecutor(MOST_CHILDREN, thread_name_prefix="files")
+"""Threads in which an event loop lets files be read: those that wait for a child delay no other work."""
+
+_CHILDREN = BoundedSemaphore(MOST_CHILDREN)
 
 
 def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
@@ -53,7 +67,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
     file.flush()
     order = {"task": task, "file": file.fileno(), "arguments": arguments, "memory": MEMORY_BYTES}
     order |= {"processor_s": PROCESSOR_S, "answer": ANSWER_BYTES}
-    with tempfile.TemporaryFile(prefix="assay-answer-") as answer:
+    with _CHILDREN, tempfile.TemporaryFile(prefix="assay-answer-") as answer:
         child = subprocess.Popen(
             [sys.executable, "-I", "-m", "store.formats.child"],
             stdin=subprocess.PIPE,
@@ -63,6 +77,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
             env={"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
         try:
+            os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # from here, so that its imports are included
             child.communicate(json.dumps(order).encode("ascii"), timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
             pass

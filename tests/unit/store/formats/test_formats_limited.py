@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-import struct
 import subprocess
 import sys
 import tempfile
-import zipfile
-import zlib
 
-import numpy as np
 import pytest
 
 from store.formats import NPZ, PARQUET, Unreadable
 from store.formats.image import ImageRefused, read_image
 from store.formats.limited import MEMORY_BYTES, run_limited
+from tests.support.bombs import dictionary_bomb, pixel_bomb, words_bomb
 
 MIB = 1 << 20
-
-
-def dictionary_bomb() -> bytes:
-    """Return Parquet of less than 1 kB: one value of 14 MB, a thousand times."""
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    column = arrow.DictionaryArray.from_arrays(arrow.array([0] * 1_000, arrow.int32()), ["x" * 14_000_000])
-    sink = io.BytesIO()
-    parquet.write_table(arrow.table({"a": column}), sink, compression="zstd")
-    return sink.getvalue()
-
-
-def words_bomb() -> bytes:
-    """Return npz of 2 MB whose words take 480 MB."""
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, array in (("words", np.zeros(1_200, "U100000")), ("vectors", np.zeros((1_200, 2), np.float32))):
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array)
-    return sink.getvalue()
-
-
-def pixel_bomb(width: int, height: int) -> bytes:
-    """Return a PNG of one colour."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-    rows = zlib.compress((b"\0" + b"\0" * width * 4) * height, 1)
-    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
 MEASURED = """
