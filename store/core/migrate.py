@@ -17,12 +17,15 @@ from sqlalchemy.exc import OperationalError
 from migrations import SCRIPTS
 from store.core.database import Database
 from store.core.engines import database_url
-from store.core.errors import SchemaMismatch
+from store.core.errors import SchemaMismatch, StoreUnavailable
 
 MIGRATION_LOCK = 0x_A55A_0001
 """Postgres advisory lock held while migrating; SQLite's write lock does the same."""
 
 WAL_SWITCH_TIMEOUT_S = 10
+
+UNWRITABLE = frozenset({"full", "read-only", "unreachable"})
+"""Reasons of `StoreUnavailable` for which a database may still be read."""
 
 
 def head() -> str:
@@ -56,6 +59,34 @@ def upgrade(url: str) -> None:
                 _write_ahead(connection)
         with database.write() as connection:
             _migrate(connection)
+
+
+def upgrade_if_writable(url: str) -> str | None:
+    """Migrate as `upgrade`; a database that cannot be written is accepted if it is at `head` already.
+
+    Returns
+    -------
+    str or None
+        Reason why it cannot be written, as of `StoreUnavailable`; ``None`` if it can.
+
+    Raises
+    ------
+    SchemaMismatch
+        If it is at another version.
+    StoreUnavailable
+        If it cannot be read, or another process holds a lock.
+    """
+    try:
+        upgrade(url)
+    except StoreUnavailable as unable:
+        if unable.reason not in UNWRITABLE:
+            raise
+        try:
+            check(url)
+        except SchemaMismatch as other:
+            raise SchemaMismatch(other.found, other.wanted, unable.reason) from None
+        return unable.reason
+    return None
 
 
 def check(url: str) -> None:

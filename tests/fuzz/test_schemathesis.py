@@ -343,7 +343,7 @@ def operations(app: FastAPI) -> set[str]:
 
 def _boundaries(pytestconfig: pytest.Config) -> bool:
     """Whether each boundary of each value is tried: 15,000 requests, in `make fuzz` and `make chaos` only."""
-    return bool(pytestconfig.getoption("--chaos-scale") == "long")
+    return bool(pytestconfig.getoption("--chaos-scale") != "short")
 
 
 @pytest.mark.slow
