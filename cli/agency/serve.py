@@ -23,6 +23,7 @@ from cli.logs import configure_logs
 from service.app import create_app
 from store.core import migrate
 from store.core.database import Database
+from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.security import keys
 from workers.engine.celery_app import make_celery
@@ -129,10 +130,14 @@ def _offer_first_key(settings: Settings) -> None:
         with database.read() as connection:
             if keys.page(connection, None):
                 return
-        with database.write() as connection:
-            if keys.page(connection, None):  # another process was faster
-                return
-            _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
+        try:
+            with database.write() as connection:
+                if keys.page(connection, None):  # another process was faster
+                    return
+                _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
+        except StoreUnavailable as unable:
+            console.print(f"There is no API key, and none can be made: {unable}")
+            return
     console.print(f"First administrator's key, shown only this once: [bold]{plain}[/bold]")
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from migrations import SCRIPTS
 from store.core.database import Database
-from store.core.engines import database_url
+from store.core.engines import RETRY_AFTER_S, database_url
 from store.core.errors import SchemaMismatch, StoreUnavailable
 
 MIGRATION_LOCK = 0x_A55A_0001
@@ -89,8 +89,11 @@ def upgrade_if_writable(url: str) -> str | None:
     return None
 
 
-def check(url: str) -> None:
+def check(url: str, *, or_newer: bool = False) -> None:
     """Raise an error unless the database is exactly at `head`.
+
+    With `or_newer`, a later schema is accepted too: a process that already runs goes on during an upgrade, because
+    migrations only add what it does not use.
 
     Raises
     ------
@@ -104,7 +107,8 @@ def check(url: str) -> None:
         raise SchemaMismatch(None, head())
     with closing(Database(url)) as database, database.read() as connection:
         found = _current(connection)
-    if found != head():
+    newer = found is not None and found > head()  # revisions are numbers of four digits
+    if found != head() and not (or_newer and newer):
         raise SchemaMismatch(found, head())
 
 
@@ -147,8 +151,11 @@ def _write_ahead(connection: Connection) -> None:
     deadline = time.monotonic() + WAL_SWITCH_TIMEOUT_S
     while connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() != "wal":
         try:
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            mode = connection.exec_driver_sql("PRAGMA journal_mode = WAL").scalar_one()
         except OperationalError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
+        else:
+            if mode != "wal":  # SQLite raises no error for a file that it may only read
+                raise StoreUnavailable("read-only", RETRY_AFTER_S["read-only"])
