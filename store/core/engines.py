@@ -71,7 +71,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: Any, record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
-        connection = sqlite3.connect(*arguments, **options)
+        connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)
         try:
             connection.execute("PRAGMA schema_version")  # makes the files of the write-ahead log if they are missing
         except sqlite3.OperationalError as error:
@@ -79,7 +79,8 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
             if not _is_readable_only(error, str(url.database)):
                 raise
             record.info[UNCHANGING] = False
-            return sqlite3.connect(f"{Path(str(url.database)).absolute().as_uri()}?immutable=1", uri=True, **options)
+            file = Path(str(url.database)).absolute().as_uri()
+            connection = sqlite3.connect(f"{file}?immutable=1", uri=True, **options)
         return connection
 
     @event.listens_for(engine, "checkout")

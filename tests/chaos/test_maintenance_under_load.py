@@ -105,6 +105,7 @@ def check_jobs(agency: ScaledAgency, target, requests: list[dict], ids: list[str
         assert target.secrets[request["target"]["base_url"].rpartition("/")[2]] == {SECRET.format(request["seed"])}
     target.delay_s = 0
     expected = reference_ratings([{**each, "target": _without_secret(each["target"])} for each in requests])
+    target.secrets.clear()
     assert [without_run(agency.read(job["rating"]["href"])) for job in ended] == expected
 
 

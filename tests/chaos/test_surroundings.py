@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -113,7 +115,7 @@ def test_processes_a_day_behind_rate_and_date_as_the_database_does(behind, targe
         # the processes' clock is wrong indeed, as the server's Date header shows
         shown = parsedate_to_datetime(client.get("/livez").headers["date"])
         assert -1.1 * DAY_S < from_now_s(shown.isoformat()) < -0.9 * DAY_S
-        key = {"Idempotency-Key": "a day behind"}
+        key = {"Idempotency-Key": "a-day-behind"}
         request = rating_request(target.url("behind-again"), 2)
         first, again = (client.post("/v1/jobs", json=request, headers=key) for _ in range(2))
         assert (first.status_code, again.json()["id"]) == (202, first.json()["id"])
@@ -159,6 +161,17 @@ def test_workers_with_different_clocks_take_no_job_from_each_other(behind, targe
 
 
 # ---------------------------------------------------------------------------- a file system that is read-only
+SPECIFICATION = "weat-6"
+
+
+def words_in(document: Any) -> set[str]:
+    """Return every word of every text in a JSON document, in lower case."""
+    if isinstance(document, str):
+        return set(re.findall(r"[a-z]+", document.lower()))
+    parts = document.values() if isinstance(document, dict) else document if isinstance(document, list) else ()
+    return set().union(*map(words_in, parts))
+
+
 def test_scaled_out_processes_write_nothing_but_temporary_files(target, tmp_path_factory):
     """The data directory is read-only too: an embedding that was uploaded is copied among temporary files."""
     folder = tmp_path_factory.mktemp("read-only")
@@ -173,16 +186,28 @@ def test_scaled_out_processes_write_nothing_but_temporary_files(target, tmp_path
     target.delay_s = 0
     with running_agency(apis=1, workers=1, settings=settings) as agency:
         check_rated(agency, target, rating_request(target.url("read-only"), 1))
-        words = "\n".join(
-            f"{word} {number / 7:.3f} {1 - number / 9:.3f} {number % 3}" for number, word in enumerate("abcdefgh")
-        )
         with httpx.Client(base_url=agency.client().url, timeout=60) as client:
+            words = sorted(words_in(client.get(f"/v1/specifications/{SPECIFICATION}").json()))
+            lines = (f"{word} {number / 7:.3f} {number % 3 + 1}" for number, word in enumerate(words))
             upload = client.post(
                 "/v1/uploads?name=vectors&purpose=embedding",
-                content=f"8 2\n{words}\n".encode(),
+                content=f"{len(words)} 2\n{chr(10).join(lines)}\n".encode(),
                 headers={"Content-Type": "text/plain"},
             )
             assert upload.status_code == 201, upload.text
+            of_upload = {
+                "kind": "embedder",
+                "protocol": "uploaded",
+                "settings": {"upload": upload.json()["id"], "case": "either"},
+            }
+            asked = {
+                "target": {"name": "vectors", **of_upload},
+                "experiment": {"method": "association", "specification": SPECIFICATION, "draws": 500},
+            }
+            job = client.post("/v1/jobs", json=asked).json()
+            (ended,) = agency.finished([job["id"]])
+            assert ended["status"] == "succeeded", ended["error"]
+            assert ended["failed_calls"] == 0
     assert not (folder / "data").exists()
 
 
