@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev ngram demo scaled-demo test chaos costs sbom fuzz check lint types contracts openapi client bench calibrate mutate lock clean
+.PHONY: help setup setup-dev ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,7 +56,7 @@ scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two wor
 test: $(READY_DEV) ## Run the whole test suite
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
-chaos: $(READY_DEV) ## Break everything at length: 20 kills over 60 jobs, and more (about half an hour)
+chaos: $(READY_DEV) ## Break everything at length: 150 faults over 1,000 jobs, and more (1.5 h; ARGS="--chaos-scale night": 10,000)
 	@$(BIN)/python -m pytest tests/chaos tests/fuzz --chaos-scale long -s $(ARGS)
 
 costs: $(READY_DEV) ## Attack a running agency: what does one request or job cost at most? (docs/reliability.md)
@@ -65,6 +65,9 @@ costs: $(READY_DEV) ## Attack a running agency: what does one request or job cos
 sbom: $(READY_DEV) ## Write sbom.cdx.json: what the image is made of (CycloneDX, validated)
 	@$(BIN)/cyclonedx-py requirements requirements-runtime.lock --pyproject pyproject.toml --output-reproducible \
 	  --output-file sbom.cdx.json 2>/dev/null || { echo "sbom.cdx.json was not written" >&2; exit 1; }
+
+soak: $(READY_DEV) ## An hour of jobs, polls, reports and uploads: does any process grow? (ARGS="--soak-minutes 10")
+	@$(BIN)/python -m pytest tests/chaos/test_soak.py --soak-minutes 60 -s $(ARGS)
 
 fuzz: $(READY_DEV) ## Send each boundary of each value to every operation, and follow links (some minutes; make chaos does so too)
 	@$(BIN)/python -m pytest tests/fuzz/test_schemathesis.py --chaos-scale long -n 2 $(ARGS)

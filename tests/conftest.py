@@ -29,8 +29,9 @@ from tests.support.redis import RedisServer
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the chaos suite run at length."""
     parser.addoption(
-        "--chaos-scale", choices=("short", "long"), default="short", help="how much the chaos suite breaks"
+        "--chaos-scale", choices=("short", "long", "night"), default="short", help="how much the chaos suite breaks"
     )
+    parser.addoption("--soak-minutes", type=float, help="length of the soak test; by default as --chaos-scale says")
 
 
 def pytest_configure() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gc
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from cli.logs import configure_logs
 from service.app import create_app
 from store.core import migrate
 from store.core.database import Database
+from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.security import keys
 from workers.engine.celery_app import make_celery
@@ -51,7 +53,12 @@ def serve_api(settings: Settings) -> None:
             _serve(settings, ring)
         return
     with _alone(settings):
-        migrate.upgrade(settings.resolved_database_url)
+        unwritable = migrate.upgrade_if_writable(settings.resolved_database_url)
+        if unwritable is not None:
+            console.print(
+                f"The database cannot be written ({unwritable}): reading is served, and new work is refused with 503 "
+                "until it can be."
+            )
         workplace = open_workplace(settings)
         embedded = EmbeddedWorker(make_celery(settings), workplace, concurrency=settings.worker_concurrency)
         embedded.start()
@@ -117,10 +124,18 @@ def _offer_first_key(settings: Settings) -> None:
     """Print an administrator's key once, where keys are asked for and none exists."""
     if not settings.keys_required:
         return
-    with contextlib.closing(Database(settings.resolved_database_url)) as database, database.write() as connection:
-        if keys.page(connection, None):
+    with contextlib.closing(Database(settings.resolved_database_url)) as database:
+        with database.read() as connection:
+            if keys.page(connection, None):
+                return
+        try:
+            with database.write() as connection:
+                if keys.page(connection, None):  # another process was faster
+                    return
+                _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
+        except StoreUnavailable as unable:
+            console.print(f"There is no API key, and none can be made: {unable}")
             return
-        _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
     console.print(f"First administrator's key, shown only this once: [bold]{plain}[/bold]")
 
 
@@ -129,7 +144,8 @@ def _alone(settings: Settings) -> Iterator[None]:
     """Lock the data directory for this process; the kernel unlocks it when the process ends."""
     folder = Path(settings.data_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "assay.lock").open("w") as lock:
+    lock = _open_lock(folder)
+    try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -137,3 +153,14 @@ def _alone(settings: Settings) -> Iterator[None]:
                 f"another assay serves from {folder}; stop it, or give this one its own --data-dir"
             ) from None
         yield
+    finally:
+        os.close(lock)
+
+
+def _open_lock(folder: Path) -> int:
+    """Open the lock file; on a read-only file system the file as it is, or the folder itself."""
+    file = folder / "assay.lock"
+    for path, flags in ((file, os.O_RDWR | os.O_CREAT), (file, os.O_RDONLY)):
+        with contextlib.suppress(OSError):
+            return os.open(path, flags, 0o644)
+    return os.open(folder, os.O_RDONLY)

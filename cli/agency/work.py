@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -27,10 +28,34 @@ def run_worker(settings: Settings) -> None:
     if not settings.broker_url:
         raise ValueError("a separate worker needs --broker-url (redis://…); `assay serve` alone has one built in")
     require_shared_key(settings)
+    _require_temporary_folder()
     with tempfile.TemporaryDirectory(prefix="assay-numbers-") as folder:
+        if settings.database_url and not _is_writable(settings.data_dir.expanduser()):
+            # copies of embeddings, the only files that a worker keeps there, are temporary
+            settings = settings.model_copy(update={"data_dir": Path(folder) / "data"})
         # prometheus_client reads this variable when it is first imported, and has no other setting for it
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251
         _work(settings, folder)
+
+
+def _require_temporary_folder() -> None:
+    """Raise `OSError` if no temporary file can be written."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise OSError(
+            "no temporary file can be written, and a worker needs some for its metrics: mount a writable /tmp, or name "
+            f"a writable directory in TMPDIR ({error.strerror})"
+        ) from None
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def _work(settings: Settings, folder: str) -> None:

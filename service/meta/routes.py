@@ -51,11 +51,12 @@ async def livez() -> Health:
 async def readyz(here: Here) -> Health:
     """Check that requests can be served: the database has the schema of this version and takes writes.
 
-    Reading goes on while it takes none, for instance because its disk is full.
+    Reading goes on while it takes none, for instance because its disk is full. A later schema is accepted too, so that
+    running processes stay ready during an upgrade.
     """
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):
-            await asyncio.to_thread(migrate.check, here.settings.resolved_database_url)
+            await asyncio.to_thread(migrate.check, here.settings.resolved_database_url, or_newer=True)
             await here.write_proof.get("proof", partial(here.database.write, idempotency.prove_write))
     except (SchemaMismatch, StoreUnavailable, TimeoutError) as error:
         detail = f"the database is not usable ({type(error).__name__})"

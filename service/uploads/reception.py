@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
+import structlog
 from fastapi import Request
 
 from assay.errors import SpecificationError
@@ -29,6 +30,8 @@ from store.formats import NPZ, PARQUET
 from store.formats.child import TASKS
 from store.formats.limited import READERS, run_limited
 from store.formats.table import TableRows, sample_of
+
+log = structlog.get_logger(__name__)
 
 MAX_ROWS_OF_A_JOB = 20_000
 """Maximum number of rows in a job (`assay.methods.shared.profiles.RecordProfiles`)."""
@@ -165,9 +168,21 @@ async def _reading(task: str, file: BinaryIO, **arguments: Any) -> Any:
 
 
 def _temporary() -> BinaryIO:
-    return tempfile.TemporaryFile(prefix="assay-upload-")
+    try:
+        return tempfile.TemporaryFile(prefix="assay-upload-")
+    except OSError as error:
+        raise _no_room(error) from error
 
 
 def _take(file: BinaryIO, digest: Any, piece: bytes) -> int:
     digest.update(piece)
-    return file.write(piece)
+    try:
+        return file.write(piece)
+    except OSError as error:
+        raise _no_room(error) from error
+
+
+def _no_room(error: OSError) -> Problem:
+    log.warning("temporary file not written", why=str(error))
+    detail = "the service can write no temporary file for an upload now: its TMPDIR is full or read-only"
+    return Problem("store-unavailable", detail, headers={"Retry-After": "60"})

@@ -9,12 +9,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    DisconnectionError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
@@ -55,8 +63,46 @@ def pool(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
 
 
 def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
-    """Create an engine without transactions: each statement sees the data committed before it."""
-    return _sqlite(url, lock_wait_s, pool)
+    """Create an engine without transactions: each statement sees the data committed before it.
+
+    It reads also where no file can be made or grow, as on a full disk or a read-only file system.
+    """
+    engine = _sqlite(url, lock_wait_s, pool)
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: Any, record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)
+        try:
+            connection.execute("PRAGMA schema_version")  # makes the files of the write-ahead log if they are missing
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if not _is_readable_only(error, str(url.database)):
+                raise
+            record.info[UNCHANGING] = False
+            file = Path(str(url.database)).absolute().as_uri()
+            connection = sqlite3.connect(f"{file}?immutable=1", uri=True, **options)
+        return connection
+
+    @event.listens_for(engine, "checkout")
+    def renew(_connection: Any, record: Any, _proxy: Any) -> None:
+        # such a connection sees no change of the file, so it is used once; the next one may open the file as usual
+        if record.info.get(UNCHANGING):
+            raise DisconnectionError
+        if UNCHANGING in record.info:
+            record.info[UNCHANGING] = True
+
+    return engine
+
+
+UNCHANGING = "opened as unchanging"
+"""Mark of a connection that SQLite opened as immutable; true once it was used."""
+
+
+def _is_readable_only(error: sqlite3.OperationalError, file: str) -> bool:
+    """Whether a SQLite file cannot be opened as usual, but holds everything: its write-ahead log is empty."""
+    log = Path(f"{file}-wal")
+    unwritable = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
+    return error.sqlite_errorcode & 0xFF in unwritable and not (log.exists() and log.stat().st_size)
 
 
 def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:

@@ -25,14 +25,21 @@ class StoreUnavailable(StoreError):
 
 
 class SchemaMismatch(StoreError):
-    """The database has another schema version than this code needs; the process does not start."""
+    """The database has another schema version than this code needs; the process does not start.
+
+    `unwritable` is the reason why it cannot be migrated, as of `StoreUnavailable`.
+    """
 
     code = "schema-mismatch"
 
-    def __init__(self, found: str | None, wanted: str) -> None:
+    def __init__(self, found: str | None, wanted: str, unwritable: str | None = None) -> None:
+        remedy = "run `assay migrate`, or use the version of Assay that wrote it"
+        if unwritable is not None:
+            remedy = (
+                f"it cannot be migrated, because nothing can be written ({unwritable}); make room, then start again"
+            )
         super().__init__(
-            f"the database is at schema {found or 'none'} and this version of Assay needs {wanted}; "
-            "run `assay migrate`, or use the version of Assay that wrote it"
+            f"the database is at schema {found or 'none'} and this version of Assay needs {wanted}; {remedy}"
         )
         self.found, self.wanted = found, wanted
 

@@ -16,13 +16,16 @@ from sqlalchemy.exc import OperationalError
 
 from migrations import SCRIPTS
 from store.core.database import Database
-from store.core.engines import database_url
-from store.core.errors import SchemaMismatch
+from store.core.engines import RETRY_AFTER_S, database_url
+from store.core.errors import SchemaMismatch, StoreUnavailable
 
 MIGRATION_LOCK = 0x_A55A_0001
 """Postgres advisory lock held while migrating; SQLite's write lock does the same."""
 
 WAL_SWITCH_TIMEOUT_S = 10
+
+UNWRITABLE = frozenset({"full", "read-only", "unreachable"})
+"""Reasons of `StoreUnavailable` for which a database may still be read."""
 
 
 def head() -> str:
@@ -58,8 +61,39 @@ def upgrade(url: str) -> None:
             _migrate(connection)
 
 
-def check(url: str) -> None:
+def upgrade_if_writable(url: str) -> str | None:
+    """Migrate as `upgrade`; a database that cannot be written is accepted if it is at `head` already.
+
+    Returns
+    -------
+    str or None
+        Reason why it cannot be written, as of `StoreUnavailable`; ``None`` if it can.
+
+    Raises
+    ------
+    SchemaMismatch
+        If it is at another version.
+    StoreUnavailable
+        If it cannot be read, or another process holds a lock.
+    """
+    try:
+        upgrade(url)
+    except StoreUnavailable as unable:
+        if unable.reason not in UNWRITABLE:
+            raise
+        try:
+            check(url)
+        except SchemaMismatch as other:
+            raise SchemaMismatch(other.found, other.wanted, unable.reason) from None
+        return unable.reason
+    return None
+
+
+def check(url: str, *, or_newer: bool = False) -> None:
     """Raise an error unless the database is exactly at `head`.
+
+    With `or_newer`, a later schema is accepted too: a process that already runs goes on during an upgrade, because
+    migrations only add what it does not use.
 
     Raises
     ------
@@ -73,7 +107,8 @@ def check(url: str) -> None:
         raise SchemaMismatch(None, head())
     with closing(Database(url)) as database, database.read() as connection:
         found = _current(connection)
-    if found != head():
+    newer = found is not None and found > head()  # revisions are numbers of four digits
+    if found != head() and not (or_newer and newer):
         raise SchemaMismatch(found, head())
 
 
@@ -116,8 +151,11 @@ def _write_ahead(connection: Connection) -> None:
     deadline = time.monotonic() + WAL_SWITCH_TIMEOUT_S
     while connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() != "wal":
         try:
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            mode = connection.exec_driver_sql("PRAGMA journal_mode = WAL").scalar_one()
         except OperationalError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
+        else:
+            if mode != "wal":  # SQLite raises no error for a file that it may only read
+                raise StoreUnavailable("read-only", RETRY_AFTER_S["read-only"])

@@ -17,9 +17,11 @@ from secrets import choice, token_urlsafe
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.exc import DBAPIError
 
 from store.core.clock import now_ms
 from store.core.columns import ALPHABET, new_id
+from store.core.engines import unavailable
 from store.core.rows import equal, page_of
 from store.core.schema import api_keys
 
@@ -78,7 +80,7 @@ def create(
 def verify(c: Connection, plain: str) -> ApiKey | None:
     """Verify a key; return ``None`` if it is malformed, unknown, revoked or expired.
 
-    Its use is recorded at most once a minute, also on a connection from `read`.
+    Its use is recorded at most once a minute, also on a connection from `read`, unless nothing can be written.
     """
     match = FORM.fullmatch(plain)
     if match is None or not hmac.compare_digest(_crc(match[1]), match[3]):
@@ -90,7 +92,7 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
     if row["revoked_at"] is not None or (row["expires_at"] is not None and row["expires_at"] <= row["now"]):
         return None
     if row["last_used_at"] is None or row["last_used_at"] <= row["now"] - USE_NOTED_MS:
-        c.execute(update(api_keys).where(api_keys.c.id == row["id"]).values(last_used_at=now_ms()))
+        _record_use(c, row["id"])
     return _key(**row)
 
 
@@ -106,6 +108,14 @@ def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = 
     """List a tenant's keys, including revoked ones, newest first; ``None`` lists all tenants'."""
     query = select(api_keys).where(*equal(api_keys, tenant=tenant))
     return page_of(c, query, api_keys, _key, before, limit)
+
+
+def _record_use(c: Connection, key_id: str) -> None:
+    try:
+        c.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=now_ms()))
+    except DBAPIError as error:  # reading goes on where nothing can be written
+        if unavailable(error) is None:
+            raise
 
 
 def _crc(begin: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.canonical import canonical_json
 from tests.support.counting_target import CountingTarget, rating_request
 from tests.support.promise_checker import PromiseReport, check_promises, repeated
 from tests.support.reference_ratings import reference_ratings, without_run
@@ -20,15 +21,24 @@ CHUNK = 20 + 4
 
 @dataclass(frozen=True)
 class Scale:
-    """Number of faults and jobs of a test."""
+    """Number of faults and jobs of a test; `pause_s` is the time between two posts of jobs, in seconds."""
 
     kills: int
     jobs: int
+    pause_s: float = 0
 
 
+LONG = {"workers": Scale(20, 60), "frozen": Scale(20, 24), "redis": Scale(15, 45), "postgres": Scale(8, 24)}
 SCALES = {
-    "short": {"workers": Scale(3, 8), "frozen": Scale(2, 6), "redis": Scale(3, 8), "postgres": Scale(2, 6)},
-    "long": {"workers": Scale(20, 60), "frozen": Scale(20, 24), "redis": Scale(15, 45), "postgres": Scale(8, 24)},
+    "short": {
+        "workers": Scale(3, 8),
+        "frozen": Scale(2, 6),
+        "redis": Scale(3, 8),
+        "postgres": Scale(2, 6),
+        "all parts": Scale(5, 30, 0.5),
+    },
+    "long": {**LONG, "all parts": Scale(150, 1000, 1.2)},
+    "night": {**LONG, "all parts": Scale(1000, 10_000, 0.9)},
 }
 
 
@@ -58,13 +68,18 @@ def agency(target: CountingTarget) -> Iterator[ScaledAgency]:
 
 @dataclass
 class Batch:
-    """Jobs of an agency with their expected ratings."""
+    """Jobs of an agency, with the ratings and the number of calls of the same requests without faults.
+
+    `ids` are the jobs that were posted, in the order of `requests`.
+    """
 
     agency: ScaledAgency
     target: CountingTarget
     names: list[str]
-    ids: list[str]
+    requests: list[dict[str, Any]]
     expected: list[dict[str, Any]]
+    expected_calls: int
+    ids: list[str]
 
     def survived(self, *, seconds: float = 360, chunk: int = CHUNK) -> PromiseReport:
         """Wait for every job and check every promise of docs/reliability.md."""
@@ -72,8 +87,9 @@ class Batch:
         assert {job["status"] for job in ended} == {"succeeded"}, [job["error"] for job in ended]
         found = check_promises(self.agency.database_url, all_ended=False)
         assert found.broken == []
-        ratings = [without_run(self.agency.read(job["rating"]["href"])) for job in ended]
-        assert ratings == self.expected, "a job with faults got another rating than without"
+        for name, job, expected in zip(self.names, ended, self.expected, strict=True):
+            rating = canonical_json(without_run(self.agency.read(job["rating"]["href"])))
+            assert rating == canonical_json(expected), f"{name} got another rating than without faults"
         for name, job_id in zip(self.names, self.ids, strict=True):
             crashes = found.claims[job_id] - 1
             again = repeated(found, job_id, self.target.counts[name])
@@ -82,20 +98,30 @@ class Batch:
 
 
 @pytest.fixture
-def post(agency: ScaledAgency, target: CountingTarget, request: pytest.FixtureRequest) -> Callable[..., Batch]:
-    return poster(agency, target, request.node.name)
+def prepare(agency: ScaledAgency, target: CountingTarget, request: pytest.FixtureRequest) -> Callable[[int], Batch]:
+    """Write requests, and rate them without faults in this process; post none of them."""
 
-
-def poster(agency: ScaledAgency, target: CountingTarget, test: str) -> Callable[..., Batch]:
-    def post(jobs: int, *, delay_s: float = 0.02, place: int | None = None, seeds: Sequence[int] = ()) -> Batch:
-        names = [f"{test}-{number}" for number in range(jobs)]
-        asked = [rating_request(target.url(name), seed) for seed, name in enumerate(names)]
+    def prepare(jobs: int) -> Batch:
+        names = [f"{request.node.name}-{number}" for number in range(jobs)]
+        requests = [rating_request(target.url(name), seed) for seed, name in enumerate(names)]
         target.delay_s = 0
-        expected = reference_ratings(asked)
+        expected = reference_ratings(requests)
+        calls = sum(target.calls(name) for name in names)
         for name in names:
             target.counts[name].clear()
+        return Batch(agency, target, names, requests, expected, calls, [])
+
+    return prepare
+
+
+@pytest.fixture
+def post(agency: ScaledAgency, target: CountingTarget, prepare: Callable[[int], Batch]) -> Callable[..., Batch]:
+    """Prepare requests, and post them."""
+
+    def post(jobs: int, *, delay_s: float = 0.02, place: int | None = None) -> Batch:
+        batch = prepare(jobs)
         target.delay_s = delay_s
-        ids = [agency.post(each, place) for each in asked]
-        return Batch(agency, target, names, ids, expected)
+        batch.ids = [agency.post(each, place) for each in batch.requests]
+        return batch
 
     return post

@@ -101,6 +101,33 @@ def test_jobs_are_accepted_and_finish_while_redis_is_out_of_memory(agency, post,
     batch.survived()
 
 
+def test_redis_at_its_memory_limit_stops_no_running_job_and_no_reader(agency, post, port):
+    """The limit is reached by what Redis stores while jobs run, and Redis refuses, as `noeviction` says."""
+    batch = post(2, delay_s=0.1, place=0)
+    for job_id in batch.ids:
+        agency.asked(job_id, 5)
+    used = int(re.search(rb"used_memory:(\d+)", agency.redis.command("INFO", "memory"))[1])
+    agency.redis.command("CONFIG", "SET", "maxmemory", str(used + 200_000))
+    try:
+        number = 0
+        while not agency.redis.command("SET", f"filler-{number}", "x" * 10_000).startswith(b"-OOM"):
+            number += 1
+        before = metric(port, "assay_doorbell_failures_total")
+        more = agency.post(rating_request(batch.target.url("while-redis-is-full"), 9), 0)
+        wait_for(lambda: metric(port, "assay_doorbell_failures_total") > before)
+        ended = agency.finished(batch.ids)
+        assert {job["status"] for job in ended} == {"succeeded"}, "running jobs need nothing from Redis"
+        assert agency.job(more)["status"] == "queued"
+        assert {each["id"] for each in agency.read("/v1/jobs?limit=3")["items"]} == {more, *batch.ids}
+        assert "doorbell not rung" in agency.logs()
+    finally:
+        agency.redis.command("CONFIG", "SET", "maxmemory", "0")
+        agency.redis.flush()
+    found = batch.survived()
+    assert [found.claims[job_id] for job_id in batch.ids] == [1, 1]
+    assert agency.finished([more])[0]["status"] == "succeeded"
+
+
 def test_lost_message_is_sent_again(agency, post):
     for worker in agency.workers:
         worker.freeze()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
+import sqlite3
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import httpx
 import pytest
@@ -269,3 +272,27 @@ def test_metrics_of_the_embedded_worker_are_exported_by_the_service(shared_agenc
     assert 'assay_target_calls_total{outcome="answered",target="127.0.0.1:' in numbers
     assert "assay_dispatch_delay_seconds_count" in numbers
     assert "assay_webhook_backlog" in numbers
+
+
+def test_a_backup_made_while_a_job_runs_is_restored_and_resumes_it(serve, services):
+    """As docs/operations.md says: SQLite's online backup, and the key file, without which the job's secret is lost."""
+    secret, asked = "sk-in-the-backup-51c2", request(services.url("slow"), seed=21)
+    asked["target"]["secret"] = secret
+    one = serve()
+    job = one.agency.post("/v1/jobs", asked)
+    until = time.monotonic() + 120
+    while one.agency.get(f"/v1/jobs/{job['id']}")["asked"] < 5 and time.monotonic() < until:
+        time.sleep(0.05)
+    restored = serve()
+    restored.stop()
+    for file in restored.data.glob("assay.db*"):
+        file.unlink()
+    files = (each.data / "assay.db" for each in (one, restored))
+    with closing(sqlite3.connect(next(files))) as present, closing(sqlite3.connect(next(files))) as backup:
+        present.backup(backup)
+    shutil.copy(one.data / "secret.key", restored.data / "secret.key")
+    restored.start()
+    ended, again = one.finished(job["id"]), restored.finished(job["id"])
+    assert (ended["attempt"], again["attempt"]) == (1, 2), "the job had begun when the backup was made"
+    first, second = (each.agency.get(job["rating"]["href"]) for each, job in ((one, ended), (restored, again)))
+    assert same_rating(first) == same_rating(second)

@@ -360,7 +360,7 @@ def operations(app: FastAPI) -> set[str]:
 
 def _long(pytestconfig: pytest.Config) -> bool:
     """Whether each boundary of each value is tried and many sequences are: in `make fuzz` and `make chaos` only."""
-    return bool(pytestconfig.getoption("--chaos-scale") == "long")
+    return bool(pytestconfig.getoption("--chaos-scale") != "short")
 
 
 @pytest.mark.slow

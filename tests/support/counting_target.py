@@ -25,12 +25,22 @@ class CountingTarget:
         Time an answer takes. It may be changed at any time.
     behaviour : str
         One of `demo.translators.behaviours.BEHAVIOURS`.
+
+    Attributes
+    ----------
+    counts : dict of str to Counter
+        Questions asked under each name, with their numbers.
+    most_at_once : Counter
+        Most concurrent calls under each name.
+    secrets : dict of str to set
+        Secrets received under each name; ``None`` stands for a call without one.
     """
 
     def __init__(self, delay_s: float = 0.0, behaviour: str = "faithful") -> None:
         self.delay_s = delay_s
         self.counts: defaultdict[str, Counter[Question]] = defaultdict(Counter)
         self.most_at_once: Counter[str] = Counter()
+        self.secrets: defaultdict[str, set[str | None]] = defaultdict(set)
         self._at_once: Counter[str] = Counter()
         self._behaviour = BEHAVIOURS[behaviour]
         self._loop = asyncio.new_event_loop()
@@ -81,6 +91,7 @@ class CountingTarget:
     async def _translate(self, name: str, asked: dict[str, Any]) -> dict[str, Any]:
         texts = asked["q"] if isinstance(asked["q"], list) else [asked["q"]]
         self.counts[name].update((text, asked["source"], asked["target"]) for text in texts)
+        self.secrets[name].add(asked.get("api_key"))
         self._at_once[name] += 1
         self.most_at_once[name] = max(self.most_at_once[name], self._at_once[name])
         try:

@@ -12,14 +12,17 @@ from typing import Any
 
 
 @contextmanager
-def json_server(answer: Callable[[Any], Any], received: list[tuple[str, Message]] | None = None) -> Iterator[str]:
-    """Serve `answer` of every posted document; yield the address. Add path and headers of requests to `received`."""
+def json_server(
+    answer: Callable[[Any], Any], received: list[tuple[str, Message, bytes]] | None = None
+) -> Iterator[str]:
+    """Serve `answer` of every posted document; yield the address. Add path, headers and body to `received`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
             if received is not None:
-                received.append((self.path, self.headers))
-            said = json.dumps(answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))).encode()
+                received.append((self.path, self.headers, body))
+            said = json.dumps(answer(json.loads(body))).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(said)))

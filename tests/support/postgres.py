@@ -115,6 +115,11 @@ class PostgresServer:
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             connection.execute(statement.encode())
 
+    def run(self, program: str, *arguments: str) -> None:
+        """Run a program that comes with Postgres, such as ``pg_dump``, on this server."""
+        connect = ("--host", str(self.directory), "--username", "postgres")
+        subprocess.run([self.programs / "bin" / program, *connect, *arguments], **self._as_user(), check=True)
+
     def _as_user(self) -> dict[str, Any]:
         if self.user is None:
             return {"cwd": self.directory}

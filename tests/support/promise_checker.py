@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import RowMapping, select
 
 from store.core.database import Database
 from store.core.schema import events, jobs, observations, ratings
 
 ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
+LEDGER = [observations.c[name] for name in ("unit", "fence", "recorded_at", "copied", "ask")]
 
 
 @dataclass
@@ -49,17 +50,18 @@ def check_promises(database_url: str, *, all_ended: bool = True) -> PromiseRepor
         with database.read() as connection:
             rows = [dict(row) for row in connection.execute(select(jobs)).mappings()]
             told = [dict(row) for row in connection.execute(select(events).order_by(events.c.id)).mappings()]
-            kept = [dict(row) for row in connection.execute(select(observations)).mappings()]
             rated = Counter(connection.execute(select(ratings.c.job_id)).scalars())
+            by_job = _group(told)
+            for job in rows:
+                found.statuses[job["status"]] += 1
+                _check_events(job, by_job[job["id"]], found, all_ended=all_ended)
+                # read job by job: the ledger of ten thousand jobs holds more than a million replies
+                kept = connection.execute(select(*LEDGER).where(observations.c.job_id == job["id"])).mappings().all()
+                _check_ledger(job, by_job[job["id"]], kept, found)
+                if rated[job["id"]] != (job["status"] == "succeeded" and job["kind"] == "rating"):
+                    found.broken.append(f"{job['id']} is {job['status']} and has {rated[job['id']]} ratings")
     finally:
         database.close()
-    by_job, ledger = _group(told), _group(kept)
-    for job in rows:
-        found.statuses[job["status"]] += 1
-        _check_events(job, by_job[job["id"]], found, all_ended=all_ended)
-        _check_ledger(job, by_job[job["id"]], ledger[job["id"]], found)
-        if rated[job["id"]] != (job["status"] == "succeeded" and job["kind"] == "rating"):
-            found.broken.append(f"{job['id']} is {job['status']} and has {rated[job['id']]} ratings")
     return found
 
 
@@ -90,7 +92,7 @@ def _check_events(
 
 
 def _check_ledger(
-    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], kept: Sequence[Mapping[str, Any]], found: PromiseReport
+    job: Mapping[str, Any], told: Sequence[Mapping[str, Any]], kept: Sequence[RowMapping], found: PromiseReport
 ) -> None:
     name = job["id"]
     claimed_at = {event["fence"]: event["at"] for event in told if event["type"] == "claimed"}

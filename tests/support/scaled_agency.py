@@ -29,6 +29,8 @@ SHORT = {
     "ASSAY_EGRESS_ALLOW": "127.0.0.0/8",
     "ASSAY_MAX_ACTIVE_JOBS": "100000",
     "ASSAY_JOB_RATE": "100000/second",
+    "ASSAY_UPLOAD_RATE": "100000/second",
+    "ASSAY_WRITE_RATE": "100000/second",
 }
 READY_S = 240
 _names = itertools.count()
@@ -43,8 +45,8 @@ class ScaledAgency:
         Its servers.
     apis, workers : list of Supervised
         Its processes.
-    database_url : str
-        Its database.
+    database, database_url : str
+        Its database: name and address.
     """
 
     def __init__(
@@ -57,12 +59,14 @@ class ScaledAgency:
         workers: int,
         concurrency: int,
         settings: Mapping[str, str],
+        database: str | None = None,
     ) -> None:
         self.postgres, self.redis = postgres, redis
-        name = f"agency_{next(_names)}"
-        postgres.execute(f"CREATE DATABASE {name}")
-        self.database_url = postgres.url(name)
-        migrate.upgrade(self.database_url)
+        self.database = database or f"agency_{next(_names)}"
+        self.database_url = postgres.url(self.database)
+        if database is None:
+            postgres.execute(f"CREATE DATABASE {self.database}")
+            migrate.upgrade(self.database_url)
         self.environment = {
             **SHORT,
             "ASSAY_DATABASE_URL": self.database_url,
@@ -166,8 +170,9 @@ def running_agency(
     settings: Mapping[str, str] | None = None,
     postgres: PostgresServer | None = None,
     redis: RedisServer | None = None,
+    database: str | None = None,
 ) -> Iterator[ScaledAgency]:
-    """Run an agency, over servers of its own unless some are given."""
+    """Run an agency, over servers of its own unless some are given, and a new database unless one is named."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-agency-")))
         agency = ScaledAgency(
@@ -178,6 +183,7 @@ def running_agency(
             workers=workers,
             concurrency=concurrency,
             settings=settings or {},
+            database=database,
         )
         stack.callback(agency.close)
         agency.wait_until_ready()

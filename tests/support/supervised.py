@@ -53,6 +53,11 @@ class Supervised:
         with self._lock:
             self.process.terminate()
 
+    def restart_with(self, environment: Mapping[str, str]) -> None:
+        """Ask it to end in order; it is started again with these variables changed."""
+        self._environment = {**self._environment, **environment}
+        self.terminate()
+
     def freeze(self) -> None:
         """Stop it and its children without their noticing."""
         self._signal(signal.SIGSTOP)

@@ -16,6 +16,8 @@ _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Parse ``retry-after-ms`` or ``Retry-After``; names in `headers` must be in lower case or ignore case.
 
+    A date is compared with the ``Date`` of the same response, or with `now` if there is none.
+
     Returns
     -------
     float or None
@@ -27,17 +29,18 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
     said = headers.get("retry-after", "").strip()
     if _NUMBER.fullmatch(said):
         return float(said)
-    return _seconds_until(said, now)
+    until = _date(said)
+    # the clock of the sender counts if it is known, because the clock of this machine may be wrong
+    return None if until is None else max(0.0, (until - (_date(headers.get("date", "")) or now)).total_seconds())
 
 
-def _seconds_until(said: str, now: datetime) -> float | None:
+def _date(said: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(said)
     except (ValueError, OverflowError, IndexError):  # raised for invalid dates
         return None
-    if date.tzinfo is None:  # the zone "-0000" means UTC without a local time zone (RFC 5322, section 3.3)
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - now).total_seconds())
+    # the zone "-0000" means UTC without a local time zone (RFC 5322, section 3.3)
+    return date.replace(tzinfo=UTC) if date.tzinfo is None else date
 
 
 def should_retry(headers: Mapping[str, str]) -> bool | None:

@@ -11,6 +11,7 @@ import threading
 import structlog
 from celery import Celery
 
+from store.core.errors import StoreUnavailable
 from store.jobs import jobs
 from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.reconciler import Reconciler
@@ -39,9 +40,12 @@ class EmbeddedWorker:
 
     def start(self) -> None:
         """Resume interrupted jobs, and start the threads."""
-        with self._workplace.database.write() as connection:
-            orphans = jobs.release_orphans(connection)
-        if orphans:
+        try:
+            with self._workplace.database.write() as connection:
+                orphans = jobs.release_orphans(connection)
+        except StoreUnavailable as unavailable:  # they are resumed when their leases have ended and it can be written
+            log.warning("jobs not resumed", why=str(unavailable))
+        else:
             log.info("resuming jobs", count=orphans)
         self._thread.start()
         self._reconciler.start()

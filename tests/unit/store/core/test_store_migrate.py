@@ -45,6 +45,18 @@ def test_database_with_an_unknown_schema_version_is_refused(database, database_u
         migrate.upgrade(database_url)
 
 
+def test_a_running_process_accepts_a_later_schema_and_no_older_one(database, database_url):
+    # guards against: `/readyz` was 503 in every running process as soon as the next version had migrated
+    for found, accepted in (("9999", True), ("0000", False)):
+        with database.write() as c:
+            c.execute(text("UPDATE alembic_version SET version_num = :found"), {"found": found})
+        if accepted:
+            migrate.check(database_url, or_newer=True)
+        else:
+            with pytest.raises(SchemaMismatch, match=f"at schema {found}"):
+                migrate.check(database_url, or_newer=True)
+
+
 def test_missing_database_is_refused_and_not_created(tmp_path):
     with pytest.raises(SchemaMismatch, match="at schema none"):
         migrate.check(f"sqlite:///{tmp_path}/missing.db")

@@ -1,6 +1,6 @@
 """Parsing of ``Retry-After`` and related headers."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
@@ -51,3 +51,9 @@ def test_retry_after_cap_is_five_minutes():
 @pytest.mark.parametrize(("said", "meant"), [("true", True), ("FALSE", False), ("maybe", None)])
 def test_x_should_retry_is_parsed(said, meant):
     assert should_retry({"x-should-retry": said}) is meant
+
+
+def test_a_date_is_compared_with_the_senders_clock():
+    # guards against: a machine whose clock was a day behind waited for a day and ten seconds, or the cap of it
+    headers = {"date": "Thu, 01 Jan 2026 00:00:00 GMT", "retry-after": "Thu, 01 Jan 2026 00:00:10 GMT"}
+    assert parse_retry_after(headers, NOW - timedelta(days=400)) == 10
