@@ -87,7 +87,7 @@ def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rule
         yield Check("cosignatures", said if count < rules.required else None, said)
     if rules.kept is not None:
         yield from _growth(rules, rules.kept, shown, keys)
-    yield Check("says", None, f"{shown.origin} has {shown.size} entries")
+    yield Check("says", None, f"the log {shown.origin} has the size {shown.size}")
 
 
 def _signed(name: str, shown: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
@@ -105,16 +105,16 @@ def _growth(rules: LogRules, kept_file: Path, shown: Checkpoint, keys: Mapping[s
         raise SpecificationError(f"{kept_file} cannot be read: {unreadable.strerror}") from None
     kept, lines = read_checkpoint(kept_file, content)
     yield _signed("kept signature", kept, lines, keys)
-    wrong, before = None, f"the {kept.size} entries of {kept_file}"
+    wrong, before = None, f"the checkpoint of size {kept.size} in {kept_file}"
     if kept.origin != shown.origin:
         wrong = f"{kept_file} is a checkpoint of another log, {kept.origin}"
     elif kept.size > shown.size:
-        wrong = f"the log has {shown.size} entries, fewer than {before}: entries were removed, or this is an older head"
+        wrong = f"the log has the size {shown.size}, less than {before}: entries were removed, or this one is older"
     elif kept.size == shown.size and kept.root != shown.root:
-        wrong = f"the log was forked: it has {before}, with another root"
+        wrong = f"the log was forked: its root is another than that of {before}"
     elif 0 < kept.size < shown.size and not _proved(rules.proof, kept, shown):
-        wrong = f"the log was forked: the proof does not lead from {before} to the {shown.size} entries shown"
-    yield Check("growth", wrong, f"begins with {before}")
+        wrong = f"the log was forked: the proof does not lead from {before} to the size {shown.size}"
+    yield Check("growth", wrong, f"extends {before}")
 
 
 def _proved(proof: Path | None, kept: Checkpoint, shown: Checkpoint) -> bool:

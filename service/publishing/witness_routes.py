@@ -85,7 +85,7 @@ async def add_checkpoint(request: Request, here: Here) -> Response:
     try:
         time_s = await here.database.write(witnessing.witness, growth)
     except OtherHead as other:
-        return Response(f"{other.size}\n", 409, media_type=SIZE_TYPE)
+        return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
     # signed after the head is stored: a failure here is repaired by the same request with this head as the old one
     key = await signing_key(here)
     mine = witness_key(witnessing.witness_name(here.settings.public_url), key.public_key)

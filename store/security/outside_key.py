@@ -162,8 +162,9 @@ def _end(group: int) -> None:
 
 
 def _private_key(path: Path) -> Ed25519PrivateKey:
+    content = _content(path, "ASSAY_SIGNING_KEY_FILE")
     try:
-        key = load_pem_private_key(_content(path, "ASSAY_SIGNING_KEY_FILE"), password=None)
+        key = load_pem_private_key(content, password=None)
     except (ValueError, TypeError):  # TypeError: it is encrypted with a password
         key = None
     if not isinstance(key, Ed25519PrivateKey):
@@ -175,8 +176,9 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def _public_key(path: Path) -> bytes:
+    content = _content(path, "ASSAY_SIGNING_PUBLIC_KEY_FILE")
     try:
-        key = load_pem_public_key(_content(path, "ASSAY_SIGNING_PUBLIC_KEY_FILE"))
+        key = load_pem_public_key(content)
     except ValueError:
         key = None
     if not isinstance(key, Ed25519PublicKey):

@@ -53,7 +53,11 @@ def sign_due(database: Database, vault: Vault) -> int:
         with database.write() as connection:
             key = signing.current(connection, vault)
         for rating in taken:
-            envelopes = certificates.envelopes_of(key, rating)
+            try:
+                envelopes = certificates.envelopes_of(key, rating)
+            except (KeyError, TypeError, ValueError):  # a defect of one document must not stop the others
+                logger.exception("rating cannot be stated", rating=rating.id)
+                continue
             with database.write() as connection:
                 certificates.keep(connection, rating.id, key.id, envelopes)
             signed += 1
