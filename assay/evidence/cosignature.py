@@ -20,7 +20,6 @@ from typing import Self
 from assay.errors import SpecificationError
 from assay.evidence.checkpoint import (
     DASH,
-    ED25519,
     HINT_BYTES,
     BadCheckpoint,
     IsSignature,
@@ -158,16 +157,6 @@ class AddCheckpoint:
         if any(len(step) != HASH_BYTES for step in proof):
             raise BadCheckpoint(f"a hash of the consistency proof does not have {HASH_BYTES} bytes")
         return cls(int(old[1]), proof, note)
-
-
-def log_key(origin: str, public_key: bytes) -> VerifierKey:
-    """Return the verifier key of a log."""
-    return VerifierKey(origin, ED25519, public_key)
-
-
-def witness_key(name: str, public_key: bytes) -> VerifierKey:
-    """Return the verifier key of a witness."""
-    return VerifierKey(name, COSIGNATURE, public_key)
 
 
 def _signed_message(text: str, time_s: int) -> bytes:

@@ -22,18 +22,9 @@ MOST_NOTE_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class LogRules:
-    """What a checkpoint must show.
+    """Rules for a checkpoint: `required` of the `witnesses` cosigned it, and it extends the checkpoint in `kept`.
 
-    Attributes
-    ----------
-    witnesses : tuple of VerifierKey
-        Witnesses that are trusted.
-    required : int
-        Number of them that must have cosigned.
-    kept : Path or None
-        An earlier checkpoint, which the log must extend.
-    proof : Path or None
-        The consistency proof from there, as ``GET /v1/log/proof/consistency`` gives it.
+    `proof` has the answer of ``GET /v1/log/proof/consistency``, which shows the latter.
     """
 
     witnesses: tuple[VerifierKey, ...] = ()

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from assay.evidence.checkpoint import Checkpoint
-from assay.evidence.cosignature import log_key
+from assay.evidence.checkpoint import ED25519, Checkpoint
+from assay.evidence.cosignature import VerifierKey
 from service.certificates.signatures import signing_key
 from service.dependencies import Here
 from service.http.conditional import not_modified
@@ -53,7 +53,7 @@ async def get_log_head(request: Request, here: Here) -> Response:
         size=found.size,
         root=found.root,
         key_id=key.id,
-        verifier_key=str(log_key(origin, key.public_key)),
+        verifier_key=str(VerifierKey(origin, ED25519, key.public_key)),
         checkpoint=await _note(origin, found, key, cosigned),
     )
     return json_response(head, headers=headers)

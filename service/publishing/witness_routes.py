@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from assay.evidence.checkpoint import BadCheckpoint, is_signed_by, read_note
-from assay.evidence.cosignature import AddCheckpoint, cosign, witness_key
+from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from service.certificates.signatures import signing_key
 from service.dependencies import Here
 from service.http.json import StrictRoute, json_response
@@ -21,7 +21,6 @@ from service.publishing.log_schemas import WitnessView
 from store.core.errors import OtherHead
 from store.ratings import witnessing
 from store.ratings.log import TreeHead
-from store.ratings.witnessing import Growth
 from store.security.signing import is_signature
 
 router = APIRouter(prefix=witnessing.WITNESS_PATH, tags=["log"], route_class=StrictRoute)
@@ -50,7 +49,7 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {
 async def get_witness(here: Here) -> Response:
     """Read the name and key of this witness, and the logs that it witnesses."""
     key, heads = await signing_key(here), await here.database.read(witnessing.heads)
-    mine = witness_key(witnessing.witness_name(here.settings.public_url), key.public_key)
+    mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
     origins = dict.fromkeys(each.name for each in here.settings.witnessed_keys)
     logs = [{"origin": origin, "size": heads[origin].size if origin in heads else 0} for origin in origins]
     return json_response(WitnessView(name=mine.name, verifier_key=str(mine), logs=logs))
@@ -81,13 +80,13 @@ async def add_checkpoint(request: Request, here: Here) -> Response:
         raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
     if asked.old > checkpoint.size:
         raise Problem("malformed-body", f"the old size {asked.old} is greater than the checkpoint's {checkpoint.size}")
-    growth = Growth(checkpoint.origin, asked.old, TreeHead(checkpoint.size, checkpoint.root), asked.proof)
+    head = TreeHead(checkpoint.size, checkpoint.root)
     try:
-        time_s = await here.database.write(witnessing.witness, growth)
+        time_s = await here.database.write(witnessing.witness, checkpoint.origin, asked.old, head, asked.proof)
     except OtherHead as other:
         return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
     # signed after the head is stored: a failure here is repaired by the same request with this head as the old one
     key = await signing_key(here)
-    mine = witness_key(witnessing.witness_name(here.settings.public_url), key.public_key)
+    mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
     line = await asyncio.to_thread(cosign, checkpoint.text(), mine, key.sign, time_s)
     return Response(line, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})

@@ -89,18 +89,6 @@ class SigningUnavailable(StoreError):
     retry_after_s = 30
 
 
-class KeyKeptOutside(StoreError):
-    """The signing key is not in the database, so the database cannot replace it: HTTP 409."""
-
-    code = "key-kept-outside"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the signing key is kept outside the database; to replace it, change ASSAY_SIGNING_KEY_FILE or "
-            "ASSAY_SIGNING_COMMAND with ASSAY_SIGNING_PUBLIC_KEY_FILE, and restart every process"
-        )
-
-
 class OtherHead(StoreError):
     """A witness knows another head of a log than the request states; `size` is that of the latest head: HTTP 409."""
 

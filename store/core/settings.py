@@ -141,18 +141,6 @@ class Settings(BaseSettings):
     def _empty_is_absent(cls, value: Any) -> Any:
         return value or None
 
-    @field_validator("witnesses")
-    @classmethod
-    def _are_witnesses(cls, value: str) -> str:
-        _witnesses(value)
-        return value
-
-    @field_validator("witnessed_logs")
-    @classmethod
-    def _are_logs(cls, value: str) -> str:
-        _logs(value)
-        return value
-
     @field_validator("log_level", mode="before")
     @classmethod
     def _any_case(cls, value: Any) -> Any:
@@ -169,7 +157,8 @@ class Settings(BaseSettings):
         return value
 
     @model_validator(mode="after")
-    def _one_signing_key(self) -> Settings:
+    def _keys_are_complete(self) -> Settings:
+        _ = self.log_witnesses, self.witnessed_keys  # parsed here, so that an error ends the start
         if self.signing_key_file is not None and self.signing_command is not None:
             raise ValueError("set signing_key_file or signing_command, not both")
         if (self.signing_command is None) != (self.signing_public_key_file is None):
@@ -204,12 +193,15 @@ class Settings(BaseSettings):
     @cached_property
     def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
         """`witnesses`, parsed: the submission prefix and the key of each."""
-        return _witnesses(self.witnesses)
+        pairs = [part.split() for part in _parts(self.witnesses)]
+        if any(len(pair) != 2 or not pair[0].startswith(("http://", "https://")) for pair in pairs):
+            raise ValueError("each witness is its address and its verifier key: `https://witness.example NAME+ID+KEY`")
+        return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in pairs)
 
     @cached_property
     def witnessed_keys(self) -> tuple[VerifierKey, ...]:
         """`witnessed_logs`, parsed."""
-        return _logs(self.witnessed_logs)
+        return tuple(VerifierKey.read(part, ED25519) for part in _parts(self.witnessed_logs))
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:
@@ -226,17 +218,6 @@ class Settings(BaseSettings):
 
 def _parts(written: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in written.split(",") if part.strip())
-
-
-def _witnesses(written: str) -> tuple[tuple[str, VerifierKey], ...]:
-    pairs = [part.split() for part in _parts(written)]
-    if any(len(pair) != 2 or not pair[0].startswith(("http://", "https://")) for pair in pairs):
-        raise ValueError("each witness is its address and its verifier key: `https://witness.example NAME+ID+KEY`")
-    return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in pairs)
-
-
-def _logs(written: str) -> tuple[VerifierKey, ...]:
-    return tuple(VerifierKey.read(part, ED25519) for part in _parts(written))
 
 
 def _networks(written: str) -> tuple[Network, ...]:

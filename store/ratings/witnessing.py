@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, func, select, update
@@ -54,26 +54,17 @@ def lines(c: Connection, origin: str, size: int) -> list[str]:
 
 
 # ---------------------------------------------------------------------------- logs of others
-@dataclass(frozen=True)
-class Growth:
-    """A log's new head, the size of its older head as the log states it, and the proof of consistency."""
-
-    origin: str
-    old: int
-    head: TreeHead
-    proof: tuple[bytes, ...]
-
-
 def heads(c: Connection) -> dict[str, TreeHead]:
     """Return the latest head of each witnessed log by its origin."""
     query = select(witnessed_logs.c.origin, witnessed_logs.c.size, witnessed_logs.c.root)
     return {row.origin: TreeHead(row.size, bytes(row.root)) for row in c.execute(query)}
 
 
-def witness(c: Connection, growth: Growth) -> int:
+def witness(c: Connection, origin: str, old: int, new: TreeHead, proof: Sequence[bytes]) -> int:
     """Replace the latest head of a log, if the new one extends it; the signature was verified before.
 
-    Return the time by the clock of the database, in seconds since 1970.
+    `old` is the size of the latest head as the log knows it, and `proof` shows the growth from there. Return the
+    time by the clock of the database, in seconds since 1970.
 
     Raises
     ------
@@ -82,16 +73,16 @@ def witness(c: Connection, growth: Growth) -> int:
     NotAnExtension
         If the consistency proof is wrong.
     """
-    empty = {"origin": growth.origin, "size": 0, "root": EMPTY_HEAD, "updated_at": now_ms()}
+    empty = {"origin": origin, "size": 0, "root": EMPTY_HEAD, "updated_at": now_ms()}
     c.execute(insert_into(c, witnessed_logs).values(empty).on_conflict_do_nothing())
     # the lock makes the comparison with the latest head and its replacement one step
-    mine = witnessed_logs.c.origin == growth.origin
+    mine = witnessed_logs.c.origin == origin
     row = c.execute(select(witnessed_logs.c.size, witnessed_logs.c.root).where(mine).with_for_update()).one()
-    latest, new = TreeHead(row.size, bytes(row.root)), growth.head
-    if growth.old != latest.size or (new.size == latest.size and new.root != latest.root):
+    latest = TreeHead(row.size, bytes(row.root))
+    if old != latest.size or (new.size == latest.size and new.root != latest.root):
         raise OtherHead(latest.size)
-    if not proves_growth(latest.size, new.size, latest.root, new.root, growth.proof):
-        raise NotAnExtension(growth.origin, latest.size, new.size)
+    if not proves_growth(latest.size, new.size, latest.root, new.root, proof):
+        raise NotAnExtension(origin, latest.size, new.size)
     now = read_clock(c)
     c.execute(update(witnessed_logs).where(mine).values(size=new.size, root=new.root, updated_at=now))
     return now // 1000

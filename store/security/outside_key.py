@@ -15,10 +15,12 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
@@ -26,7 +28,6 @@ from assay.errors import SpecificationError
 from assay.evidence.jwks import thumbprint
 from store.core.errors import SigningUnavailable
 from store.core.settings import Settings
-from store.security.signing import SigningKey, is_signature
 
 TIMEOUT_S = 10.0
 """Maximum duration of one run of the signing program."""
@@ -39,6 +40,31 @@ AT_ONCE = 4
 
 REST_S = 15.0
 """Seconds after a failed run in which the program is not run again."""
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """The current signing key. Its private part is excluded from `repr`."""
+
+    id: str
+    public_key: bytes
+    _sign: Callable[[bytes], bytes] = field(repr=False, compare=False)
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64-byte signature of a message (RFC 8032, deterministic).
+
+        A key outside the database may block for seconds, and raise `SigningUnavailable`.
+        """
+        return self._sign(message)
+
+
+def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether a signature of a message is valid for a public key (32 bytes)."""
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def outside_key(settings: Settings) -> SigningKey | None:
@@ -65,17 +91,7 @@ def outside_key(settings: Settings) -> SigningKey | None:
 
 
 class SigningProgram:
-    """Signs by running a program.
-
-    Parameters
-    ----------
-    command : sequence of str
-        The program and its arguments.
-    public_key : bytes
-        Key with which its signatures must verify, 32 bytes.
-    timeout_s, rest_s : float
-        See `TIMEOUT_S` and `REST_S`.
-    """
+    """Signs by running a program; its signatures must verify with `public_key` (32 bytes)."""
 
     def __init__(
         self, command: Sequence[str], public_key: bytes, *, timeout_s: float = TIMEOUT_S, rest_s: float = REST_S
@@ -85,13 +101,7 @@ class SigningProgram:
         self._slots = threading.BoundedSemaphore(AT_ONCE)
 
     def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte signature of a message; blocks for at most twice the timeout.
-
-        Raises
-        ------
-        SigningUnavailable
-            If the program fails, or prints anything else than a valid signature.
-        """
+        """Return the 64-byte signature of a message, within twice the timeout, or raise `SigningUnavailable`."""
         if not self._slots.acquire(timeout=self._timeout_s):
             raise SigningUnavailable(f"{AT_ONCE} other signatures are being made, and none was ready in time")
         try:

@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.core.settings import Settings
-from store.security.outside_key import outside_key
-from store.security.signing import SigningKey
+from store.security.outside_key import SigningKey, outside_key
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -51,11 +50,7 @@ class Vault:
     """
 
     def __init__(
-        self,
-        key: bytes,
-        key_id: str,
-        older: Mapping[str, bytes] | None = None,
-        outside: SigningKey | None = None,
+        self, key: bytes, key_id: str, older: Mapping[str, bytes] | None = None, outside: SigningKey | None = None
     ) -> None:
         self._key_id, self.outside = key_id, outside
         self._ciphers = {each: AESGCM(one) for each, one in {**(older or {}), key_id: key}.items()}

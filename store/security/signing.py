@@ -10,24 +10,24 @@ retired keys stay valid.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
+from assay.errors import SpecificationError
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
 from store.core.agency_schema import signing_keys
 from store.core.clock import iso, now_ms
 from store.core.columns import sealed_columns, take_sealed
 from store.core.engines import lock_transaction
-from store.core.errors import KeyKeptOutside, SigningUnavailable
+from store.core.errors import SigningUnavailable
 from store.core.rows import all_rows
+from store.security.outside_key import SigningKey, is_signature
+from store.security.secrets import Vault
 
-if TYPE_CHECKING:
-    from store.security.secrets import Vault
+__all__ = ["PublicKey", "SigningKey", "current", "every", "find", "is_signature", "rotate"]
 
 TENANT = ""
 """Tenant in the encryption of signing keys, which belong to no tenant."""
@@ -59,22 +59,6 @@ class PublicKey:
         """Return a JSON Web Key with the times of creation and retirement."""
         retired = {} if self.retired_at is None else {"retired_at": iso(self.retired_at)}
         return jwk(self.public_key, created_at=iso(self.created_at), **retired)
-
-
-@dataclass(frozen=True)
-class SigningKey:
-    """The current signing key. Its private part is excluded from `repr`."""
-
-    id: str
-    public_key: bytes
-    _sign: Callable[[bytes], bytes] = field(repr=False, compare=False)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte signature of a message (RFC 8032, deterministic).
-
-        A key outside the database may block for seconds, and raise `SigningUnavailable`.
-        """
-        return self._sign(message)
 
 
 def current(c: Connection, vault: Vault) -> SigningKey:
@@ -113,13 +97,13 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
 
     The old key is not decrypted, so a lost key can be replaced too.
 
-    Raises
-    ------
-    KeyKeptOutside
-        If the settings name a key outside the database.
+    Raise `SpecificationError` if the settings name a key outside the database.
     """
     if vault.outside is not None:
-        raise KeyKeptOutside
+        raise SpecificationError(
+            "the signing key is kept outside the database; to replace it, change ASSAY_SIGNING_KEY_FILE or "
+            "ASSAY_SIGNING_COMMAND with ASSAY_SIGNING_PUBLIC_KEY_FILE, and restart every process"
+        )
     lock_transaction(c, LOCK)
     _retire(c)
     return _create(c, vault)
@@ -131,15 +115,6 @@ def every(c: Connection) -> list[PublicKey]:
     query = select(*(signing_keys.c[name] for name in shown))
     query = query.order_by(signing_keys.c.created_at.desc(), signing_keys.c.id.desc())
     return all_rows(c, query, _public)
-
-
-def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether a signature of a message is valid for a public key (32 bytes)."""
-    try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
 
 
 def _present(c: Connection) -> RowMapping | None:

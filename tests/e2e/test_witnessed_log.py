@@ -17,15 +17,16 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from assay.evidence.cosignature import log_key, witness_key
+from assay.evidence.checkpoint import ED25519
+from assay.evidence.cosignature import COSIGNATURE, VerifierKey
 from assay.evidence.jwks import jwk
 from tests.support.signing import private_pem, public_pem, signing_program
 
 AGENCY, WITNESS, STRANGER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"a", b"w", b"s"))
 PUBLIC, WITNESSES, STRANGERS = (each.public_key().public_bytes_raw() for each in (AGENCY, WITNESS, STRANGER))
-LOG = log_key("agency.example/v1/log", PUBLIC)
-COSIGNER = witness_key("witness.example/v1/witness", WITNESSES)
-NOBODY = witness_key("nobody.example/witness", STRANGERS)
+LOG = VerifierKey("agency.example/v1/log", ED25519, PUBLIC)
+COSIGNER = VerifierKey("witness.example/v1/witness", COSIGNATURE, WITNESSES)
+NOBODY = VerifierKey("nobody.example/witness", COSIGNATURE, STRANGERS)
 
 
 @dataclass(frozen=True)

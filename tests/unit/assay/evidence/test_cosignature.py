@@ -16,8 +16,6 @@ from assay.evidence.cosignature import (
     VerifierKey,
     cosign,
     cosignature_in,
-    log_key,
-    witness_key,
 )
 from store.security.signing import is_signature
 
@@ -26,7 +24,7 @@ LOGS, WITNESSES = (each.public_key().public_bytes_raw() for each in (LOG, WITNES
 NAME, TIME_S = "witness.example/w1", 1_679_315_147
 ROOT = hashlib.sha256(b"root").digest()
 TEXT = f"agency.example/v1/log\n7\n{base64.b64encode(ROOT).decode()}\n"
-KEY = witness_key(NAME, WITNESSES)
+KEY = VerifierKey(NAME, COSIGNATURE, WITNESSES)
 
 EXAMPLE = """example.com/behind-the-sofa
 20852163
@@ -71,7 +69,7 @@ def test_a_forged_cosignature_in_the_name_of_a_known_key_is_refused(line):
 
 
 def test_cosignatures_of_unknown_keys_are_ignored():
-    stranger = witness_key(NAME, LOGS)
+    stranger = VerifierKey(NAME, COSIGNATURE, LOGS)
     assert cosignature_in(TEXT, [by_hand()], stranger, is_signature) is None
     assert cosignature_in(TEXT, [], KEY, is_signature) is None
 
@@ -93,7 +91,7 @@ def test_a_verifier_key_is_its_name_its_id_and_its_typed_key():
     written += base64.b64encode(b"\x04" + WITNESSES).decode()
     assert str(KEY) == written
     assert VerifierKey.read(written, COSIGNATURE) == KEY
-    log = log_key("agency.example/v1/log", LOGS)
+    log = VerifierKey("agency.example/v1/log", ED25519, LOGS)
     assert VerifierKey.read(str(log), ED25519) == log
 
 
@@ -105,7 +103,7 @@ def test_a_verifier_key_is_its_name_its_id_and_its_typed_key():
         (str(KEY).replace("w1+", "w2+"), "no verifier key"),
         (str(KEY)[:-4] + "AAA=", "no verifier key"),
         (str(KEY)[:-4], "no verifier key"),
-        (str(log_key(NAME, WITNESSES)), "of type 01 and not 04"),
+        (str(VerifierKey(NAME, ED25519, WITNESSES)), "of type 01 and not 04"),
     ],
 )
 def test_a_malformed_verifier_key_is_refused_with_the_reason(written, why):

@@ -241,4 +241,4 @@ async def test_a_signing_command_that_fails_is_503_and_the_rating_is_readable(se
     export = await saved(again, tmp_path / "export.jsonl", f"{url}/export.jsonl")
     verify_file(export, keys=await saved(again, tmp_path / "jwks.json", "/.well-known/jwks.json"), replay=False)
     refused = await again.post("/v1/signing-keys/rotate")
-    assert (refused.status_code, refused.json()["code"]) == (409, "key-kept-outside")
+    assert (refused.status_code, refused.json()["code"]) == (422, "bad-specification")

@@ -10,8 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.evidence import merkle
-from assay.evidence.checkpoint import Checkpoint, open_checkpoint
-from assay.evidence.cosignature import AddCheckpoint, cosign, log_key, witness_key
+from assay.evidence.checkpoint import ED25519, Checkpoint, open_checkpoint
+from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from store.ratings import witnessing
 from store.security import signing
 
@@ -35,7 +35,7 @@ def asked(size: int, old: int = 0, leaves=LEAVES, signer=LOG, proof=None, origin
 
 @pytest.fixture
 async def witness(serve, settings):
-    return await serve(settings.model_copy(update={"witnessed_logs": f"{log_key(ORIGIN, LOGS)}"}))
+    return await serve(settings.model_copy(update={"witnessed_logs": f"{VerifierKey(ORIGIN, ED25519, LOGS)}"}))
 
 
 async def test_a_grown_log_is_cosigned_each_time(witness):
@@ -112,7 +112,7 @@ async def test_an_agency_that_witnesses_nothing_knows_no_log(client):
 
 
 async def test_a_witness_needs_no_key_of_its_callers(serve, guarded):
-    api = await serve(guarded.model_copy(update={"witnessed_logs": f"{log_key(ORIGIN, LOGS)}"}))
+    api = await serve(guarded.model_copy(update={"witnessed_logs": f"{VerifierKey(ORIGIN, ED25519, LOGS)}"}))
     assert (await api.post(PATH, content=asked(3))).status_code == 200
 
 
@@ -125,7 +125,7 @@ async def test_the_newest_cosigned_checkpoint_is_served_as_a_note(client, worker
     first = await publish(1)
     plain = await client.get("/v1/log/checkpoint")
     assert (plain.text, plain.headers["Content-Type"]) == (first["checkpoint"], "text/plain; charset=utf-8")
-    text, key = first["checkpoint"].partition("\n\n")[0] + "\n", witness_key("w.example", OTHERS)
+    text, key = first["checkpoint"].partition("\n\n")[0] + "\n", VerifierKey("w.example", COSIGNATURE, OTHERS)
     line = cosign(text, key, OTHER.sign, 1_700_000_000)
     with worker.database.write() as c:
         witnessing.keep(c, first["origin"], 1, str(key), line.removesuffix("\n"))
@@ -142,4 +142,4 @@ async def test_the_newest_cosigned_checkpoint_is_served_as_a_note(client, worker
     with worker.database.read() as c:
         [mine] = signing.every(c)
     assert open_checkpoint(cosigned.text, mine.public_key, signing.is_signature).size == 1
-    assert second["verifier_key"] == str(log_key(first["origin"], mine.public_key))
+    assert second["verifier_key"] == str(VerifierKey(first["origin"], ED25519, mine.public_key))

@@ -13,8 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select
 
 from assay.errors import SpecificationError
+from assay.evidence.jwks import thumbprint
 from store.core.agency_schema import signing_keys
-from store.core.errors import KeyKeptOutside, SigningUnavailable
+from store.core.errors import SigningUnavailable
 from store.core.settings import Settings
 from store.security import rotation, signing
 from store.security.outside_key import SigningProgram
@@ -90,12 +91,12 @@ def test_a_process_without_the_outside_key_says_what_is_missing(database, vault_
 
 
 def test_a_key_outside_the_database_is_not_rotated_by_the_database(database, vault_with):
-    with database.write() as c, pytest.raises(KeyKeptOutside, match="ASSAY_SIGNING_KEY_FILE"):
+    with database.write() as c, pytest.raises(SpecificationError, match="ASSAY_SIGNING_KEY_FILE"):
         signing.rotate(c, vault_with(PRIVATE))
 
 
 def signing_id(key: Ed25519PrivateKey) -> str:
-    return signing.thumbprint(key.public_key().public_bytes_raw())
+    return thumbprint(key.public_key().public_bytes_raw())
 
 
 @pytest.mark.parametrize(

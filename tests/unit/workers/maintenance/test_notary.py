@@ -13,8 +13,9 @@ from sqlalchemy import select, update
 
 from assay.canonical import target_digest
 from assay.evidence.checkpoint import open_checkpoint, read_note
-from assay.evidence.cosignature import AddCheckpoint, cosign, witness_key
+from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from assay.evidence.dsse import opened, signer_of
+from assay.evidence.jwks import thumbprint
 from assay.evidence.merkle import proves_growth
 from assay.evidence.statement import RATING
 from store.core.agency_schema import certificates as certificate_rows
@@ -31,7 +32,7 @@ from tests.support.signing import private_pem, public_pem, signing_program
 from workers.maintenance.notary import Notary, sign_due
 
 AGENCY, WITNESS, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"a", b"w", b"o"))
-KEY = witness_key("w.example/v1/witness", WITNESS.public_key().public_bytes_raw())
+KEY = VerifierKey("w.example/v1/witness", COSIGNATURE, WITNESS.public_key().public_bytes_raw())
 ORIGIN = "agency.example/v1/log"
 TARGET = {"name": "Mirror", "kind": "translator", "protocol": "x", "url": "http://mirror", "settings": {}}
 DOCUMENT = {
@@ -142,7 +143,7 @@ def test_a_signature_that_failed_is_made_later_and_the_rating_is_kept(database, 
     hurry(database)
     assert sign_due(database, Vault.from_settings(settings)) == 1
     with database.read() as c:
-        assert certificates.find(c, rating_id).key_id == signing.thumbprint(AGENCY.public_key().public_bytes_raw())
+        assert certificates.find(c, rating_id).key_id == thumbprint(AGENCY.public_key().public_bytes_raw())
 
 
 def test_a_rating_that_cannot_be_stated_does_not_stop_the_others(database, settings_with, finished):
@@ -282,7 +283,7 @@ def test_a_witness_that_knows_a_later_head_is_asked_again_from_there(database, f
     [
         lambda text: (200, cosign(text.replace("\n1\n", "\n2\n"), KEY, WITNESS.sign, 1)),
         lambda text: (200, cosign(text, KEY, OTHER.sign, 1)),
-        lambda text: (200, cosign(text, witness_key("w.example", b"k" * 32), OTHER.sign, 1)),
+        lambda text: (200, cosign(text, VerifierKey("w.example", COSIGNATURE, b"k" * 32), OTHER.sign, 1)),
         lambda _: (200, ""),
         lambda _: (200, "\u2014 " + KEY.name + " ?\n"),
         lambda _: (409, "7\n"),
