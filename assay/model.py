@@ -390,9 +390,8 @@ class Probabilities:
         """Read what `as_json` wrote."""
         return cls(**{name: float(written.get(name, 0.0)) for name in ("BS", "DSBS", "UCS", "unlocated")})
 
-    @property
     def located(self) -> Probabilities:
-        """The letters' probabilities alone, with what was not located as BS: of a chain only letters are known."""
+        """Return the letters' probabilities alone, with what was not located as BS: of a chain only letters are known."""
         return Probabilities(self.biased, self.DSBS, self.UCS)
 
 

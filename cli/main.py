@@ -216,21 +216,37 @@ def rerate(
 
 @app.command()
 def verify(
-    file: Annotated[Path, typer.Argument(help="An export; or attestation.json or a proof, with --keys.")],
+    file: Annotated[
+        Path, typer.Argument(help="An export; or attestation.json, a proof or a checkpoint of the log, with --keys.")
+    ],
     keys: Annotated[
         Path | None, typer.Option(help="A key set that you trust: the agency's /.well-known/jwks.json, saved.")
     ] = None,
     replay: Annotated[
         bool, typer.Option("--replay", help="Rate the recorded observations again, and compare to the last bit.")
     ] = False,
+    witness: Annotated[
+        list[str] | None, typer.Option(help="Key of a witness that you trust, NAME+ID+KEY. Repeatable.")
+    ] = None,
+    witnesses: Annotated[
+        int | None, typer.Option(help="How many of them must have cosigned the checkpoint. [default: all]", min=0)
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A checkpoint that you kept; the log must begin with it.")
+    ] = None,
+    proof: Annotated[
+        Path | None, typer.Option(help="Proof of growth from there: GET /v1/log/proof/consistency, saved.")
+    ] = None,
 ) -> None:
-    """Check a rating's export without a network: signatures, and every digest computed again.
+    """Check a rating's export, or the log, without a network: signatures, and every digest computed again.
 
     Ends with **0** if all is as it was sealed, and 65 with one line that says what differs.
     """
     from cli.rating.verify import verify_file
+    from cli.rating.verify_log import LogRules
 
-    verify_file(file, keys=keys, replay=replay)
+    rules = LogRules.read(witness or [], witnesses, checkpoint, proof)
+    verify_file(file, keys=keys, replay=replay, log=rules)
 
 
 @app.command()

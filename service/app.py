@@ -33,7 +33,7 @@ from service.keys import routes as keys
 from service.meta import catalog_routes, well_known_routes
 from service.meta import routes as meta
 from service.metrics import Meter
-from service.publishing import badge_routes, log_routes, registry_routes, reply_routes
+from service.publishing import badge_routes, log_routes, registry_routes, reply_routes, witness_routes
 from service.publishing import routes as publishing
 from service.publishing.embed_cache import EmbedCache
 from service.ratings import methodology_routes
@@ -65,6 +65,7 @@ ROUTERS = (
     history_routes.router,
     registry_routes.router,
     log_routes.router,
+    witness_routes.router,
     uploads.router,
     specification_routes.router,
     corpora.router,

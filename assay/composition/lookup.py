@@ -57,7 +57,7 @@ def part_of(rating: Mapping[str, Any]) -> Part:
     return Part(
         letter=None if letter is None else Letter(letter),
         declared=bool(rating.get("declared")),
-        probabilities=None if given is None else Probabilities.from_json(given).located,
+        probabilities=None if given is None else Probabilities.from_json(given).located(),
         confidence=float(rating.get("confidence", DEFAULT_CONFIDENCE)),
     )
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.errors import RecordError
@@ -27,6 +28,17 @@ ED25519 = b"\x01"
 
 HINT_BYTES = 4
 
+MOST_DIGITS = 18
+"""Maximum number of digits of a size, so that it fits into the integers of databases."""
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+
+Sign = Callable[[bytes], bytes]
+"""Signs a message."""
+
+IsSignature = Callable[[bytes, bytes, bytes], bool]
+"""Whether the owner of a key signed a message: ``is_signature(public_key, signature, message)``."""
+
 
 class BadCheckpoint(RecordError):
     """The note is not a checkpoint of this log, or its key did not sign it."""
@@ -36,69 +48,89 @@ class BadCheckpoint(RecordError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """State of a log: its name, number of entries, and head hash (32 bytes)."""
+    """State of a log: its name, number of entries, and head hash (32 bytes).
+
+    `extension` has further lines, each with its line end; our own log has none.
+    """
 
     origin: str
     size: int
     root: bytes
+    extension: str = ""
 
     def text(self) -> str:
         """Return the signed text."""
-        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
+        return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n{self.extension}"
 
-    def signed(self, public_key: bytes, sign: Callable[[bytes], bytes]) -> str:
+    def signed(self, public_key: bytes, sign: Sign) -> str:
         """Return the note with its Ed25519 signature (`sign` returns 64 bytes)."""
         signature = key_hint(self.origin, public_key) + sign(self.text().encode())
         return f"{self.text()}\n{DASH} {self.origin} {base64.b64encode(signature).decode()}\n"
 
 
-def key_hint(name: str, public_key: bytes) -> bytes:
+def key_hint(name: str, public_key: bytes, kind: bytes = ED25519) -> bytes:
     """Return the four bytes that identify the signing key in a note."""
-    return hashlib.sha256(name.encode() + b"\n" + ED25519 + public_key).digest()[:HINT_BYTES]
+    return hashlib.sha256(name.encode() + b"\n" + kind + public_key).digest()[:HINT_BYTES]
 
 
-def open_checkpoint(note: str, public_key: bytes, is_signature: Callable[[bytes, bytes, bytes], bool]) -> Checkpoint:
+def read_note(note: str) -> tuple[Checkpoint, list[str]]:
+    """Read a note without verifying it: the checkpoint, and its signature lines without line ends.
+
+    Raise `BadCheckpoint` if it is no such note.
+    """
+    if _CONTROL.search(note):
+        raise BadCheckpoint("a note holds no control characters besides line ends")
+    text, _, signatures = note.partition("\n\n")
+    return _read(text), [line for line in signatures.split("\n") if line.startswith(f"{DASH} ")]
+
+
+def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes, is_signature: IsSignature) -> bool:
+    """Whether one of a note's signature lines is the log's own, by the key that is given."""
+    start = f"{DASH} {checkpoint.origin} "
+    for line in lines:
+        if line.startswith(start):
+            signed = decode_base64(line.removeprefix(start))
+            hint, signature = signed[:HINT_BYTES], signed[HINT_BYTES:]
+            mine = hint == key_hint(checkpoint.origin, public_key)
+            if mine and is_signature(public_key, signature, checkpoint.text().encode()):
+                return True
+    return False
+
+
+def open_checkpoint(note: str, public_key: bytes, is_signature: IsSignature) -> Checkpoint:
     """Read a signed note and verify its signature.
 
     Parameters
     ----------
     note : str
         As `Checkpoint.signed` writes it; signatures of others (witnesses) may follow.
-    is_signature : callable
-        Whether the owner of a key signed a message: ``is_signature(public_key, signature, message)``.
 
     Raises
     ------
     BadCheckpoint
         If it is no such note, or has no signature of the key.
     """
-    text, _, signatures = note.partition("\n\n")
-    found = _read(text)
-    start = f"{DASH} {found.origin} "
-    for line in signatures.splitlines():
-        if line.startswith(start):
-            signed = _bytes(line.removeprefix(start))
-            hint, signature = signed[:HINT_BYTES], signed[HINT_BYTES:]
-            mine = hint == key_hint(found.origin, public_key)
-            if mine and is_signature(public_key, signature, found.text().encode()):
-                return found
-    raise BadCheckpoint(f"the checkpoint of {found.origin} has no signature of the key that was given")
+    found, lines = read_note(note)
+    if not is_signed_by(found, lines, public_key, is_signature):
+        raise BadCheckpoint(f"the checkpoint of {found.origin} has no signature of the key that was given")
+    return found
 
 
 def _read(text: str) -> Checkpoint:
     lines = text.split("\n")
     if len(lines) < 3 or not (lines[1].isascii() and lines[1].isdigit()):
         raise BadCheckpoint("a checkpoint has three lines: the log's name, its size and its root in base64")
-    root = _bytes(lines[2])
+    root = decode_base64(lines[2])
     if len(root) != HASH_BYTES:
         raise BadCheckpoint(f"the root has {len(root)} bytes and not {HASH_BYTES}")
-    found = Checkpoint(lines[0], int(lines[1]), root)
-    if found.text() != text + "\n":
+    found = Checkpoint(lines[0], int(lines[1][:MOST_DIGITS]), root, "".join(f"{line}\n" for line in lines[3:]))
+    if not found.origin or found.text() != text + "\n":
         raise BadCheckpoint("the checkpoint is not written as it would be signed; was a line added or a blank?")
     return found
 
 
-def _bytes(written: str) -> bytes:
+def decode_base64(written: str) -> bytes:
+    """Decode base64 of a note; raise `BadCheckpoint` if it is anything else."""
     try:
         return base64.b64decode(written, validate=True)
     except (binascii.Error, ValueError):

@@ -26,6 +26,15 @@ IsSignature = Callable[[str, bytes, bytes], bool]
 """Whether a key, by its id, made a signature of a message: ``(key id, signature, message)``."""
 
 
+class UnknownSigner(CertificateError):
+    """The key that signed is not among the known keys."""
+
+    code = "unknown-signer"
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(f"it is signed by the key {key_id[:100]}, which is unknown: it is not in the key set")
+
+
 @dataclass(frozen=True)
 class Opened:
     """Content of an envelope; each signature comes with the id of the key that claims to have made it."""
@@ -82,10 +91,19 @@ def opened(written: Any) -> Opened:
 
 
 def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
-    """Return the id of the first key that signed an envelope; raise `CertificateError` if none did."""
+    """Return the id of the first key that signed an envelope; raise `CertificateError` if none did.
+
+    `is_signature` may raise `UnknownSigner`, so that an unknown key is told apart from an invalid signature.
+    """
+    unknown = None
     for key_id, signature in envelope.signatures:
-        if is_signature(key_id, signature, envelope.message):
-            return key_id
+        try:
+            if is_signature(key_id, signature, envelope.message):
+                return key_id
+        except UnknownSigner as stranger:
+            unknown = stranger
+    if unknown is not None:
+        raise unknown
     if not envelope.signatures:
         raise CertificateError("nobody has signed it")
     raise CertificateError(f"the signature by the key {' or '.join(envelope.key_ids)} is not one of what is shown")

@@ -67,6 +67,7 @@ def _work(settings: Settings, folder: str) -> None:
     from workers.engine.shutdown_flag import LeavingFlag
     from workers.engine.tasks import Workplaces, add_tasks
     from workers.engine.worker_context import import_first
+    from workers.maintenance.notary import notarising
     from workers.webhooks.delivery_loop import delivering
 
     leaving = LeavingFlag()
@@ -85,7 +86,7 @@ def _work(settings: Settings, folder: str) -> None:
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
     import_first()  # imported once before the fork, so that the children need not
-    with reconciling(settings), delivering(settings), _watching(app, settings):
+    with reconciling(settings), delivering(settings), notarising(settings), _watching(app, settings):
         app.worker_main(
             ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
         )

@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.errors import CertificateError, RecordError, SpecificationError
-from assay.evidence.dsse import Opened, opened
+from assay.evidence.checkpoint import DASH
+from assay.evidence.dsse import Opened, UnknownSigner, opened
 from assay.evidence.export import LONGEST_LINE, Export, read_export
 from assay.evidence.jwks import read_jwks
 from assay.evidence.statement import RATING
@@ -36,6 +37,7 @@ from assay.model import Observation
 from assay.rating.methodology import shipped
 from assay.rating.rerating import rerate
 from cli.rating.compare import read_json
+from cli.rating.verify_log import MOST_NOTE_BYTES, LogRules, check_checkpoint
 from store.ratings.experiment_json import parse_method
 from store.security.signing import is_signature
 
@@ -43,6 +45,13 @@ console = Console(highlight=False, soft_wrap=True)
 
 MOST_BYTES = 16 * 2**20
 """Of a key set, a certificate or a proof; an export may be of any size, and is read line by line."""
+
+
+SIGNATURE_LINE = f"\n\n{DASH} ".encode()
+"""Start of the signatures of a note, which no other file has."""
+
+ONE_DOCUMENT = frozenset({"payload", "attestation", "checkpoint"})
+"""Members by which files with a single JSON document are recognised."""
 
 
 class NotVerified(CertificateError):
@@ -55,6 +64,10 @@ class NotVerified(CertificateError):
         super().__init__(f"{file} does not verify: {'; '.join(self.wrong)}")
 
 
+ANY_LOG = LogRules()
+"""No rule: a checkpoint needs the agency's signature only."""
+
+
 @dataclass(frozen=True)
 class Keys:
     """Public keys by thumbprint; `trusted` if they did not come with the file."""
@@ -63,21 +76,26 @@ class Keys:
     trusted: bool
 
     def made(self, key_id: str, signature: bytes, message: bytes) -> bool:
-        """Whether one of these keys made a signature."""
-        return key_id in self.keys and is_signature(self.keys[key_id], signature, message)
+        """Whether one of these keys made a signature; raise `UnknownSigner` for a key that is none of these."""
+        if key_id not in self.keys:
+            raise UnknownSigner(key_id)
+        return is_signature(self.keys[key_id], signature, message)
 
 
-def verify_file(file: Path, *, keys: Path | None, replay: bool) -> None:
+def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = ANY_LOG) -> None:
     """Check a file, and print what was found.
 
     Parameters
     ----------
     file : Path
-        An export; or a certificate (``attestation.json``) or the proof of an observation, with `keys`.
+        An export; or a certificate (``attestation.json``), the proof of an observation, or a checkpoint of the log,
+        with `keys`.
     keys : Path, optional
         A JSON Web Key Set that is trusted, such as the agency's ``/.well-known/jwks.json``.
     replay : bool
         Also rate the recorded observations again and compare; only of an export.
+    log : LogRules
+        Cosignatures and growth that a checkpoint must show.
 
     Raises
     ------
@@ -94,7 +112,7 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool) -> None:
     differing = list[str]()
     try:
         with content:
-            for check in _checks(content, file, trusted, replay=replay):
+            for check in _checks(content, file, trusted, replay=replay, log=log):
                 _show(check)
                 differing += [check.wrong] if check.wrong is not None else []
     except (CertificateError, RecordError) as broken:  # differences found before this error are reported as well
@@ -109,16 +127,25 @@ def _show(check: Check) -> None:
     console.print(f"{mark} {check.name:<24}{escape(check.wrong or check.found)}")
 
 
-def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool) -> Iterator[Check]:
+def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules) -> Iterator[Check]:
     document = _single(content)
-    if document is None:
-        content.seek(0)
+    content.seek(0)
+    is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
+    if log.given and not is_note and (document is None or "checkpoint" not in document):
+        raise SpecificationError(
+            f"{file} is no checkpoint, and only those are cosigned and grow; GET /v1/log/checkpoint gives one"
+        )
+    content.seek(0)
+    if document is None and not is_note:
         yield from _export(read_export(_lines(content)), trusted, replay=replay)
         return
     if replay:
         raise SpecificationError(f"{file} holds no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
     if trusted is None:
         raise SpecificationError(f"{file} brings no keys along; give the agency's with --keys FILE")
+    if document is None or "checkpoint" in document:
+        yield from check_checkpoint(file, content.read(MOST_NOTE_BYTES), trusted.keys, log)
+        return
     yield from _proof(document, trusted) if "attestation" in document else _certificate(opened(document), trusted)
 
 
@@ -159,13 +186,13 @@ def _lines(content: BinaryIO) -> Iterator[bytes]:
 
 
 def _single(content: BinaryIO) -> dict[str, Any] | None:
-    """Read a file with one envelope or one proof; return ``None`` for an export or an unknown format."""
+    """Read a file with one envelope, proof or head of the log; return ``None`` for an export, a note, or another."""
     written = content.read(MOST_BYTES + 1)
     try:
         document = json.loads(written) if len(written) <= MOST_BYTES else None
     except (ValueError, RecursionError):
         return None
-    return document if isinstance(document, dict) and {"payload", "attestation"} & set(document) else None
+    return document if isinstance(document, dict) and ONE_DOCUMENT & set(document) else None
 
 
 def _certificate(envelope: Opened, keys: Keys) -> Iterator[Check]:

@@ -49,7 +49,7 @@ async def exported(here: Service, rating: StoredRating) -> StreamingResponse:
         yield await asyncio.to_thread(_lines, writer, first)
         async for some in evidence:
             yield await asyncio.to_thread(_lines, writer, some)
-        yield writer.closing({key.id: key.sign})
+        yield await asyncio.to_thread(writer.closing, {key.id: key.sign})
 
     headers = {"Content-Disposition": f'attachment; filename="{rating.id}.export.jsonl"', "Cache-Control": "no-store"}
     return StreamingResponse(lines(), media_type=MEDIA_TYPE, headers=headers)

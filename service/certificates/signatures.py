@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,10 +17,19 @@ from store.security.signing import PublicKey, SigningKey
 
 
 async def certificate_of(here: Service, rating: StoredRating) -> Certificate:
-    """Return a rating's certificate; the first call signs it."""
-    with _opening_the_key():
-        known = await here.database.read(certificates.find, rating.id)
-        return await here.database.write(certificates.issue, here.vault, rating) if known is None else known
+    """Return a rating's certificate; sign it if no worker has done so.
+
+    Raises
+    ------
+    SigningUnavailable
+        If a key outside the database cannot sign now.
+    """
+    known = await here.database.read(certificates.find, rating.id)
+    if known is not None:
+        return known
+    key = await signing_key(here)
+    envelopes = await asyncio.to_thread(certificates.envelopes_of, key, rating)
+    return await here.database.write(certificates.keep, rating.id, key.id, envelopes)
 
 
 async def signing_key(here: Service) -> SigningKey:

@@ -28,11 +28,13 @@ from store.core.errors import (
     CorpusFull,
     ItemTaken,
     NameTaken,
+    NotAnExtension,
     NotTheOwner,
     PublishedForGood,
     RatingsRefused,
     SecretLost,
     SecretMoved,
+    SigningUnavailable,
     StoreUnavailable,
     UploadInUse,
 )
@@ -120,6 +122,8 @@ async def on_known_error(request: Request, error: Exception) -> JSONResponse:
     """Handle an exception of `PROBLEM_OF`."""
     if isinstance(error, SecretLost | SecretMoved):
         log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
+    if isinstance(error, SigningUnavailable):  # the cause is for the operator, not for the caller
+        log.error("nothing signed", request=request.scope["assay.request_id"], why=str(error))
     problem_of = next(PROBLEM_OF[kind] for kind in type(error).__mro__ if kind in PROBLEM_OF)
     return respond(request, problem_of(error))
 
@@ -200,6 +204,8 @@ PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     ),
     SecretLost: lambda _: Problem("secret_lost"),
     SecretMoved: lambda _: Problem("secret_lost"),
+    SigningUnavailable: lambda error: Problem(error.code, headers={"Retry-After": str(error.retry_after_s)}),
+    NotAnExtension: lambda error: Problem(error.code, str(error)),
     Unreadable: _unreadable,
     NotInstalled: lambda error: Problem("not-installed", str(error), extra=error.extra),
     NotComparable: _other_rating,

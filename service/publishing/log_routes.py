@@ -5,13 +5,17 @@ Nobody, the agency included, can change a logged entry unnoticed.
 
 from __future__ import annotations
 
-from typing import Annotated
-from urllib.parse import urlsplit
+import asyncio
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from assay.evidence.checkpoint import Checkpoint
-from service.dependencies import Here, Service
+from assay.evidence.checkpoint import ED25519, Checkpoint
+from assay.evidence.cosignature import VerifierKey
+from service.certificates.signatures import signing_key
+from service.dependencies import Here
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.publishing.log_schemas import (
@@ -23,10 +27,11 @@ from service.publishing.log_schemas import (
     InclusionQuery,
     InclusionView,
 )
-from store.ratings import log
-from store.security import signing
+from store.ratings import log, witnessing
+from store.ratings.log import TreeHead
+from store.security.signing import SigningKey
 
-router = APIRouter(prefix="/v1/log", tags=["log"], route_class=StrictRoute)
+router = APIRouter(prefix=witnessing.LOG_PATH, tags=["log"], route_class=StrictRoute)
 
 CACHED_BRIEFLY = "public, max-age=5"
 """``Cache-Control`` of answers that change when the log grows."""
@@ -38,15 +43,31 @@ CACHED_FOREVER = "public, max-age=31536000, immutable"
 @router.get("", response_model=HeadView)
 async def get_log_head(request: Request, here: Here) -> Response:
     """Read the size of the log and its signed root hash."""
-    key = await _signing_key(here)
-    found = await here.database.read(log.head)
-    headers = {"ETag": f'"{found.size}-{found.root.hex()[:16]}-{key.id}"', "Cache-Control": CACHED_BRIEFLY}
+    key, origin = await signing_key(here), witnessing.log_name(here.settings.public_url)
+    found, cosigned = await here.database.read(_head, origin)
+    headers = _note_headers(found, key, cosigned)
     if unchanged := not_modified(request, headers):
         return unchanged
-    origin = _origin(here)
-    note = Checkpoint(origin, found.size, found.root).signed(key.public_key, key.sign)
-    head = HeadView(origin=origin, size=found.size, root=found.root, key_id=key.id, checkpoint=note)
+    head = HeadView(
+        origin=origin,
+        size=found.size,
+        root=found.root,
+        key_id=key.id,
+        verifier_key=str(VerifierKey(origin, ED25519, key.public_key)),
+        checkpoint=await _note(origin, found, key, cosigned),
+    )
     return json_response(head, headers=headers)
+
+
+@router.get("/checkpoint", response_class=Response)
+async def get_checkpoint(request: Request, here: Here) -> Response:
+    """Read the newest checkpoint that a witness cosigned, as a signed note; the current one if there is none."""
+    key, origin = await signing_key(here), witnessing.log_name(here.settings.public_url)
+    found, cosigned = await here.database.read(_cosigned_head, origin)
+    headers = _note_headers(found, key, cosigned)
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    return Response(await _note(origin, found, key, cosigned), 200, headers, "text/plain; charset=utf-8")
 
 
 @router.get("/entries", response_model=EntryList)
@@ -72,18 +93,30 @@ async def prove_consistency(request: Request, here: Here, query: Annotated[Consi
     return not_modified(request, headers) or json_response(ConsistencyView.of(proof), headers=headers)
 
 
-async def _signing_key(here: Service) -> signing.SigningKey:
-    """Return the current signing key; the first call creates it."""
-    known = await here.database.read(signing.every)
-    signs = any(key.retired_at is None for key in known)
-    work = here.database.read if signs else here.database.write
-    return await work(signing.current, here.vault)
+def _head(c: Any, origin: str) -> tuple[TreeHead, list[str]]:
+    found = log.head(c)
+    return found, witnessing.lines(c, origin, found.size)
 
 
-def _origin(here: Service) -> str:
-    """Return the name of the log: the operator's public address, never the host of a request."""
-    public = urlsplit(here.settings.public_url or "")
-    return f"{public.netloc}{public.path.rstrip('/')}{router.prefix}" if public.netloc else "assay/log"
+def _cosigned_head(c: Any, origin: str) -> tuple[TreeHead, list[str]]:
+    size = witnessing.newest_size(c, origin)
+    return (log.head(c, size), witnessing.lines(c, origin, size)) if size else _head(c, origin)
+
+
+async def _note(origin: str, found: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> str:
+    note = await asyncio.to_thread(_signed_note, Checkpoint(origin, found.size, found.root), key)
+    return note + "".join(f"{line}\n" for line in cosigned)
+
+
+@lru_cache(16)
+def _signed_note(checkpoint: Checkpoint, key: SigningKey) -> str:
+    """Sign a checkpoint; cached, because a key outside the database can take long, and signatures never differ."""
+    return checkpoint.signed(key.public_key, key.sign)
+
+
+def _note_headers(found: TreeHead, key: SigningKey, cosigned: Sequence[str]) -> dict[str, str]:
+    etag = f"{found.size}-{found.root.hex()[:16]}-{key.id}-{len(cosigned)}"
+    return {"ETag": f'"{etag}"', "Cache-Control": CACHED_BRIEFLY}
 
 
 def _tree_headers(name: str, *, fixed: bool) -> dict[str, str]:

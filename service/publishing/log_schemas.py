@@ -54,8 +54,28 @@ class HeadView(ResponseModel):
     """Root hash of the Merkle tree over all entries (RFC 9162)."""
     key_id: str
     """Id of the signing key, published at `/.well-known/jwks.json`."""
+    verifier_key: str
+    """The same key as witnesses are configured with it (C2SP signed-note, "vkey")."""
     checkpoint: str
-    """The same as a signed note (C2SP tlog-checkpoint). Keep it to check that later logs begin with this one."""
+    """The same as a signed note (C2SP tlog-checkpoint). Keep it to check that later logs begin with this one.
+    Cosignatures of witnesses follow the log's own signature."""
+
+
+class WitnessedLogView(ResponseModel):
+    """A log that this agency witnesses."""
+
+    origin: str
+    size: int
+    """Size of the latest cosigned checkpoint; 0 if there is none."""
+
+
+class WitnessView(ResponseModel):
+    """The agency as a witness of other logs."""
+
+    name: str
+    verifier_key: str
+    """The key of its cosignatures (C2SP signed-note, "vkey"); its `kid` is at `/.well-known/jwks.json`."""
+    logs: list[WitnessedLogView]
 
 
 class EntryView(ResponseModel):

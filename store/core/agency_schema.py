@@ -83,6 +83,7 @@ signing_keys = Table(
     metadata,
     Column("id", AnyText, primary_key=True),  # RFC 7638 thumbprint of the public key
     Column("public_key", LargeBinary, nullable=False),  # 32 bytes of an Ed25519 key
+    # all four are empty if the private half is outside the database
     *required(LargeBinary, "secret_ciphertext", "secret_nonce"),
     *required(AnyText, "secret_key_id", "secret_last4"),
     Column("created_at", BigInteger, nullable=False),
@@ -96,6 +97,14 @@ certificates = Table(
     Column("key_id", AnyText, ForeignKey("signing_keys.id"), primary_key=True),
     Column("envelope", Packed, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+)
+
+unsigned_ratings = Table(
+    "unsigned_ratings",  # ratings that a worker still has to sign; older ratings are signed when first asked for
+    metadata,
+    Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
+    Column("next_attempt_at", BigInteger, nullable=False),
+    Index(None, "next_attempt_at"),
 )
 
 log_entries = Table(
@@ -117,6 +126,25 @@ log_nodes = Table(
     Column("place", BigInteger, primary_key=True, autoincrement=False),
     # hash of the subtree over the 2^level leaves that start at place * 2^level
     Column("hash", LargeBinary, nullable=False),
+)
+
+cosignatures = Table(
+    "cosignatures",  # by witnesses, of heads of our own log
+    metadata,
+    Column("origin", AnyText, primary_key=True),
+    Column("size", BigInteger, primary_key=True, autoincrement=False),
+    Column("witness", AnyText, primary_key=True),  # its verifier key
+    Column("line", AnyText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+witnessed_logs = Table(
+    "witnessed_logs",  # the latest head of each log whose witness this agency is
+    metadata,
+    Column("origin", AnyText, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("root", LargeBinary, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
 )
 
 # ---------------------------------------------------------------------------- published ratings

@@ -89,6 +89,32 @@ class SecretMoved(StoreError):
         self.target, self.field = target, field
 
 
+class SigningUnavailable(StoreError):
+    """The agency's signing key cannot be used now: HTTP 503 with Retry-After."""
+
+    code = "signing-unavailable"
+    retry_after_s = 30
+
+
+class OtherHead(StoreError):
+    """A witness knows another head of a log than the request states; `size` is that of the latest head: HTTP 409."""
+
+    code = "other-head"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the latest head that this witness knows has the size {size}")
+        self.size = size
+
+
+class NotAnExtension(StoreError):
+    """The new head of a log does not extend the latest one that its witness knows: HTTP 422."""
+
+    code = "checkpoint-inconsistent"
+
+    def __init__(self, origin: str, old: int, new: int) -> None:
+        super().__init__(f"the proof does not show that {origin} with {new} entries begins with its first {old}")
+
+
 class UploadInUse(StoreError):
     """An unfinished job needs the upload: HTTP 409."""
 

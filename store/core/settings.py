@@ -13,6 +13,9 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from assay.evidence.checkpoint import ED25519
+from assay.evidence.cosignature import COSIGNATURE, VerifierKey
+
 Network = IPv4Network | IPv6Network
 SHORTEST_SECRET_KEY = 16
 
@@ -38,6 +41,15 @@ class Settings(BaseSettings):
         None, description="Encrypts the secrets of targets; unset: a key file in data_dir"
     )
     secret_key_older: SecretStr = Field(SecretStr(""), description="Comma-separated former keys, used only to decrypt")
+
+    # The signing key outside the database, and witnesses of the log
+    signing_key_file: Path | None = Field(None, description="Ed25519 signing key, PEM (PKCS#8); unset: in the database")
+    signing_command: str | None = Field(
+        None, description="Program that signs standard input and prints the signature in base64, for a KMS or PKCS#11"
+    )
+    signing_public_key_file: Path | None = Field(None, description="Public key of signing_command, PEM")
+    witnesses: str = Field("", description="Witnesses of the log: `URL VERIFIER-KEY`, separated by commas")
+    witnessed_logs: str = Field("", description="Verifier keys of other logs that this agency cosigns, comma-separated")
 
     # The HTTP service
     host: str = Field("127.0.0.1", description="Address to listen on")
@@ -132,7 +144,9 @@ class Settings(BaseSettings):
         return value
 
     @field_validator(
-        "secret_key", "database_url", "broker_url", "public_url", "metrics_port", "otel_endpoint", mode="before"
+        *("secret_key", "database_url", "broker_url", "public_url", "metrics_port", "otel_endpoint"),
+        *("signing_key_file", "signing_command", "signing_public_key_file"),
+        mode="before",
     )
     @classmethod
     def _empty_is_absent(cls, value: Any) -> Any:
@@ -152,6 +166,15 @@ class Settings(BaseSettings):
                 f"{SHORTEST_SECRET_KEY}, for example from `openssl rand -hex 32`"
             )
         return value
+
+    @model_validator(mode="after")
+    def _keys_are_complete(self) -> Settings:
+        _ = self.log_witnesses, self.witnessed_keys  # parsed here, so that an error ends the start
+        if self.signing_key_file is not None and self.signing_command is not None:
+            raise ValueError("set signing_key_file or signing_command, not both")
+        if (self.signing_command is None) != (self.signing_public_key_file is None):
+            raise ValueError("signing_command and signing_public_key_file need each other: set both or neither")
+        return self
 
     @model_validator(mode="after")
     def _several_heartbeats_a_lease(self) -> Settings:
@@ -187,6 +210,19 @@ class Settings(BaseSettings):
     def proxy_networks(self) -> tuple[Network, ...]:
         """`trusted_proxies`, parsed."""
         return _networks(self.trusted_proxies)
+
+    @cached_property
+    def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
+        """`witnesses`, parsed: the submission prefix and the key of each."""
+        pairs = [part.split() for part in _parts(self.witnesses)]
+        if any(len(pair) != 2 or not pair[0].startswith(("http://", "https://")) for pair in pairs):
+            raise ValueError("each witness is its address and its verifier key: `https://witness.example NAME+ID+KEY`")
+        return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in pairs)
+
+    @cached_property
+    def witnessed_keys(self) -> tuple[VerifierKey, ...]:
+        """`witnessed_logs`, parsed."""
+        return tuple(VerifierKey.read(part, ED25519) for part in _parts(self.witnessed_logs))
 
     @property
     def older_secret_keys(self) -> tuple[str, ...]:

@@ -1,21 +1,28 @@
-"""Certificates: signed statements about a rating, issued at the first request and never changed."""
+"""Certificates: signed statements about a rating, made when the rating is finished and never changed.
+
+A finished rating is in `unsigned_ratings` until it is signed. Ratings from before that table are signed when their
+certificate is first requested.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 
 from assay.canonical import canonical_json
 from assay.evidence.dsse import envelope
 from assay.evidence.statement import PAYLOAD_TYPE, RATING, TEST_RESULT, rating_statement, result_statement
-from store.core.agency_schema import certificates
-from store.core.clock import read_clock
+from store.core.agency_schema import certificates, unsigned_ratings
+from store.core.clock import now_ms, read_clock
+from store.core.rows import all_rows
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
-from store.security import signing
-from store.security.secrets import Vault
+from store.security.signing import SigningKey
+
+RETRY_S = 60
+"""Seconds after which a failed signature is tried again."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +52,50 @@ def find(c: Connection, rating_id: str) -> Certificate | None:
     return None if row is None else Certificate(row["rating_id"], row["key_id"], row["envelope"], row["created_at"])
 
 
-def issue(c: Connection, vault: Vault, rating: StoredRating) -> Certificate:
-    """Return a rating's certificate; sign it at the first request.
+def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, dict[str, Any]]:
+    """Sign the statements about a rating; call it outside transactions, because a key can block for seconds.
 
     Raises
     ------
-    SecretLost, SecretMoved
-        If the signing key cannot be decrypted (see `store.security.signing.current`).
+    SigningUnavailable
+        If a key outside the database cannot sign now.
     """
-    # concurrent requests wait for this lock, so that a rating never has two certificates
-    c.execute(select(ratings.c.id).where(ratings.c.id == rating.id).with_for_update())
-    if (existing := find(c, rating.id)) is not None:
-        return existing
-    key = signing.current(c, vault)
     statements = {RATING: rating_statement(rating.document), TEST_RESULT: result_statement(rating.document)}
-    envelopes = {
+    return {
         kind: envelope(PAYLOAD_TYPE, canonical_json(one), {key.id: key.sign})
         for kind, one in statements.items()
         if one is not None
     }
-    now = read_clock(c)
-    row = {"rating_id": rating.id, "key_id": key.id, "envelope": envelopes, "created_at": now}
-    c.execute(insert(certificates).values(row))
-    return Certificate(rating.id, key.id, envelopes, now)
+
+
+def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, dict[str, Any]]) -> Certificate:
+    """Store a rating's certificate, unless it has one; return the stored one."""
+    # concurrent requests wait for this lock, so that a rating never has two certificates
+    c.execute(select(ratings.c.id).where(ratings.c.id == rating_id).with_for_update())
+    if (existing := find(c, rating_id)) is None:
+        existing = Certificate(rating_id, key_id, envelopes, read_clock(c))
+        row = {"rating_id": rating_id, "key_id": key_id, "envelope": envelopes, "created_at": existing.created_at}
+        c.execute(insert(certificates).values(row))
+    c.execute(delete(unsigned_ratings).where(unsigned_ratings.c.rating_id == rating_id))
+    return existing
+
+
+def await_signature(c: Connection, rating_id: str) -> None:
+    """Note that a new rating must be signed; call it in the transaction that stores the rating."""
+    c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now_ms()))
+
+
+def any_unsigned(c: Connection) -> bool:
+    """Whether a signature is due; reads without a lock."""
+    due = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
+    return c.execute(due.limit(1)).first() is not None
+
+
+def take_unsigned(c: Connection, limit: int) -> list[StoredRating]:
+    """Take up to `limit` ratings whose signature is due; nobody else takes them for `RETRY_S` seconds."""
+    due = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())
+    due = due.order_by(unsigned_ratings.c.next_attempt_at).limit(limit).with_for_update(skip_locked=True)
+    ids = c.execute(due).scalars().all()
+    later = read_clock(c) + RETRY_S * 1000
+    c.execute(update(unsigned_ratings).where(unsigned_ratings.c.rating_id.in_(ids)).values(next_attempt_at=later))
+    return all_rows(c, select(ratings).where(ratings.c.id.in_(ids)), StoredRating)

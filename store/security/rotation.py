@@ -37,7 +37,7 @@ class Holder:
 HOLDERS: tuple[Holder, ...] = (
     Holder(targets, targets.c.removed_at.is_(None)),
     Holder(jobs, jobs.c.status.in_(UNFINISHED)),
-    Holder(signing_keys, signing_keys.c.retired_at.is_(None)),
+    Holder(signing_keys, and_(signing_keys.c.retired_at.is_(None), signing_keys.c.secret_key_id != "")),
     Holder(webhooks, webhooks.c.removed_at.is_(None)),
     Holder(webhooks, and_(webhooks.c.removed_at.is_(None), webhooks.c.previous_until > now_ms()), "previous"),
 )

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from store.core.columns import SealedSecret
 from store.core.errors import SecretLost, SecretMoved
 from store.core.settings import Settings
+from store.security.outside_key import SigningKey, outside_key
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -44,10 +45,14 @@ class Vault:
         Its id, stored with each secret.
     older : mapping of str to bytes
         Keys used only for decryption, by id.
+    outside : SigningKey, optional
+        The agency's signing key, if it is kept outside the database.
     """
 
-    def __init__(self, key: bytes, key_id: str, older: Mapping[str, bytes] | None = None) -> None:
-        self._key_id = key_id
+    def __init__(
+        self, key: bytes, key_id: str, older: Mapping[str, bytes] | None = None, outside: SigningKey | None = None
+    ) -> None:
+        self._key_id, self.outside = key_id, outside
         self._ciphers = {each: AESGCM(one) for each, one in {**(older or {}), key_id: key}.items()}
 
     @classmethod
@@ -58,7 +63,7 @@ class Vault:
         )
         older = [_derive(each) for each in settings.older_secret_keys]
         key = _derive(written)
-        return cls(key, key_id_of(key), {key_id_of(each): each for each in older})
+        return cls(key, key_id_of(key), {key_id_of(each): each for each in older}, outside_key(settings))
 
     @property
     def key_id(self) -> str:

@@ -1,4 +1,7 @@
-"""Signing keys of the agency: Ed25519, created on first use, encrypted at rest, retired but never deleted.
+"""Signing keys of the agency: Ed25519, retired but never deleted.
+
+By default a key is created on first use and stored encrypted. If the settings name a key outside the database
+(`store.security.outside_key`), only its public half is stored, so that it is published like the others.
 
 `current` returns the key for new signatures. Verification needs all keys (`every`), because signatures of
 retired keys stay valid.
@@ -7,21 +10,24 @@ retired keys stay valid.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
+from assay.errors import SpecificationError
 from assay.evidence.jwks import decode, encode, jwk, thumbprint
 from store.core.agency_schema import signing_keys
 from store.core.clock import iso, now_ms
 from store.core.columns import sealed_columns, take_sealed
 from store.core.engines import lock_transaction
-from store.core.errors import SecretLost
+from store.core.errors import SigningUnavailable
 from store.core.rows import all_rows
+from store.security.outside_key import SigningKey, is_signature
 from store.security.secrets import Vault
+
+__all__ = ["PublicKey", "SigningKey", "current", "every", "find", "is_signature", "rotate"]
 
 TENANT = ""
 """Tenant in the encryption of signing keys, which belong to no tenant."""
@@ -30,6 +36,10 @@ FIELD = "secret"
 
 LOCK = 0x5369676E
 """Postgres advisory lock for creating keys, so that two processes do not both create the first one."""
+
+
+NO_SECRET = {"secret_ciphertext": b"", "secret_nonce": b"", "secret_key_id": "", "secret_last4": ""}
+"""Columns of a key whose private half is outside the database."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +61,10 @@ class PublicKey:
         return jwk(self.public_key, created_at=iso(self.created_at), **retired)
 
 
-@dataclass(frozen=True)
-class SigningKey:
-    """The current signing key. Its private part is excluded from `repr` and stored only encrypted."""
-
-    id: str
-    public_key: bytes
-    _private: Ed25519PrivateKey = field(repr=False, compare=False)
-
-    def sign(self, message: bytes) -> bytes:
-        """Return the 64-byte signature of a message (RFC 8032, deterministic)."""
-        return self._private.sign(message)
-
-
 def current(c: Connection, vault: Vault) -> SigningKey:
     """Return the current signing key; create it if there is none.
+
+    A key outside the database becomes the current one at its first use, and retires the one before.
 
     Raises
     ------
@@ -73,7 +72,11 @@ def current(c: Connection, vault: Vault) -> SigningKey:
         If its encryption key is not configured.
     SecretMoved
         If its row was altered.
+    SigningUnavailable
+        If it is outside the database and not configured, or was retired.
     """
+    if vault.outside is not None:
+        return _registered(c, vault.outside)
     row = _present(c)
     if row is None:
         lock_transaction(c, LOCK)
@@ -84,6 +87,8 @@ def current(c: Connection, vault: Vault) -> SigningKey:
 def find(c: Connection, vault: Vault) -> SigningKey | None:
     """Return the current signing key, or ``None``; for a connection that only reads."""
     row = _present(c)
+    if vault.outside is not None:
+        return vault.outside if row is not None and row["id"] == vault.outside.id else None
     return None if row is None else _opened(row, vault)
 
 
@@ -91,9 +96,16 @@ def rotate(c: Connection, vault: Vault) -> SigningKey:
     """Retire the current signing key and create another; earlier signatures stay valid.
 
     The old key is not decrypted, so a lost key can be replaced too.
+
+    Raise `SpecificationError` if the settings name a key outside the database.
     """
+    if vault.outside is not None:
+        raise SpecificationError(
+            "the signing key is kept outside the database; to replace it, change ASSAY_SIGNING_KEY_FILE or "
+            "ASSAY_SIGNING_COMMAND with ASSAY_SIGNING_PUBLIC_KEY_FILE, and restart every process"
+        )
     lock_transaction(c, LOCK)
-    c.execute(update(signing_keys).where(signing_keys.c.retired_at.is_(None)).values(retired_at=now_ms()))
+    _retire(c)
     return _create(c, vault)
 
 
@@ -105,19 +117,33 @@ def every(c: Connection) -> list[PublicKey]:
     return all_rows(c, query, _public)
 
 
-def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether a signature of a message is valid for a public key (32 bytes)."""
-    try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
 def _present(c: Connection) -> RowMapping | None:
     newest = signing_keys.c.created_at.desc(), signing_keys.c.id.desc()
     query = select(signing_keys).where(signing_keys.c.retired_at.is_(None)).order_by(*newest).limit(1)
     return c.execute(query).mappings().one_or_none()
+
+
+def _retire(c: Connection) -> None:
+    c.execute(update(signing_keys).where(signing_keys.c.retired_at.is_(None)).values(retired_at=now_ms()))
+
+
+def _registered(c: Connection, key: SigningKey) -> SigningKey:
+    """Return a key outside the database; store its public half at its first use."""
+    retired_at = select(signing_keys.c.retired_at).where(signing_keys.c.id == key.id)
+    row = c.execute(retired_at).one_or_none()
+    if row is None:
+        lock_transaction(c, LOCK)
+        row = c.execute(retired_at).one_or_none()
+    if row is None:
+        _retire(c)
+        new = {"id": key.id, "public_key": key.public_key, "created_at": now_ms(), "retired_at": None}
+        c.execute(insert(signing_keys).values(new | NO_SECRET))
+    elif row.retired_at is not None:
+        # a process with old settings must not bring back a key that was replaced, perhaps because it leaked
+        raise SigningUnavailable(
+            f"the configured signing key {key.id} was retired when another was configured; configure a new key"
+        )
+    return key
 
 
 def _create(c: Connection, vault: Vault) -> SigningKey:
@@ -129,16 +155,19 @@ def _create(c: Connection, vault: Vault) -> SigningKey:
     sealed = vault.seal(json.dumps(written), tenant=TENANT, target=key_id, field=FIELD)
     row = {"id": key_id, "public_key": public_key, "created_at": now_ms(), "retired_at": None}
     c.execute(insert(signing_keys).values(row | sealed_columns(sealed)))
-    return SigningKey(key_id, public_key, private)
+    return SigningKey(key_id, public_key, private.sign)
 
 
 def _opened(row: RowMapping, vault: Vault) -> SigningKey:
     sealed = take_sealed(dict(row))
-    if sealed is None:
-        raise SecretLost(str(row["secret_key_id"]))
+    if sealed is None or not sealed.key_id:
+        raise SigningUnavailable(
+            f"the current signing key {row['id']} is kept outside the database and this process has none configured; "
+            "set ASSAY_SIGNING_KEY_FILE or ASSAY_SIGNING_COMMAND, or run `assay keys signing rotate`"
+        )
     written = json.loads(vault.open(sealed, tenant=TENANT, target=row["id"], field=FIELD))
     private = Ed25519PrivateKey.from_private_bytes(decode(written["d"]))
-    return SigningKey(row["id"], bytes(row["public_key"]), private)
+    return SigningKey(row["id"], bytes(row["public_key"]), private.sign)
 
 
 def _public(*, public_key: bytes, **row: Any) -> PublicKey:

@@ -90,6 +90,20 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
 
 
 @pytest.fixture(scope="module")
+def agencies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Process]]:
+    """Start agencies that all tests of a module share."""
+    started: list[Process] = []
+
+    def start(**environment: str) -> Process:
+        started.append(Process(tmp_path_factory.mktemp("agency"), **environment))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+@pytest.fixture(scope="module")
 def shared_agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     one = Process(tmp_path_factory.mktemp("agency"))
     yield one

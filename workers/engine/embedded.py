@@ -17,6 +17,7 @@ from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.reconciler import Reconciler
 from workers.engine.tasks import add_tasks
 from workers.engine.worker_context import Workplace
+from workers.maintenance.notary import Notary
 from workers.webhooks.delivery_loop import Deliverer, any_generator
 
 log = structlog.get_logger()
@@ -37,6 +38,7 @@ class EmbeddedWorker:
         self._deliverer = Deliverer(
             workplace.database, workplace.vault, workplace.settings, workplace.meter, any_generator()
         )
+        self._notary = Notary(workplace.database, workplace.vault, workplace.settings)
 
     def start(self) -> None:
         """Resume interrupted jobs, and start the threads."""
@@ -50,11 +52,13 @@ class EmbeddedWorker:
         self._thread.start()
         self._reconciler.start()
         self._deliverer.start()
+        self._notary.start()
 
     def close(self) -> None:
         """Return running jobs to the queue, and stop."""
         self._reconciler.close()
         self._deliverer.close()
+        self._notary.close()
         self._workplace.leaving.set()
         self._controller.stop()
         self._thread.join(timeout=20)

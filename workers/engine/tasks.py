@@ -13,6 +13,7 @@ from store.core.database import Database
 from store.core.settings import Settings
 from store.security.secrets import Vault
 from workers.engine.worker_context import Leaving, Workplace
+from workers.maintenance.notary import sign_due
 from workers.run_job import run_job
 
 RUN_JOB = "assay.run_job"
@@ -24,7 +25,9 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
 
     @app.task(name=RUN_JOB)  # type: ignore[untyped-decorator] # Celery has no types
     def run(job_id: str) -> None:
-        run_job(job_id, workplace(), owner())
+        place = workplace()
+        run_job(job_id, place, owner())
+        sign_due(place.database, place.vault)  # a rating is signed when it is finished; a failure is repeated later
 
 
 class Workplaces:

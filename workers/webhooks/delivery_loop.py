@@ -17,7 +17,7 @@ import structlog
 
 from assay.experiment import generator
 from store.core.database import Database
-from store.core.errors import SecretLost, SecretMoved, StoreUnavailable
+from store.core.errors import SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable
 from store.core.settings import Settings
 from store.security import signing
 from store.security.secrets import Vault
@@ -83,7 +83,7 @@ class Deliverer(BackgroundThread):
         """Claim the attempts that are due; after an error, pause and return none."""
         try:
             return await asyncio.to_thread(self._take, room)
-        except (StoreUnavailable, SecretLost, SecretMoved) as unable:
+        except (StoreUnavailable, SecretLost, SecretMoved, SigningUnavailable) as unable:
             log.warning("deliverer waits", why=str(unable))
         except Exception:  # a defect must not stop all deliveries
             log.exception("deliverer failed")
@@ -135,7 +135,11 @@ class Deliverer(BackgroundThread):
     async def _attempt(self, transport: GuardedTransport, claimed: Claimed, key: SigningKey) -> None:
         body = body_of(claimed.payload)
         try:
-            headers = self._headers(claimed, body, key)
+            # in a thread, because a key outside the database can block for seconds
+            headers = await asyncio.to_thread(self._headers, claimed, body, key)
+        except SigningUnavailable as unable:
+            log.warning("delivery not signed", delivery=claimed.id, why=str(unable))
+            answered = Answered(Outcome(0, None, "signing-unavailable: the agency's key cannot sign now", None))
         except (SecretLost, SecretMoved):
             why = "secret-lost: the endpoint's secret cannot be opened any more; rotate it"
             answered = Answered(Outcome(0, None, why, None))

@@ -152,6 +152,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "addressHistory": Operation(LINK, public=True),
     "downloadRegistry": Operation(ETAG, media_type=JSONL, public=True),
     "getLogHead": Operation(ETAG),
+    "getCheckpoint": Operation(ETAG, media_type="text/plain"),
+    "addCheckpoint": Operation(fails=("403", "404"), media_type="text/plain"),
     "proveInclusion": Operation(ETAG),
     "proveConsistency": Operation(ETAG),
     # uploads

@@ -127,7 +127,7 @@ def test_an_unsigned_export_is_reported_as_whole_but_unsigned(rated, file, keys,
 # ---------------------------------------------------------------------------- what is not
 def test_a_key_that_did_not_sign_is_reported(rated, file):
     others = file(json.dumps({"keys": [jwk(OTHERS)]}).encode(), "others.json")
-    assert f"the signature by the key {thumbprint(PUBLIC)}" in wrong_with(file(written(*rated)), others)
+    assert f"the key {thumbprint(PUBLIC)}, which is unknown" in wrong_with(file(written(*rated)), others)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from assay.canonical import target_digest
 from assay.evidence.dsse import opened, signer_of
@@ -22,6 +23,7 @@ from store.jobs.jobs import LedgerEntry
 from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import NewRating
 from store.security.signing import is_signature
+from tests.support.signing import public_pem, signing_program
 
 pytestmark = pytest.mark.anyio
 
@@ -217,3 +219,26 @@ async def test_a_signing_key_that_cannot_be_decrypted_is_503_but_old_certificate
     assert (answer.status_code, answer.json()["code"]) == (503, "signing-key-lost")
     assert (await stranger.post("/v1/signing-keys/rotate")).status_code == 201
     assert (await stranger.get(f"/v1/ratings/{new}/attestation.json")).status_code == 200
+
+
+async def test_a_signing_command_that_fails_is_503_and_the_rating_is_readable(serve, settings, rated, tmp_path):
+    """The caller learns that the signature follows, and no detail of the operator's command."""
+    key, down, public = Ed25519PrivateKey.generate(), tmp_path / "down", tmp_path / "public.pem"
+    public.write_bytes(public_pem(key))
+    command = signing_program(tmp_path, key, f"import os\nif os.path.exists({str(down)!r}): sys.exit(1)")
+    changes = {"signing_command": " ".join(command), "signing_public_key_file": public}
+    down.touch()
+    api = await serve(settings.model_copy(update=changes))
+    url = f"/v1/ratings/{await rated(on=api)}"
+    answer = await api.get(f"{url}/attestation.json")
+    assert (answer.status_code, answer.json()["code"]) == (503, "signing-unavailable")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert "sign.py" not in answer.text
+    assert (await api.get(url)).status_code == 200
+    down.unlink()
+    again = await serve(settings.model_copy(update=changes))
+    assert (await again.get(f"{url}/attestation.json")).status_code == 200
+    export = await saved(again, tmp_path / "export.jsonl", f"{url}/export.jsonl")
+    verify_file(export, keys=await saved(again, tmp_path / "jwks.json", "/.well-known/jwks.json"), replay=False)
+    refused = await again.post("/v1/signing-keys/rotate")
+    assert (refused.status_code, refused.json()["code"]) == (422, "bad-specification")

@@ -50,14 +50,24 @@ def rating(database, published):
     return make
 
 
+def issue(database, vault, rating):
+    """Sign a rating and store its certificate, as a worker or the service does."""
+    with database.write() as c:
+        key = signing.current(c, vault)
+    envelopes = certificates.envelopes_of(key, rating)
+    with database.write() as c:
+        return certificates.keep(c, rating.id, key.id, envelopes)
+
+
 def test_certificate_is_signed_once_and_stays_valid_after_key_rotation(database, vault, rating):
     one = rating()
-    with database.write() as c:
+    with database.read() as c:
         assert certificates.find(c, one.id) is None
-        made = certificates.issue(c, vault, one)
+    made = issue(database, vault, one)
     with database.write() as c:
         signing.rotate(c, vault)
-        again = certificates.issue(c, vault, one)
+    again = issue(database, vault, one)
+    with database.read() as c:
         assert certificates.find(c, one.id) == again == made
         keys = {each.id: each.public_key for each in signing.every(c)}
     for kind, envelope in made.envelopes.items():
@@ -69,11 +79,7 @@ def test_certificate_is_signed_once_and_stays_valid_after_key_rotation(database,
 def test_concurrent_requests_get_the_same_certificate(database, vault, rating):
     one = rating()
 
-    def issue(_):
-        with database.write() as c:
-            return certificates.issue(c, vault, one)
-
-    issued = run_concurrently(4, issue)
+    issued = run_concurrently(4, lambda _: issue(database, vault, one))
     assert issued == [issued[0]] * 4
     with database.read() as c:
         assert c.execute(select(func.count()).select_from(table)).scalar_one() == 1
@@ -88,6 +94,4 @@ def test_concurrent_requests_get_the_same_certificate(database, vault, rating):
     ],
 )
 def test_only_a_declared_letter_has_a_test_result_statement(database, vault, rating, changes, kinds):
-    one = rating(**changes)
-    with database.write() as c:
-        assert set(certificates.issue(c, vault, one).envelopes) == kinds
+    assert set(issue(database, vault, rating(**changes)).envelopes) == kinds

@@ -1,0 +1,163 @@
+"""Verifier keys and cosignatures of checkpoints, and the request with which a witness is asked for one.
+
+A witness signs a log's head only if it extends the head that it signed before. A log that shows different histories
+to different readers therefore cannot get both signed by the same witness.
+
+References
+----------
+.. [1] C2SP tlog-witness, tlog-cosignature and signed-note, https://c2sp.org
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from assay.errors import SpecificationError
+from assay.evidence.checkpoint import (
+    DASH,
+    HINT_BYTES,
+    BadCheckpoint,
+    IsSignature,
+    Sign,
+    decode_base64,
+    key_hint,
+)
+from assay.evidence.jwks import KEY_BYTES
+from assay.evidence.merkle import HASH_BYTES
+
+COSIGNATURE = b"\x04"
+"""Signature type of Ed25519 cosignatures, as it goes into a key's id."""
+
+TIME_BYTES = 8
+MOST_PROOF_LINES = 63
+"""Maximum number of hashes of a consistency proof (tlog-witness)."""
+
+_OLD = re.compile(r"old (0|[1-9][0-9]{0,17})")
+
+
+@dataclass(frozen=True)
+class VerifierKey:
+    """A public key with its name and use, written ``name+id+key`` (signed-note, "vkey").
+
+    `kind` is `ED25519` for the key of a log and `COSIGNATURE` for that of a witness; `public_key` has 32 bytes.
+    """
+
+    name: str
+    kind: bytes
+    public_key: bytes
+
+    @classmethod
+    def read(cls, written: str, kind: bytes) -> Self:
+        """Parse a verifier key.
+
+        Raises
+        ------
+        SpecificationError
+            If it is malformed, its id does not belong to it, or it is of another kind.
+        """
+        name, _, rest = written.partition("+")
+        key_id, _, encoded = rest.partition("+")
+        try:
+            key = base64.b64decode(encoded, validate=True)
+        except (binascii.Error, ValueError):
+            key = b""
+        found = cls(name, key[:1], key[1:])
+        if not name or len(found.public_key) != KEY_BYTES or found.key_id.hex() != key_id.lower():
+            raise SpecificationError(
+                f"{written[:200]!r} is no verifier key, which is NAME+ID+KEY with the id of its key"
+            )
+        if found.kind != kind:
+            raise SpecificationError(
+                f"the verifier key {written[:200]!r} is of type {found.kind.hex()} and not {kind.hex()}; "
+                "01 is the key of a log, and 04 that of a witness"
+            )
+        return found
+
+    @property
+    def key_id(self) -> bytes:
+        """The four bytes that identify the key in a note."""
+        return key_hint(self.name, self.public_key, self.kind)
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.key_id.hex()}+{base64.b64encode(self.kind + self.public_key).decode()}"
+
+
+@dataclass(frozen=True)
+class Cosignature:
+    """A verified cosignature: its line in the note, and the time that the witness states, in seconds since 1970."""
+
+    line: str
+    time_s: int
+
+
+def cosign(text: str, witness: VerifierKey, sign: Sign, time_s: int) -> str:
+    """Return the line with which a witness cosigns the text of a checkpoint, with its line end."""
+    signature = sign(_signed_message(text, time_s))
+    signed = witness.key_id + time_s.to_bytes(TIME_BYTES, "big") + signature
+    return f"{DASH} {witness.name} {base64.b64encode(signed).decode()}\n"
+
+
+def cosignature_in(
+    text: str, lines: Sequence[str], witness: VerifierKey, is_signature: IsSignature
+) -> Cosignature | None:
+    """Return the cosignature by a witness among the signature lines of a note; ``None`` if it has none.
+
+    Lines of unknown keys are ignored, as the specification requires.
+
+    Raises
+    ------
+    BadCheckpoint
+        If a line names the key of the witness, and its signature is invalid.
+    """
+    start = f"{DASH} {witness.name} "
+    for line in lines:
+        signed = decode_base64(line.removeprefix(start)) if line.startswith(start) else b""
+        if signed[:HINT_BYTES] != witness.key_id:
+            continue
+        time_s = int.from_bytes(signed[HINT_BYTES : HINT_BYTES + TIME_BYTES], "big")
+        signature = signed[HINT_BYTES + TIME_BYTES :]
+        if is_signature(witness.public_key, signature, _signed_message(text, time_s)):
+            return Cosignature(line, time_s)
+        raise BadCheckpoint(f"the cosignature of {witness.name} is not one of this checkpoint")
+    return None
+
+
+@dataclass(frozen=True)
+class AddCheckpoint:
+    """Request for a cosignature: the size of the older head, the consistency proof from it, and the signed note."""
+
+    old: int
+    proof: tuple[bytes, ...]
+    note: str
+
+    def written(self) -> str:
+        """Return the body of the request."""
+        lines = [f"old {self.old}", *(base64.b64encode(step).decode() for step in self.proof), "", self.note]
+        return "\n".join(lines)
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """Parse the body of a request; raise `BadCheckpoint` if it is malformed."""
+        try:
+            head, _, note = body.decode("utf-8").partition("\n\n")
+        except UnicodeDecodeError:
+            raise BadCheckpoint("the request is not UTF-8 text") from None
+        first, *steps = head.split("\n")
+        old = _OLD.fullmatch(first)
+        if old is None:
+            raise BadCheckpoint("a request begins with the line `old N`, where N is the size of the older head")
+        if len(steps) > MOST_PROOF_LINES:
+            raise BadCheckpoint(f"a consistency proof has at most {MOST_PROOF_LINES} lines")
+        proof = tuple(decode_base64(step) for step in steps)
+        if any(len(step) != HASH_BYTES for step in proof):
+            raise BadCheckpoint(f"a hash of the consistency proof does not have {HASH_BYTES} bytes")
+        return cls(int(old[1]), proof, note)
+
+
+def _signed_message(text: str, time_s: int) -> bytes:
+    return f"cosignature/v1\ntime {time_s}\n{text}".encode()

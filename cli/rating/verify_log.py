@@ -1,0 +1,122 @@
+"""Verification of a checkpoint of the log: its signature, the cosignatures of witnesses, and its growth, offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from assay.errors import CertificateError, SpecificationError
+from assay.evidence.checkpoint import Checkpoint, is_signed_by, read_note
+from assay.evidence.cosignature import COSIGNATURE, VerifierKey, cosignature_in
+from assay.evidence.merkle import proves_growth
+from assay.evidence.verification import Check
+from cli.rating.compare import read_json
+from store.core.clock import iso
+from store.security.signing import is_signature
+
+MOST_NOTE_BYTES = 1 << 20
+"""Maximum size of a file with a checkpoint."""
+
+
+@dataclass(frozen=True)
+class LogRules:
+    """Rules for a checkpoint: `required` of the `witnesses` cosigned it, and it extends the checkpoint in `kept`.
+
+    `proof` has the answer of ``GET /v1/log/proof/consistency``, which shows the latter.
+    """
+
+    witnesses: tuple[VerifierKey, ...] = ()
+    required: int = 0
+    kept: Path | None = None
+    proof: Path | None = None
+
+    @classmethod
+    def read(cls, witnesses: Sequence[str], required: int | None, kept: Path | None, proof: Path | None) -> Self:
+        """Read the rules from the options of the command; by default every named witness is required."""
+        keys = tuple(VerifierKey.read(each, COSIGNATURE) for each in dict.fromkeys(witnesses))
+        if required is not None and required > len(keys):
+            raise SpecificationError(
+                f"--witnesses {required} needs the keys of as many witnesses, and {len(keys)} are given with --witness"
+            )
+        if proof is not None and kept is None:
+            raise SpecificationError("--proof needs the earlier checkpoint that you kept: --checkpoint FILE")
+        return cls(keys, len(keys) if required is None else required, kept, proof)
+
+    @property
+    def given(self) -> bool:
+        """Whether any option of checkpoints was given."""
+        return self != LogRules()
+
+
+def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
+    """Read a checkpoint from ``GET /v1/log/checkpoint``, or from the JSON of ``GET /v1/log``; raise `BadCheckpoint`."""
+    if content[:1] == b"{":
+        document = read_json(path)
+        note = document.get("checkpoint") if isinstance(document, dict) else None
+        if not isinstance(note, str):
+            raise CertificateError(f"{path} holds no checkpoint; GET /v1/log/checkpoint gives one")
+        return read_note(note)
+    return read_note(content.decode("utf-8", "replace"))
+
+
+def check_checkpoint(path: Path, content: bytes, keys: Mapping[str, bytes], rules: LogRules) -> Iterator[Check]:
+    """Check that the agency signed a checkpoint, that witnesses cosigned it, and that the log only grew."""
+    shown, lines = read_checkpoint(path, content)
+    yield _signed("signature", shown, lines, keys)
+    missing = list[str]()
+    for witness in rules.witnesses:
+        found = cosignature_in(shown.text(), lines, witness, is_signature)
+        if found is None:
+            missing.append(witness.name)
+        else:
+            yield Check("cosignature", None, f"by {witness.name} at {iso(found.time_s * 1000)}")
+    if missing:
+        count = len(rules.witnesses) - len(missing)
+        said = f"{count} of {rules.required} required cosignatures; none by {', '.join(missing)}"
+        yield Check("cosignatures", said if count < rules.required else None, said)
+    if rules.kept is not None:
+        yield from _growth(rules, rules.kept, shown, keys)
+    yield Check("says", None, f"the log {shown.origin} has the size {shown.size}")
+
+
+def _signed(name: str, shown: Checkpoint, lines: Sequence[str], keys: Mapping[str, bytes]) -> Check:
+    for key_id, key in keys.items():
+        if is_signed_by(shown, lines, key, is_signature):
+            return Check(name, None, f"by the key {key_id}")
+    return Check(name, f"{name}: no key of the key set signed this checkpoint of {shown.origin}", "")
+
+
+def _growth(rules: LogRules, kept_file: Path, shown: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
+    """Check that the log of a checkpoint begins with the one that was kept."""
+    try:
+        content = kept_file.read_bytes()[:MOST_NOTE_BYTES]
+    except OSError as unreadable:
+        raise SpecificationError(f"{kept_file} cannot be read: {unreadable.strerror}") from None
+    kept, lines = read_checkpoint(kept_file, content)
+    yield _signed("kept signature", kept, lines, keys)
+    wrong, before = None, f"the checkpoint of size {kept.size} in {kept_file}"
+    if kept.origin != shown.origin:
+        wrong = f"{kept_file} is a checkpoint of another log, {kept.origin}"
+    elif kept.size > shown.size:
+        wrong = f"the log has the size {shown.size}, less than {before}: entries were removed, or this one is older"
+    elif kept.size == shown.size and kept.root != shown.root:
+        wrong = f"the log was forked: its root is another than that of {before}"
+    elif 0 < kept.size < shown.size and not _proved(rules.proof, kept, shown):
+        wrong = f"the log was forked: the proof does not lead from {before} to the size {shown.size}"
+    yield Check("growth", wrong, f"extends {before}")
+
+
+def _proved(proof: Path | None, kept: Checkpoint, shown: Checkpoint) -> bool:
+    if proof is None:
+        raise SpecificationError(
+            "the log has grown since; give the proof with --proof FILE: "
+            f"GET /v1/log/proof/consistency?first={kept.size}&second={shown.size}"
+        )
+    document = read_json(proof)
+    try:
+        path = [bytes.fromhex(step.removeprefix("sha256:")) for step in document["path"]]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise SpecificationError(f"{proof} is no proof of GET /v1/log/proof/consistency") from None
+    return proves_growth(kept.size, shown.size, kept.root, shown.root, path)

@@ -1,0 +1,92 @@
+"""``/v1/witness``: this agency as a witness of the logs of others (C2SP tlog-witness); public.
+
+It cosigns a log's head only if the head extends the one that it cosigned before. Which logs it witnesses is the
+operator's decision (`Settings.witnessed_logs`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from assay.evidence.checkpoint import BadCheckpoint, is_signed_by, read_note
+from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
+from service.certificates.signatures import signing_key
+from service.dependencies import Here
+from service.http.json import StrictRoute, json_response
+from service.http.problems import Problem, not_found
+from service.publishing.log_schemas import WitnessView
+from store.core.errors import OtherHead
+from store.ratings import witnessing
+from store.ratings.log import TreeHead
+from store.security.signing import is_signature
+
+router = APIRouter(prefix=witnessing.WITNESS_PATH, tags=["log"], route_class=StrictRoute)
+
+MOST_BYTES = 1 << 16
+"""Maximum size of a request: 63 hashes and a note with many signatures."""
+
+SIZE_TYPE = "text/x.tlog.size"
+
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The line `old N`, the consistency proof, an empty line, and the signed checkpoint.",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+}
+_CONFLICT: dict[int | str, dict[str, Any]] = {
+    409: {
+        "description": "The old size is not that of the latest cosigned checkpoint, whose size is the body.",
+        "content": {SIZE_TYPE: {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("", response_model=WitnessView)
+async def get_witness(here: Here) -> Response:
+    """Read the name and key of this witness, and the logs that it witnesses."""
+    key, heads = await signing_key(here), await here.database.read(witnessing.heads)
+    mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
+    origins = dict.fromkeys(each.name for each in here.settings.witnessed_keys)
+    logs = [{"origin": origin, "size": heads[origin].size if origin in heads else 0} for origin in origins]
+    return json_response(WitnessView(name=mine.name, verifier_key=str(mine), logs=logs))
+
+
+@router.post(
+    "/add-checkpoint",
+    response_class=Response,
+    response_description="Cosigned: a signature line of this witness.",
+    openapi_extra=_BODY,
+    responses=_CONFLICT,
+)
+async def add_checkpoint(request: Request, here: Here) -> Response:
+    """Cosign the checkpoint of a witnessed log, if it extends the latest one that was cosigned."""
+    body = await request.body()
+    if len(body) > MOST_BYTES:
+        raise Problem("body-too-large", f"a request for a cosignature has at most {MOST_BYTES:,} bytes")
+    try:
+        asked = AddCheckpoint.read(body)
+        checkpoint, lines = read_note(asked.note)
+        keys = [each.public_key for each in here.settings.witnessed_keys if each.name == checkpoint.origin]
+        signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in keys)
+    except BadCheckpoint as wrong:
+        raise Problem("malformed-body", str(wrong)) from None
+    if not keys:
+        raise not_found("witnessed log", checkpoint.origin)
+    if not signed:
+        raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
+    if asked.old > checkpoint.size:
+        raise Problem("malformed-body", f"the old size {asked.old} is greater than the checkpoint's {checkpoint.size}")
+    head = TreeHead(checkpoint.size, checkpoint.root)
+    try:
+        time_s = await here.database.write(witnessing.witness, checkpoint.origin, asked.old, head, asked.proof)
+    except OtherHead as other:
+        return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
+    # signed after the head is stored: a failure here is repaired by the same request with this head as the old one
+    key = await signing_key(here)
+    mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
+    line = await asyncio.to_thread(cosign, checkpoint.text(), mine, key.sign, time_s)
+    return Response(line, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})

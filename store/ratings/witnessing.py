@@ -1,0 +1,88 @@
+"""Cosignatures of our log's heads, and the latest heads of the logs whose witness this agency is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from sqlalchemy import Connection, func, select, update
+
+from assay.evidence.merkle import EMPTY_HEAD, proves_growth
+from store.core.agency_schema import cosignatures, witnessed_logs
+from store.core.clock import now_ms, read_clock
+from store.core.engines import insert_into
+from store.core.errors import NotAnExtension, OtherHead
+from store.ratings.log import TreeHead
+
+LOG_PATH, WITNESS_PATH = "/v1/log", "/v1/witness"
+
+
+def log_name(public_url: str | None) -> str:
+    """Return the name of our log: the operator's public address, never the host of a request."""
+    return _address(public_url, LOG_PATH) or "assay/log"
+
+
+def witness_name(public_url: str | None) -> str:
+    """Return the name under which this agency cosigns the logs of others."""
+    return _address(public_url, WITNESS_PATH) or "assay/witness"
+
+
+def _address(public_url: str | None, path: str) -> str | None:
+    public = urlsplit(public_url or "")
+    return f"{public.netloc}{public.path.rstrip('/')}{path}" if public.netloc else None
+
+
+# ---------------------------------------------------------------------------- our log
+def keep(c: Connection, origin: str, size: int, witness: str, line: str) -> None:
+    """Store a verified cosignature; `witness` is the verifier key. A second one of the same head is ignored."""
+    row = {"origin": origin, "size": size, "witness": witness, "line": line, "created_at": now_ms()}
+    c.execute(insert_into(c, cosignatures).values(row).on_conflict_do_nothing())
+
+
+def newest_size(c: Connection, origin: str, witness: str | None = None) -> int:
+    """Return the size of the newest head that a witness (or any witness) cosigned; 0 if there is none."""
+    query = select(func.max(cosignatures.c.size)).where(cosignatures.c.origin == origin)
+    if witness is not None:
+        query = query.where(cosignatures.c.witness == witness)
+    return c.execute(query).scalar_one_or_none() or 0
+
+
+def lines(c: Connection, origin: str, size: int) -> list[str]:
+    """List the cosignatures of a head, as lines of its note without line ends."""
+    query = select(cosignatures.c.line).where(cosignatures.c.origin == origin, cosignatures.c.size == size)
+    return list(c.execute(query.order_by(cosignatures.c.created_at, cosignatures.c.witness)).scalars())
+
+
+# ---------------------------------------------------------------------------- logs of others
+def heads(c: Connection) -> dict[str, TreeHead]:
+    """Return the latest head of each witnessed log by its origin."""
+    query = select(witnessed_logs.c.origin, witnessed_logs.c.size, witnessed_logs.c.root)
+    return {row.origin: TreeHead(row.size, bytes(row.root)) for row in c.execute(query)}
+
+
+def witness(c: Connection, origin: str, old: int, new: TreeHead, proof: Sequence[bytes]) -> int:
+    """Replace the latest head of a log, if the new one extends it; the signature was verified before.
+
+    `old` is the size of the latest head as the log knows it, and `proof` shows the growth from there. Return the
+    time by the clock of the database, in seconds since 1970.
+
+    Raises
+    ------
+    OtherHead
+        If the older head is not the latest one, or has the same size and another root.
+    NotAnExtension
+        If the consistency proof is wrong.
+    """
+    empty = {"origin": origin, "size": 0, "root": EMPTY_HEAD, "updated_at": now_ms()}
+    c.execute(insert_into(c, witnessed_logs).values(empty).on_conflict_do_nothing())
+    # the lock makes the comparison with the latest head and its replacement one step
+    mine = witnessed_logs.c.origin == origin
+    row = c.execute(select(witnessed_logs.c.size, witnessed_logs.c.root).where(mine).with_for_update()).one()
+    latest = TreeHead(row.size, bytes(row.root))
+    if old != latest.size or (new.size == latest.size and new.root != latest.root):
+        raise OtherHead(latest.size)
+    if not proves_growth(latest.size, new.size, latest.root, new.root, proof):
+        raise NotAnExtension(origin, latest.size, new.size)
+    now = read_clock(c)
+    c.execute(update(witnessed_logs).where(mine).values(size=new.size, root=new.root, updated_at=now))
+    return now // 1000

@@ -1,0 +1,169 @@
+"""Notary: signs finished ratings, and has the log's head cosigned by the configured witnesses.
+
+A worker signs right after each job (`workers.engine.tasks`). The thread repeats what failed, and asks the witnesses
+whenever the log has grown. Any number of processes may run it: ratings are taken in the database, and a witness
+answers a repeated request for the same head again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+
+from assay.evidence.checkpoint import DASH, BadCheckpoint, Checkpoint
+from assay.evidence.cosignature import AddCheckpoint, VerifierKey, cosignature_in
+from store.core.database import Database
+from store.core.errors import SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable
+from store.core.settings import Settings
+from store.ratings import certificates, log, witnessing
+from store.ratings.log import TreeHead
+from store.security import signing
+from store.security.secrets import Vault
+from store.security.signing import SigningKey, is_signature
+from workers.engine.worker_context import BackgroundThread
+from workers.webhooks.delivery_attempt import Answered, call, open_transport
+
+logger = structlog.get_logger()
+
+BATCH = 20
+"""Maximum number of ratings that are signed in one round."""
+
+FIRST_REST_S, LONGEST_REST_S = 30.0, 3600.0
+"""Pause in seconds after a witness failed once, and after many failures; it doubles."""
+
+CONFLICT = 409
+
+UNABLE = (SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable)
+"""Errors of a signing key or a database that may be available later."""
+
+
+def sign_due(database: Database, vault: Vault) -> int:
+    """Sign the finished ratings that are due; return their number. Failures are logged, and repeated later."""
+    signed = 0
+    try:
+        with database.read() as connection:
+            if not certificates.any_unsigned(connection):
+                return 0
+        with database.write() as connection:
+            taken = certificates.take_unsigned(connection, BATCH)
+        with database.write() as connection:
+            key = signing.current(connection, vault)
+        for rating in taken:
+            try:
+                envelopes = certificates.envelopes_of(key, rating)
+            except (KeyError, TypeError, ValueError):  # a defect of one document must not stop the others
+                logger.exception("rating cannot be stated", rating=rating.id)
+                continue
+            with database.write() as connection:
+                certificates.keep(connection, rating.id, key.id, envelopes)
+            signed += 1
+    except UNABLE as unable:
+        logger.warning("ratings not signed", why=str(unable), retry_s=certificates.RETRY_S)
+    return signed
+
+
+class Notary(BackgroundThread):
+    """Thread that signs and asks witnesses every ``settings.reconcile_s`` seconds."""
+
+    name = "notary"
+    join_s = 5.0
+
+    def __init__(self, database: Database, vault: Vault, settings: Settings) -> None:
+        super().__init__()
+        self._database, self._vault, self._settings = database, vault, settings
+        self._origin = witnessing.log_name(settings.public_url)
+        self._rests = dict[str, tuple[float, float]]()
+
+    def run(self) -> None:
+        """Work until closed."""
+        while True:
+            try:
+                sign_due(self._database, self._vault)
+                self._ask_witnesses()
+            except UNABLE as unable:
+                logger.warning("notary waits", why=str(unable))
+            except Exception:  # a defect must not stop all signatures
+                logger.exception("notary failed")
+            if self._done.wait(self._settings.reconcile_s):
+                return
+
+    def _ask_witnesses(self) -> None:
+        """Ask each witness that has not cosigned the log's head; pause longer after each failure."""
+        for url, witness in self._settings.log_witnesses:
+            rested_at, rest_s = self._rests.get(url, (0.0, FIRST_REST_S))
+            if self._done.is_set() or time.monotonic() < rested_at:
+                continue
+            failure = self._ask(url, witness)
+            if failure is None:
+                self._rests.pop(url, None)
+                continue
+            logger.warning("witness did not cosign", witness=witness.name, why=failure, retry_s=rest_s)
+            self._rests[url] = time.monotonic() + rest_s, min(2 * rest_s, LONGEST_REST_S)
+
+    def _ask(self, url: str, witness: VerifierKey) -> str | None:
+        """Have the log's head cosigned by one witness, and return the reason if that fails."""
+        with self._database.read() as connection:
+            old, head = witnessing.newest_size(connection, self._origin, str(witness)), log.head(connection)
+        if head.size == old:  # an empty log has nothing to cosign
+            return None
+        with self._database.write() as connection:
+            key = signing.current(connection, self._vault)
+        answered = self._post(url, old, head, key)
+        told = (answered.outcome.response or "").strip()
+        # the witness may know a newer head than our database, for example after a restored backup, or a lost answer
+        if answered.outcome.status == CONFLICT and told.isascii() and told.isdigit() and len(told) < 19:
+            if int(told) > head.size:
+                return f"it knows {int(told)} entries of the log, which has {head.size}: was an old database restored?"
+            answered = self._post(url, int(told), head, key)
+        if answered.outcome.failure is not None:
+            return answered.outcome.failure
+        return self._keep(witness, head, answered.outcome.response or "")
+
+    def _post(self, url: str, old: int, head: TreeHead, key: SigningKey) -> Answered:
+        """Send the head with the proof that it extends the first `old` entries."""
+        path: tuple[bytes, ...] = ()
+        if 0 < old < head.size:
+            with self._database.read() as connection:
+                path = log.consistency(connection, old, head.size).path
+        note = Checkpoint(self._origin, head.size, head.root).signed(key.public_key, key.sign)
+        body = AddCheckpoint(old, path, note).written().encode()
+
+        async def post() -> Answered:
+            transport = open_transport(self._settings)
+            try:
+                return await call(transport, f"{url}/add-checkpoint", {"Content-Type": "text/plain"}, body)
+            finally:
+                await transport.aclose()
+
+        return asyncio.run(post())
+
+    def _keep(self, witness: VerifierKey, head: TreeHead, response: str) -> str | None:
+        text = Checkpoint(self._origin, head.size, head.root).text()
+        lines = [line for line in response.split("\n") if line.startswith(DASH)]
+        try:
+            found = cosignature_in(text, lines, witness, is_signature)
+        except BadCheckpoint as wrong:
+            return str(wrong)
+        if found is None:
+            return f"it answered without a cosignature by {witness.name} with the configured key"
+        with self._database.write() as connection:
+            witnessing.keep(connection, self._origin, head.size, str(witness), found.line)
+        logger.info("log cosigned", witness=witness.name, size=head.size)
+        return None
+
+
+@contextmanager
+def notarising(settings: Settings) -> Iterator[None]:
+    """Sign and ask witnesses while the block runs, with a separate database connection, for worker processes."""
+    database = Database(settings.resolved_database_url)
+    notary = Notary(database, Vault.from_settings(settings), settings)
+    notary.start()
+    try:
+        yield
+    finally:
+        notary.close()
+        database.close()
