@@ -391,7 +391,7 @@ class Probabilities:
         return cls(**{name: float(written.get(name, 0.0)) for name in ("BS", "DSBS", "UCS", "unlocated")})
 
     def located(self) -> Probabilities:
-        """Return the letters' probabilities alone, with what was not located as BS: of a chain only letters are known."""
+        """Return the probabilities of the letters alone; what was not located counts as BS."""
         return Probabilities(self.biased, self.DSBS, self.UCS)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.methods.alternation.analysis import judge_answers
+from assay.methods.alternation.analysis import Judged, Rules, judge_answers
 from assay.methods.alternation.influence import Leverage
 from assay.methods.shared.answers import Answers
 from assay.methods.shared.profiles import Case, TextProfiles, text_cases
@@ -84,7 +84,9 @@ def judged(cases: tuple[Case, ...], table: np.ndarray):
         for value, number in enumerate(row):
             answers.take(place, value, Reply(float(number)))
     tolerance = Tolerance(0.1, 0.9)
-    (one,) = judge_answers(answers, tolerance, tie=0.9, labels=(), folds=2, rng=np.random.default_rng(1))
+    rules = Rules(tie=0.9, labels=(), folds=2, delta_individual=None, delta_loss=None, scale="linear")
+    judged = Judged(answers, Answers((), answers.values, numbers=True), {}, rules, brief=False)
+    (one,) = judge_answers(judged, tolerance, np.random.default_rng(1))
     return one
 
 
