@@ -94,11 +94,13 @@ def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckp
         known = [each.public_key for each in keys if each.name == checkpoint.origin]
         signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in known)
     except BadCheckpoint as wrong:
-        raise Problem("malformed-body", str(wrong)) from None
+        raise Problem("malformed-checkpoint", str(wrong)) from None
     if not known:
         raise not_found("witnessed log", checkpoint.origin)
     if not signed:
         raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
     if asked.old > checkpoint.size:
-        raise Problem("malformed-body", f"the old size {asked.old} is greater than the checkpoint's {checkpoint.size}")
+        raise Problem(
+            "malformed-checkpoint", f"the old size {asked.old} is greater than the checkpoint's {checkpoint.size}"
+        )
     return asked, checkpoint
