@@ -7,11 +7,12 @@ operator's decision (`Settings.witnessed_logs`).
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from assay.evidence.checkpoint import BadCheckpoint, is_signed_by, read_note
+from assay.evidence.checkpoint import BadCheckpoint, Checkpoint, is_signed_by, read_note
 from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from service.certificates.signatures import signing_key
 from service.dependencies import Here
@@ -64,22 +65,13 @@ async def get_witness(here: Here) -> Response:
 )
 async def add_checkpoint(request: Request, here: Here) -> Response:
     """Cosign the checkpoint of a witnessed log, if it extends the latest one that was cosigned."""
-    body = await request.body()
-    if len(body) > MOST_BYTES:
-        raise Problem("body-too-large", f"a request for a cosignature has at most {MOST_BYTES:,} bytes")
+    path, body = f"{router.prefix}/add-checkpoint", await request.body()
     try:
-        asked = AddCheckpoint.read(body)
-        checkpoint, lines = read_note(asked.note)
-        keys = [each.public_key for each in here.settings.witnessed_keys if each.name == checkpoint.origin]
-        signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in keys)
-    except BadCheckpoint as wrong:
-        raise Problem("malformed-body", str(wrong)) from None
-    if not keys:
-        raise not_found("witnessed log", checkpoint.origin)
-    if not signed:
-        raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
-    if asked.old > checkpoint.size:
-        raise Problem("malformed-body", f"the old size {asked.old} is greater than the checkpoint's {checkpoint.size}")
+        asked, checkpoint = _signed_request(body, here.settings.witnessed_keys)
+    except Problem:  # strangers share a limit, so that they cannot use up that of a witnessed log
+        await here.rate_limiter.admit("POST", path, "strangers at the witness")
+        raise
+    await here.rate_limiter.admit("POST", path, f"log {checkpoint.origin}")
     head = TreeHead(checkpoint.size, checkpoint.root)
     try:
         time_s = await here.database.write(witnessing.witness, checkpoint.origin, asked.old, head, asked.proof)
@@ -90,3 +82,25 @@ async def add_checkpoint(request: Request, here: Here) -> Response:
     mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
     line = await asyncio.to_thread(cosign, checkpoint.text(), mine, key.sign, time_s)
     return Response(line, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-store"})
+
+
+def _signed_request(body: bytes, keys: Sequence[VerifierKey]) -> tuple[AddCheckpoint, Checkpoint]:
+    """Parse a request, and verify that a known key of the log signed its checkpoint."""
+    if len(body) > MOST_BYTES:
+        raise Problem("body-too-large", f"a request for a cosignature has at most {MOST_BYTES:,} bytes")
+    try:
+        asked = AddCheckpoint.read(body)
+        checkpoint, lines = read_note(asked.note)
+        known = [each.public_key for each in keys if each.name == checkpoint.origin]
+        signed = any(is_signed_by(checkpoint, lines, key, is_signature) for key in known)
+    except BadCheckpoint as wrong:
+        raise Problem("malformed-checkpoint", str(wrong)) from None
+    if not known:
+        raise not_found("witnessed log", checkpoint.origin)
+    if not signed:
+        raise Problem("checkpoint-not-signed", f"no known key of {checkpoint.origin[:200]} signed the checkpoint")
+    if asked.old > checkpoint.size:
+        raise Problem(
+            "malformed-checkpoint", f"the old size {asked.old} is greater than the checkpoint's {checkpoint.size}"
+        )
+    return asked, checkpoint

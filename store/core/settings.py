@@ -211,7 +211,7 @@ class Settings(BaseSettings):
         """`trusted_proxies`, parsed."""
         return _networks(self.trusted_proxies)
 
-    @cached_property
+    @property
     def log_witnesses(self) -> tuple[tuple[str, VerifierKey], ...]:
         """`witnesses`, parsed: the submission prefix and the key of each."""
         pairs = [part.split() for part in _parts(self.witnesses)]
@@ -219,7 +219,7 @@ class Settings(BaseSettings):
             raise ValueError("each witness is its address and its verifier key: `https://witness.example NAME+ID+KEY`")
         return tuple((url.rstrip("/"), VerifierKey.read(key, COSIGNATURE)) for url, key in pairs)
 
-    @cached_property
+    @property
     def witnessed_keys(self) -> tuple[VerifierKey, ...]:
         """`witnessed_logs`, parsed."""
         return tuple(VerifierKey.read(part, ED25519) for part in _parts(self.witnessed_logs))

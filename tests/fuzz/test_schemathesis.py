@@ -69,6 +69,7 @@ TESTED_ELSEWHERE = {
     "GET /v1/ratings/{rating_id}/difference",  # needs two ratings of one question: see `test_registry_resource.py`
     # needs a log with at least as many entries as the size sent: see `test_registry_resource.py`
     "GET /v1/log/proof/consistency",
+    "POST /v1/witness/add-checkpoint",  # needs a checkpoint that a known log signed: see `test_witness_resource.py`
 }
 """Operations that a run need not succeed with."""
 FOR_ITS_MEANING = {
@@ -76,6 +77,7 @@ FOR_ITS_MEANING = {
     "bad-cursor",
     "beyond-the-log",
     "idempotency-mismatch",
+    "malformed-checkpoint",
     "secret-required",
     "unreadable-upload",
     "unsupported-upload-type",

@@ -153,7 +153,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "downloadRegistry": Operation(ETAG, media_type=JSONL, public=True),
     "getLogHead": Operation(ETAG),
     "getCheckpoint": Operation(ETAG, media_type="text/plain"),
-    "addCheckpoint": Operation(fails=("403", "404"), media_type="text/plain"),
+    "addCheckpoint": Operation(fails=("403", "404", "429"), media_type="text/plain"),
     "proveInclusion": Operation(ETAG),
     "proveConsistency": Operation(ETAG),
     # uploads

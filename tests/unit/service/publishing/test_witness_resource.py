@@ -92,11 +92,11 @@ async def test_of_two_concurrent_forks_one_is_cosigned(witness):
     [
         (asked(3, origin="unknown.example/log"), 404, "not-found"),
         (asked(3, signer=OTHER), 403, "checkpoint-not-signed"),
-        (asked(3, 4), 400, "malformed-body"),
+        (asked(3, 4), 400, "malformed-checkpoint"),
         (asked(3, proof=[bytes(32)]), 422, "checkpoint-inconsistent"),
-        (asked(3).replace(b"old 0", b"old 00"), 400, "malformed-body"),
-        (asked(3).partition(b"\n\n")[0], 400, "malformed-body"),
-        (b"", 400, "malformed-body"),
+        (asked(3).replace(b"old 0", b"old 00"), 400, "malformed-checkpoint"),
+        (asked(3).partition(b"\n\n")[0], 400, "malformed-checkpoint"),
+        (b"", 400, "malformed-checkpoint"),
         (b"old 0\n\n" + b"x" * 70_000, 413, "body-too-large"),
     ],
 )
