@@ -47,17 +47,19 @@ tracer = trace.get_tracer("assay.workers")
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if it is not due or already claimed.
 
-    `owner` is the name of this worker in the lease.
+    If another job was interrupted, it is claimed instead: see `store.jobs.leases.claim_next`. `owner` is the name of
+    this worker in the lease.
     """
     if workplace.leaving.is_set():
         return
     import_first()
     with workplace.database.write() as connection:
-        claim = jobs.claim(connection, job_id, owner, workplace.settings.lease_s)
+        settings = workplace.settings
+        claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap)
     if claim is None:
         return
     workplace.meter.claimed(waited_s(claim))
-    facts: dict[str, str | int] = {"job": job_id, "attempt": claim.job.attempt, "fence": claim.fence}
+    facts: dict[str, str | int] = {"job": claim.job.id, "attempt": claim.job.attempt, "fence": claim.fence}
     with bound_contextvars(**facts), tracer.start_as_current_span("job", attributes=facts) as span:
         how = _run_claimed(workplace, claim)
         span.set_attribute("left", how)

@@ -30,7 +30,7 @@ from store.jobs.job import (
     events,
     job_from,
 )
-from store.jobs.leases import Beat, Claim, claim, heartbeat, hold, release
+from store.jobs.leases import Beat, Claim, claim, claim_next, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
 from store.jobs.submission import (
@@ -59,6 +59,7 @@ __all__ = [
     "backlog",
     "cancel",
     "claim",
+    "claim_next",
     "count_stranded",
     "count_unfinished",
     "counts_by_status",

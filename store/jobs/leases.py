@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, case, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, case, func, select
 
 from store.core.clock import now_ms
 from store.core.columns import take_sealed
@@ -69,6 +69,25 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
         return None
     append(c, job.id, "claimed", {"attempt": job.attempt}, fence=job.fence)
     return Claim(job, job.fence, owner)
+
+
+def claim_next(c: Connection, job_id: str, owner: str, lease_s: float, attempt_cap: int) -> Claim | None:
+    """Claim the job whose lease expired first; if there is none, claim `job_id`.
+
+    An interrupted job is not resumed only when a worker reads the message about it, because that message is behind
+    those of every waiting job. `job_id` is announced again in that case. Jobs with `attempt_cap` attempts without
+    progress are left to the reconciler, which fails them. See `claim` for the other parameters.
+    """
+    expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
+    query = select(jobs.c.id).where(expired, jobs.c.attempts_without_progress < attempt_cap, jobs.c.id != job_id)
+    # rows that are locked are skipped, because another worker claims or announces them at this moment
+    first = query.order_by(jobs.c.lease_until, jobs.c.id).limit(1).with_for_update(skip_locked=True)
+    interrupted = c.execute(first).scalar_one_or_none()
+    if interrupted is not None and (claimed := claim(c, interrupted, owner, lease_s)) is not None:
+        free = select(jobs.c.id).where(jobs.c.id == job_id, claimable()).with_for_update(skip_locked=True)
+        c.execute(changed(dispatched_at=None).where(jobs.c.id.in_(free)))
+        return claimed
+    return claim(c, job_id, owner, lease_s)
 
 
 CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "author", "experiment"})

@@ -53,6 +53,29 @@ def test_expired_lease_can_be_extended_unless_the_job_was_claimed(database, clai
         assert jobs.claim(c, claim.job.id, "second worker") is None
 
 
+def test_an_interrupted_job_is_claimed_before_the_job_that_a_message_names(database, claimed, queued):
+    # guards against: in a run of 1,000 jobs, interrupted ones waited seven minutes behind the messages of a long queue
+    lost, waiting = claimed(lease_s=SHORT_S), queued()
+    with database.write() as c:
+        jobs.mark_dispatched(c, [waiting.id])
+    wait_for_expiry()
+    with database.write() as c:
+        first = jobs.claim_next(c, waiting.id, "second worker", 30, 5)
+    assert (first.job.id, first.fence) == (lost.job.id, 2)
+    with database.write() as c:
+        assert jobs.due(c) == [waiting.id], "the message of the other job was used, so it is announced again"
+        assert jobs.claim_next(c, waiting.id, "third worker", 30, 5).job.id == waiting.id
+        assert jobs.claim_next(c, waiting.id, "fourth worker", 30, 5) is None
+
+
+def test_an_interrupted_job_without_attempts_left_is_not_claimed_first(database, claimed, queued):
+    claimed(lease_s=SHORT_S)
+    waiting = queued()
+    wait_for_expiry()
+    with database.write() as c:
+        assert jobs.claim_next(c, waiting.id, "second worker", 30, 1).job.id == waiting.id
+
+
 def test_recording_counts_distinct_probes_failures_and_calls(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
