@@ -15,7 +15,7 @@ from store.jobs import observations
 from store.jobs.job import Job, append, changed, end, end_cancelled
 from store.jobs.leases import CHANGING, Claim, hold, updated_job
 from store.jobs.observations import LedgerEntry
-from store.ratings import certificates, ratings
+from store.ratings import ratings
 from store.ratings.expiry import announce_change
 from store.ratings.ratings import NewRating
 from store.ratings.registry import note_published
@@ -67,7 +67,6 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     """
     job = hold(c, claim)
     stored = ratings.add(c, rating, job.id)
-    certificates.await_signature(c, stored.id)
     facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
     notice = {"job_id": job.id, "status": "succeeded", "target_url": stored.target_url, **facts}

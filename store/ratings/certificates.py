@@ -80,11 +80,6 @@ def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, dict[s
     return existing
 
 
-def await_signature(c: Connection, rating_id: str) -> None:
-    """Note that a new rating must be signed; call it in the transaction that stores the rating."""
-    c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now_ms()))
-
-
 def any_unsigned(c: Connection) -> bool:
     """Whether a signature is due; reads without a lock."""
     due = select(unsigned_ratings.c.rating_id).where(unsigned_ratings.c.next_attempt_at <= now_ms())

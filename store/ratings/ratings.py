@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
+from store.core.agency_schema import unsigned_ratings
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
 from store.core.rows import all_rows, equal, one_row, page_of
@@ -76,7 +77,7 @@ class StoredRating:
 
 
 def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
-    """Store a rating; `store.jobs.runs.finish` calls this in the transaction that ends the job."""
+    """Store a rating that waits for its signature; `store.jobs.runs.finish` calls this when it ends the job."""
     now = read_clock(c)
     rating_id, expires_at = new_id("rat"), now + new.valid_for_s * 1000
     dates = {"id": rating_id, "rated_at": iso(now), "expires_at": iso(expires_at)}
@@ -84,6 +85,7 @@ def add(c: Connection, new: NewRating, job_id: str) -> StoredRating:
     fields |= {"id": rating_id, "job_id": job_id, "target_url": new.target["url"], "document": new.document | dates}
     stored = StoredRating(**fields, created_at=now, expires_at=expires_at)
     c.execute(insert(ratings).values(vars(stored)))
+    c.execute(insert(unsigned_ratings).values(rating_id=rating_id, next_attempt_at=now))
     return stored
 
 
