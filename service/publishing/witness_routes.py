@@ -31,11 +31,15 @@ MOST_BYTES = 1 << 16
 
 SIZE_TYPE = "text/x.tlog.size"
 
+_SIZE, _HASH = "(0|[1-9][0-9]{0,17})", "[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]="
+_PATTERN = (
+    rf"^old {_SIZE}\n({_HASH}\n){{0,63}}\n[!-~]+\n{_SIZE}\n{_HASH}\n([ -~]+\n)*\n(\u2014 [!-~]+ [A-Za-z0-9+/=]+\n)+$"
+)
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "description": "The line `old N`, the consistency proof, an empty line, and the signed checkpoint.",
-        "content": {"text/plain": {"schema": {"type": "string"}}},
+        "content": {"text/plain": {"schema": {"type": "string", "pattern": _PATTERN}}},
     }
 }
 _CONFLICT: dict[int | str, dict[str, Any]] = {
