@@ -278,15 +278,14 @@ def test_a_backup_made_while_a_job_runs_is_restored_and_resumes_it(serve, servic
     """As docs/operations.md says: SQLite's online backup, and the key file, without which the job's secret is lost."""
     secret, asked = "sk-in-the-backup-51c2", request(services.url("slow"), seed=21)
     asked["target"]["secret"] = secret
-    one = serve()
+    one, restored = serve(), serve()
+    restored.stop()
+    for file in restored.data.glob("assay.db*"):
+        file.unlink()
     job = one.agency.post("/v1/jobs", asked)
     until = time.monotonic() + 120
     while one.agency.get(f"/v1/jobs/{job['id']}")["asked"] < 5 and time.monotonic() < until:
         time.sleep(0.05)
-    restored = serve()
-    restored.stop()
-    for file in restored.data.glob("assay.db*"):
-        file.unlink()
     files = (each.data / "assay.db" for each in (one, restored))
     with closing(sqlite3.connect(next(files))) as present, closing(sqlite3.connect(next(files))) as backup:
         present.backup(backup)
