@@ -36,8 +36,8 @@ class Footprint:
 MOST_GROWN = Footprint(memory_mb=24, peak_mb=32, descriptors=20, threads=4)
 """Largest growth of a process from the first sample to the last, along the line through the samples.
 
-It leaves room for caches that fill (2,048 statuses of 8 kB), and for the descriptors that a new process of a pool, which
-takes the place of another after 200 jobs, inherits from its parent.
+It leaves room for caches that fill (2,048 statuses of 8 kB), and for the descriptors that a new process of a pool
+inherits from its parent; it takes the place of another after 200 jobs.
 """
 
 
