@@ -22,6 +22,7 @@ from sqlalchemy import delete, select
 
 from service.app import create_app
 from store.core import schema
+from store.core.agency_schema import unsigned_ratings
 from store.core.errors import LeaseLost
 from store.core.settings import Settings
 from store.jobs import jobs
@@ -543,7 +544,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Empty the database for the next run."""
         with self.place.hand.database.write() as c:
-            for table in (schema.jobs, schema.ratings, schema.targets, schema.idempotency):
+            for table in (schema.jobs, unsigned_ratings, schema.ratings, schema.targets, schema.idempotency):
                 c.execute(delete(table))
 
 
