@@ -212,7 +212,7 @@ def test_pods_are_restricted_and_run_existing_commands(name):
 def test_manifests_refer_to_existing_objects_and_set_every_variable():
     secret = yaml.safe_load(read("deploy/kubernetes/secret.example.yaml"))["stringData"]
     config = next(one["data"] for one in manifests() if one["kind"] == "ConfigMap")
-    assert set(secret) == {*NEEDED_BY_SEVERAL, "ASSAY_SIGNING_KEY_FILE"}
+    assert set(secret) == NEEDED_BY_SEVERAL
     assert set(secret.values()) == {""}
     assert set(config) <= VARIABLES
     labels = {}
