@@ -388,8 +388,8 @@ class Probabilities:
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> Self:
         """Read what `as_json` wrote."""
-        letters = (float(written[name]) for name in ("BS", "DSBS", "UCS"))
-        return cls(*letters, float(written.get("unlocated", 0.0)))
+        bs, dsbs, ucs = (float(written[name]) for name in ("BS", "DSBS", "UCS"))
+        return cls(bs, dsbs, ucs, float(written.get("unlocated", 0.0)))
 
     def located(self) -> Probabilities:
         """Return the probabilities of the letters alone; what was not located counts as BS."""
