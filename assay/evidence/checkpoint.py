@@ -37,7 +37,7 @@ Sign = Callable[[bytes], bytes]
 """Signs a message."""
 
 IsSignature = Callable[[bytes, bytes, bytes], bool]
-"""Whether the owner of a key signed a message: ``is_signature(public_key, signature, message)``."""
+"""Verifies a signature: ``is_signature(public_key, signature, message)`` returns whether it is valid."""
 
 
 class BadCheckpoint(RecordError):
@@ -85,7 +85,7 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
 
 
 def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes, is_signature: IsSignature) -> bool:
-    """Whether one of a note's signature lines is the log's own, by the key that is given."""
+    """Return whether a note has a valid signature of its log, made with the given key; `lines` are its signatures."""
     start = f"{DASH} {checkpoint.origin} "
     for line in lines:
         if line.startswith(start):

@@ -93,7 +93,8 @@ def opened(written: Any) -> Opened:
 def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
     """Return the id of the first key that signed an envelope; raise `CertificateError` if none did.
 
-    `is_signature` may raise `UnknownSigner`, so that an unknown key is told apart from an invalid signature.
+    Where `is_signature` raises `UnknownSigner` and no other key signed, so does this function: the reader then learns
+    that a key is missing, and not that the signature is invalid.
     """
     unknown = None
     for key_id, signature in envelope.signatures:

@@ -74,8 +74,8 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
 def claim_next(c: Connection, job_id: str, owner: str, lease_s: float, attempt_cap: int) -> Claim | None:
     """Claim the job whose lease expired first; if there is none, claim `job_id`.
 
-    An interrupted job is not resumed only when a worker reads the message about it, because that message is behind
-    those of every waiting job. `job_id` is announced again in that case. Jobs with `attempt_cap` attempts without
+    Without this, an interrupted job would wait for its own message, which is behind those of all waiting jobs. If an
+    interrupted job is claimed, `job_id` is announced again. Jobs with `attempt_cap` attempts without
     progress are left to the reconciler, which fails them. See `claim` for the other parameters.
     """
     expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())

@@ -1,12 +1,15 @@
-"""Signing keys outside the database: PEM, and a real program that signs as a client of a KMS does."""
+"""A document to be signed, and signing keys outside the database: PEM, and a program that signs as a KMS client does."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from assay.canonical import target_digest
 
 PROGRAM = """
 import base64, subprocess, sys, time
@@ -37,3 +40,27 @@ def private_pem(key: Ed25519PrivateKey) -> bytes:
 def public_pem(key: Ed25519PrivateKey) -> bytes:
     """Return a public key in PEM."""
     return key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+TARGET = {"name": "Mirror", "kind": "translator", "protocol": "x", "url": "http://mirror", "settings": {}}
+
+
+def stated_document(**changes: Any) -> dict[str, Any]:
+    """Return a rating's document with every field that a certificate states."""
+    return {
+        "letter": "DSBS",
+        "declared": True,
+        "probabilities": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0},
+        "method": "round-trip",
+        "attribute": "gender",
+        "confidence": 0.95,
+        "experiment": {"method": "round-trip"},
+        "target": TARGET | {"digest": target_digest(TARGET)},
+        "components": [{"name": "es", "letter": "DSBS", "declared": True}],
+        "methodology": {"version": "1.1.0", "digest": "sha256:ab"},
+        "engine_version": "0.1.0",
+        "seed": 7,
+        "evidence_digest": "sha256:cd",
+        "visibility": "private",
+        **changes,
+    }

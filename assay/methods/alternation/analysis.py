@@ -37,7 +37,7 @@ SMALL_GROUP = 30
 
 
 TIMES = 3
-"""How often an item is asked about whose repetitions show the service's noise."""
+"""Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
 
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 """Share of labels without scores that may change with the attribute, where `delta_individual` is the usual one."""
@@ -45,7 +45,7 @@ LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 
 @dataclass(frozen=True)
 class Rules:
-    """What is judged, and against which limits: fields of `Alternation`.
+    """Fields of `Alternation` that decide what is computed from the answers, and the limits.
 
     `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
     a group holds in a biased block. `folds` is the number of parts for which divergences are computed.

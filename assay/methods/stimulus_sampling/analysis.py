@@ -27,7 +27,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rules:
-    """What is judged: fields of `StimulusSampling`. `tie` is the share of a side that a tied prior gives to a value."""
+    """Fields of `StimulusSampling` that decide what is computed.
+
+    `tie` is the share of a side that a tied prior gives to a value.
+    """
 
     tie: float
     strata: bool

@@ -1,4 +1,4 @@
-"""What the mean over occupations can hide: occupations that decide by themselves (METHODS section 11.1).
+"""Effects that a mean over occupations hides: the occupation, not the pronoun, decides (METHODS section 11.1).
 
 A translator that turns the pronoun of every job done by men to "he", and of every job done by women to "she", is even
 on the whole. So balanced input is judged in either half of the occupations too, and so is the spread between single

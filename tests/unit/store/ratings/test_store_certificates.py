@@ -5,7 +5,6 @@ import json
 import pytest
 from sqlalchemy import func, select
 
-from assay.canonical import target_digest
 from assay.evidence.dsse import opened, signer_of
 from assay.evidence.statement import RATING, TEST_RESULT
 from store.core.agency_schema import certificates as table
@@ -13,8 +12,7 @@ from store.ratings import certificates, ratings
 from store.security import signing
 from store.security.secrets import Vault
 from tests.support.concurrency import run_concurrently
-
-TARGET = {"name": "Mirror", "kind": "translator", "protocol": "x", "url": "http://mirror", "settings": {}}
+from tests.support.signing import stated_document
 
 
 @pytest.fixture
@@ -27,22 +25,7 @@ def rating(database, published):
     """Factory of ratings with every field that a certificate states."""
 
     def make(**changes):
-        document = {
-            "letter": "DSBS",
-            "declared": True,
-            "probabilities": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0},
-            "method": "round-trip",
-            "attribute": "gender",
-            "confidence": 0.95,
-            "experiment": {"method": "round-trip"},
-            "target": TARGET | {"digest": target_digest(TARGET)},
-            "components": [{"name": "es", "letter": "DSBS", "declared": True}],
-            "methodology": {"version": "1.1.0", "digest": "sha256:ab"},
-            "engine_version": "0.1.0",
-            "seed": 7,
-            "evidence_digest": "sha256:cd",
-            "visibility": "private",
-        } | changes
+        document = stated_document(**changes)
         rating_id = published(document=document, letter=document["letter"], declared=document["declared"])
         with database.read() as c:
             return ratings.find(c, rating_id, "acme")

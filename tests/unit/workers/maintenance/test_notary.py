@@ -11,7 +11,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select, update
 
-from assay.canonical import target_digest
 from assay.evidence.checkpoint import open_checkpoint, read_note
 from assay.evidence.cosignature import COSIGNATURE, AddCheckpoint, VerifierKey, cosign
 from assay.evidence.dsse import opened, signer_of
@@ -28,29 +27,13 @@ from store.ratings.ratings import NewRating
 from store.security import signing
 from store.security.secrets import Vault
 from tests.support.jobs import new_job
-from tests.support.signing import private_pem, public_pem, signing_program
+from tests.support.signing import private_pem, public_pem, signing_program, stated_document
 from workers.maintenance.notary import Notary, sign_due
 
 AGENCY, WITNESS, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"a", b"w", b"o"))
 KEY = VerifierKey("w.example/v1/witness", COSIGNATURE, WITNESS.public_key().public_bytes_raw())
 ORIGIN = "agency.example/v1/log"
-TARGET = {"name": "Mirror", "kind": "translator", "protocol": "x", "url": "http://mirror", "settings": {}}
-DOCUMENT = {
-    "letter": "DSBS",
-    "declared": True,
-    "probabilities": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0},
-    "method": "round-trip",
-    "attribute": "gender",
-    "confidence": 0.95,
-    "experiment": {"method": "round-trip"},
-    "target": TARGET | {"digest": target_digest(TARGET)},
-    "components": [{"name": "es", "letter": "DSBS", "declared": True}],
-    "methodology": {"version": "1.1.0", "digest": "sha256:ab"},
-    "engine_version": "0.1.0",
-    "seed": 7,
-    "evidence_digest": "sha256:cd",
-    "visibility": "private",
-}
+DOCUMENT = stated_document()
 
 
 @pytest.fixture
