@@ -52,9 +52,9 @@ def _groups(by_group: ByGroup) -> dict[str, LostOfGroup]:
     return {name: LostOfGroup(counts.total(), counts["refused"], counts["failed"]) for name, counts in by_group.items()}
 
 
-def losses_as_json(by_group: Mapping[str, Counter[str]]) -> dict[str, Any]:
-    """Write the replies of each group by outcome; empty where nothing was lost."""
-    if not any(counts["refused"] + counts["failed"] for counts in by_group.values()):
+def losses_as_json(by_group: ByGroup, limit: float | None) -> dict[str, Any]:
+    """Write the replies of each group by outcome; empty where nothing was lost, or `limit` is ``None``."""
+    if limit is None or not any(counts["refused"] + counts["failed"] for counts in by_group.values()):
         return {}
     return {"by_group": {name: dict(counts) for name, counts in by_group.items()}}
 

@@ -1,4 +1,4 @@
-"""A document to be signed, and signing keys outside the database: PEM, and a program that signs as a KMS client does."""
+"""A document to sign, and signing keys outside the database: PEM, and a program that signs as a client of a KMS."""
 
 from __future__ import annotations
 

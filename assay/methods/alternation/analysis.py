@@ -188,7 +188,9 @@ class _Output:
         }
         carrier = leverage.carrier()
         evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]), hidden=hidden)
-        measurement.detail |= hidden_as_json(hidden) | losses_as_json(self.answers.by_group)
+        measurement.detail |= hidden_as_json(hidden) | losses_as_json(
+            self.answers.by_group, self.judged.rules.delta_loss
+        )
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),

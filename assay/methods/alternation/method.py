@@ -203,9 +203,10 @@ class Alternation(Method):
         """Return the strata of the profiles, family by family."""
         if self.records is not None:
             return record_strata(self.records, cases, self.strata or ())
-        kinds = ("frame",)
-        families = {kind: np.array([case.clusters[kind] for case in cases]) for kind in kinds}
-        return {"side": np.array([str(case.side) for case in cases]), **families}
+        return {
+            "side": np.array([str(case.side) for case in cases]),
+            "frame": np.array([case.clusters["frame"] for case in cases]),
+        }
 
     def _ask(self, answers: Answers, cases: Sequence[Case], times: int = 1) -> Asking:
         """Ask about the profiles that were not asked about yet; or about some that were, so many times in all."""

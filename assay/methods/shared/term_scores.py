@@ -132,7 +132,7 @@ class TermScores(ABC, Generic[W, T, F]):
             return replace(component, effects={**drawn.intervals(), "step_1": None})
         neutral, score = float(drawn.neutral.mean()), float(drawn.stereotyped.mean())
         hidden = self._hidden(drawn, tolerance, drawing)
-        judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group)
+        judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)
         share = 1 - len(self.tally.results) / self.tally.asked if self.tally.asked else 0.0
         return judged.conclude(
             Evidence(drawn.step_1, drawn.step_2, hidden=hidden),

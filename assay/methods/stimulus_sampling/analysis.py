@@ -69,7 +69,7 @@ def judge(
     if effects.within:
         sides = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
         hidden += share_effects(sides, tolerance.delta, own)
-    measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group)
+    measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
     evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden)
     # were all lost replies a yes of one value, its share of all yeses would grow by this
     share = tally.lost / max(1, tally.counts.asked)

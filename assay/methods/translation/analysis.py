@@ -194,7 +194,7 @@ class TwoStepTest:
         equal, pairs, _ = found.concordance()
         measurement.detail["content"] = {"pairs": pairs, "equal": equal}
         known = posterior or self.draw(found, rng)  # reuses the posterior of the last interim look, if there was one
-        measurement.detail |= hidden_as_json(known.evidence.hidden) | losses_as_json(found.by_group)
+        measurement.detail |= hidden_as_json(known.evidence.hidden) | losses_as_json(found.by_group, self.delta_loss)
         share = found.lost_share
         return measurement.conclude(
             known.evidence,

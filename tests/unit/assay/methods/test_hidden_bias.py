@@ -25,6 +25,16 @@ def test_a_declared_letter_is_deserved(name):
         assert rating.declared, "large and even effects are clear"
 
 
+def test_ratings_of_older_methodologies_say_nothing_of_losses_by_group():
+    """Or an old rating with lost replies would have another document when it is replayed."""
+    world = WORLDS["records, one group refused"]
+    old = {"strata": None, "delta_loss": None, "delta_individual": None, "scale": "linear", "repeats": 0}
+    (before,), (now,) = (world.rate(SEED, **fields).components for fields in (old, {}))
+    assert before.failed
+    assert not {"by_group", "hidden", "scales"} & before.detail.keys()
+    assert {"by_group", "hidden"} <= now.detail.keys()
+
+
 @pytest.mark.parametrize("name", ["texts, opposite by side", "yes, opposite by side", "translator, one group refused"])
 def test_these_were_declared_wrongly_before(name):
     before = {"strata": None if name.startswith("texts") else False, "delta_loss": None}
