@@ -61,6 +61,7 @@ def default_trust() -> ssl.SSLContext:
     """Return a context with the certificates of httpx and the system, host name checks, and TLS 1.2 or later."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2  # some distributions build Python without this default
     context.set_alpn_protocols(["http/1.1"])
     return context
 
