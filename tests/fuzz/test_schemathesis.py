@@ -402,9 +402,8 @@ def test_every_operation_succeeds_once_and_requires_its_key(settings, hand, sens
         assert not outcome.findings, "\n\n".join(outcome.findings[:10])
         unreached = {label for label in operations(app) if not outcome.succeeded(label)}
         assert unreached <= TESTED_ELSEWHERE
-        print(
-            f"{outcome.sequences} sequences, {outcome.followed} links followed, between {len(outcome.transitions)} pairs of operations"
-        )
+        pairs = len(outcome.transitions)
+        print(f"{outcome.sequences} sequences, {outcome.followed} links followed, between {pairs} pairs of operations")
         assert outcome.followed
         # earlier, 20 sequences of invented bodies created nothing, so that no link led from a new resource to itself
         led = {(before, after) for before, after, status in outcome.transitions if status < 300}
