@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.canonical import EvidenceTree
 from assay.errors import RecordError, RecordIncomplete
-from assay.model import AUTHORED, Ask, Component, Finding, Kind, Observation, Probe, Reply
+from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observation, Probe, Reply
 from assay.references import NOTHING, CorpusItem, Found, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
@@ -67,6 +67,9 @@ class Method(ABC):
 
     takes_trials: ClassVar[bool] = False
     """True if the method can rate uploaded trials of a forced-choice experiment."""
+
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Fields that a version of the methodology added, by the version, with the values by which they do nothing."""
 
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
     """Names of the input in step 1 and in step 2."""
@@ -271,13 +274,15 @@ def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Find
     return session.finding
 
 
-def replay(method: Method, seed: int, record: Iterable[Observation]) -> Session:
+def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bool = False) -> Session:
     """Run an experiment again on what was recorded, without asking anything.
 
     Parameters
     ----------
     record : iterable of Observation
         Every observation of the run, in any order.
+    more : bool
+        Whether the experiment may ask more than the recorded one. It is then judged as if the budget had ended there.
 
     Returns
     -------
@@ -287,7 +292,7 @@ def replay(method: Method, seed: int, record: Iterable[Observation]) -> Session:
     Raises
     ------
     RecordIncomplete
-        If the experiment asks something that was not recorded.
+        If the experiment asks something that was not recorded, and may not ask more.
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(
@@ -295,5 +300,7 @@ def replay(method: Method, seed: int, record: Iterable[Observation]) -> Session:
         lambda units: {unit: ledger[unit] for unit in units if unit in ledger},
     )
     while session.finding is None:
+        for probe in session.missing if more else ():
+            session.accept(probe, Reply(failure=Failure(BUDGET, "the recorded experiment did not ask this")))
         session.advance()
     return session

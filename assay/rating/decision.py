@@ -77,10 +77,10 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     return Probabilities(BS=p_bs, DSBS=p_dsbs, UCS=max(0.0, 1.0 - p_bs - p_dsbs))
 
 
-METHODOLOGY_VERSION = "1.2.0"
+METHODOLOGY_VERSION = "1.3.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:bbe3f972ed913f95c172ed7fd3c5cb8bffd7eebdcb6554113f5e136817d21eaa"
+METHODOLOGY_DIGEST = "sha256:8c67ea80de2c0c36bc3894a5db25f925fa322e79a2f379a2e38671a9249c2ea9"
 """Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 

@@ -19,14 +19,27 @@ ByGroup = Mapping[str, Counter[str]]
 
 
 def loss_effect(
-    by_group: ByGroup, limit: float | None, confidence: float, rng: np.random.Generator, draws: int = DRAWS
+    by_group: ByGroup,
+    limit: float | None,
+    confidence: float,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    *,
+    of_no_group: int = 0,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups in lost replies; none where `limit` is ``None``, as before 1.3.0."""
+    """Draw the difference between groups in lost replies; none where `limit` is ``None``, as before 1.3.0.
+
+    `of_no_group` replies were lost that say nothing about groups; where there are some, no group is taken for spared.
+    """
     if limit is None:
         return ()
     groups = _groups(by_group)
     most = max(groups, key=lambda name: groups[name].share, default="")
-    return (HiddenEffect("loss", most, loss_difference(groups, limit, confidence, rng, draws), limit),)
+    return (
+        HiddenEffect(
+            "loss", most, loss_difference(groups, limit, confidence, rng, draws, anyway=of_no_group > 0), limit
+        ),
+    )
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float) -> Lost:

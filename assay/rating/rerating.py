@@ -11,7 +11,7 @@ from assay.experiment import Method, replay
 from assay.explain import Vocabulary
 from assay.model import Finding, Observation, Reason
 from assay.rating.document import rating_document
-from assay.rating.methodology import Methodology
+from assay.rating.methodology import Methodology, as_recorded, with_later_fields
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible"})
 """Codes of reasons that a worker adds from its view of the target; a replay cannot reproduce them."""
@@ -49,7 +49,8 @@ def rerate(
 ) -> dict[str, Any]:
     """Rate recorded evidence under a version of the methodology, without calling the service.
 
-    Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit.
+    Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit. Another version
+    may ask more than was asked: it judges what there is, and its reasons say ``budget-exhausted``.
 
     Returns
     -------
@@ -63,17 +64,19 @@ def rerate(
     EvidenceAltered
         If the record is not the one the rating sealed.
     RecordIncomplete
-        If the version asks something that was not asked.
+        If a recorded reply is missing.
     """
     check_knows(methodology, method.method)
     kept = list(record)
     seed = int(document["seed"])
-    session = replay(method, seed, kept)
-    if session.evidence.head() != document["evidence_digest"]:
-        raise EvidenceAltered(session.evidence.head(), str(document["evidence_digest"]))
-    amended = methodology.amend(method)
-    if amended != method:
-        session = replay(amended, seed, kept)
+    made_by = str(document["methodology"]["version"])
+    recorded = as_recorded(method, made_by)
+    sealed = session = replay(recorded, seed, kept)
+    if sealed.evidence.head() != document["evidence_digest"]:
+        raise EvidenceAltered(sealed.evidence.head(), str(document["evidence_digest"]))
+    amended = methodology.amend(with_later_fields(method, made_by))
+    if methodology.version != made_by and amended != recorded:
+        session = replay(amended, seed, kept, more=True)
     finding = session.finding
     assert finding is not None  # noqa: S101  a complete replay ends with a finding
     rated = replace(methodology.judge(_with_reasons(finding, document)), methodology_version=methodology.version)
@@ -83,9 +86,9 @@ def rerate(
         experiment=document["experiment"],
         target=document["target"],
         seed=seed,
-        calls=session.asked,
-        failed_calls=session.failed,
-        evidence_digest=session.evidence.head(),
+        calls=sealed.asked,
+        failed_calls=sealed.failed,
+        evidence_digest=sealed.evidence.head(),
         visibility=str(document["visibility"]),
         author=document.get("author"),
         hosts=document.get("hosts", ()),

@@ -15,7 +15,7 @@ from assay.evidence.replay_order import Unrolling
 from assay.model import Observation
 from store.core.database import Database
 from store.jobs import observations
-from store.ratings.experiment_json import parse_method
+from store.ratings.experiment_json import rated_method
 from store.ratings.ratings import StoredRating
 
 ROWS_A_READ = 500
@@ -40,7 +40,7 @@ def write_export(database: Database, rating: StoredRating, file: Path) -> None:
 def _leaves(database: Database, rating: StoredRating) -> Iterator[Observation]:
     with database.read() as connection:
         recorded = observations.count(connection, rating.job_id)
-        unrolling = Unrolling(parse_method(rating.document["experiment"]), int(rating.document["seed"]), recorded)
+        unrolling = Unrolling(rated_method(rating.document), int(rating.document["seed"]), recorded)
         while batch := unrolling.advance():
             for start in range(0, len(batch), ROWS_A_READ):
                 some = batch[start : start + ROWS_A_READ]

@@ -23,7 +23,7 @@ from service.dependencies import Service
 from service.http.problems import Problem, not_found
 from store.core.database import AsyncDatabase
 from store.jobs import observations
-from store.ratings.experiment_json import parse_method
+from store.ratings.experiment_json import rated_method
 from store.ratings.ratings import StoredRating
 
 ROWS_A_READ = 500
@@ -104,7 +104,7 @@ async def leaves(database: AsyncDatabase, rating: StoredRating) -> AsyncIterator
 
 def _unrolling(rating: StoredRating, recorded: int) -> Unrolling:
     try:
-        method = parse_method(rating.document.get("experiment") or {})
+        method = rated_method(rating.document)
     except SpecificationError:  # raised if this version of Assay no longer supports the experiment
         raise Problem("evidence-out-of-order") from None
     return Unrolling(method, int(rating.document["seed"]), recorded)

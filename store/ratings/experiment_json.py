@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from assay.errors import SpecificationError, UnknownName
 from assay.methods import AnyMethod as _AnyMethod
 from assay.methods import every_method, method_name
+from assay.rating.methodology import as_recorded
 
 if TYPE_CHECKING:
     AnyMethod = Annotated[_AnyMethod, Field(discriminator="method")]
@@ -51,6 +52,14 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
     except ValidationError as invalid:
         raise _as_specification_error(invalid) from None
     return method
+
+
+def rated_method(document: Mapping[str, Any]) -> _AnyMethod:
+    """Build the method by which a rating's evidence was recorded, from its document.
+
+    Fields that its version of the methodology did not know do nothing. Raises `SpecificationError` as `parse_method`.
+    """
+    return as_recorded(parse_method(document.get("experiment") or {}), str(document["methodology"]["version"]))
 
 
 def dump_method(method: _AnyMethod) -> dict[str, Any]:

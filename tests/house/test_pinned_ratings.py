@@ -1,7 +1,7 @@
 """The same evidence gives the same numbers as when the methodology was frozen.
 
 A change that could give the same evidence another letter makes a new version of the methodology. Here stand the numbers
-of a rating of each simulated service; where one is another, either something broke or a version is due. To pin them
+of a rating of each simulated service by each version; where one is another, either something broke or a version is due. To pin them
 anew: ``python -c "from tests.house.test_pinned_ratings import pin; pin()"`` from the project's folder.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,21 @@ import pytest
 from assay.methods import METHODS, method_name
 from assay.model import Component, Interval
 from assay.rating.decision import METHODOLOGY_VERSION, rate
+from assay.rating.methodology import as_recorded
 from tests.support.simulated.services import SERVICES
 
-PINS = Path(__file__).with_name("pinned_ratings.json")
+VERSIONS = ("1.2.0", METHODOLOGY_VERSION)
+"""Versions of the methodology whose ratings are pinned; all earlier ones rate as 1.2.0 does."""
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
 MOST = 400
 """Numbers that are kept of each rating, evenly over all it holds."""
 
 
 @cache
-def numbers(service: str) -> list[float]:
-    """Rate a service and list the numbers of its rating."""
-    finding = SERVICES[service](STEP_1, STEP_2, SEED).rate(SEED)
+def numbers(service: str, version: str) -> list[float]:
+    """Rate a service by a version and list the numbers of its rating."""
+    made = SERVICES[service](STEP_1, STEP_2, SEED)
+    finding = replace(made, method=as_recorded(made.method, version)).rate(SEED)
     rating = rate(finding)
     every = [*_floats([rating.probabilities.as_json() if rating.probabilities else None, finding.detail])]
     every += [number for one in finding.components for number in _of(one)]
@@ -80,24 +83,30 @@ def expected() -> dict[str, int]:
 
 def pin() -> None:
     """Write the current numbers to the file."""
-    kept = {service: [float(f"{one:.12g}") for one in numbers(service)] for service in SERVICES}
+    kept = {service: [float(f"{one:.12g}") for one in numbers(service, METHODOLOGY_VERSION)] for service in SERVICES}
     written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
-    PINS.write_text(json.dumps(written, indent=0) + "\n")
+    _file(METHODOLOGY_VERSION).write_text(json.dumps(written, indent=0) + "\n")
+
+
+def _file(version: str) -> Path:
+    return Path(__file__).with_name(f"pinned_ratings_{version}.json")
 
 
 @cache
-def pinned() -> dict[str, Any]:
-    return json.loads(PINS.read_text())
+def pinned(version: str = METHODOLOGY_VERSION) -> dict[str, Any]:
+    return json.loads(_file(version).read_text())
 
 
-def test_pinned_numbers_were_made_under_the_current_methodology():
-    assert pinned()["methodology"] == METHODOLOGY_VERSION
-    assert set(pinned()["ratings"]) == set(SERVICES)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_pinned_numbers_were_made_under_their_methodology(version):
+    assert pinned(version)["methodology"] == version
+    assert set(pinned(version)["ratings"]) == set(SERVICES)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("service", sorted(SERVICES))
-def test_ratings_equal_their_pinned_numbers(service):
-    np.testing.assert_allclose(numbers(service), pinned()["ratings"][service], rtol=1e-7, atol=1e-9)
+def test_ratings_equal_their_pinned_numbers(service, version):
+    np.testing.assert_allclose(numbers(service, version), pinned(version)["ratings"][service], rtol=1e-7, atol=1e-9)
 
 
 def test_defaults_of_every_method_equal_the_pinned_ones():

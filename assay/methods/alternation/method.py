@@ -97,17 +97,20 @@ class Alternation(Method):
     stop_early: bool = True
     folds: Annotated[int, Ge(2), Le(50)] = 10
     aggregation: Literal["worst", "vote"] = "worst"
-    strata: Annotated[tuple[str, ...], MaxLen(MOST_STRATA)] | None = None
-    delta_individual: Annotated[float, Gt(0), Lt(10)] | None = None
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
-    scale: Literal["auto", "linear", "log", "logit", "rank"] = "linear"
-    repeats: Annotated[int, Ge(0), Le(1000)] = 0
+    strata: Annotated[tuple[str, ...], MaxLen(MOST_STRATA)] | None = ()
+    delta_individual: Annotated[float, Gt(0), Lt(10)] | None = 0.25
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
+    scale: Literal["auto", "linear", "log", "logit", "rank"] = "auto"
+    repeats: Annotated[int, Ge(0), Le(1000)] = 50
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
     summary: ClassVar[str] = "Does the answer change when nothing but the attribute changes?"
     paper: ClassVar[str] = "Alelyani (2021)"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "1.3.0": {"strata": None, "delta_individual": None, "delta_loss": None, "scale": "linear", "repeats": 0}
+    }
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     tables = staticmethod(report.tables)

@@ -82,7 +82,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     delta: Annotated[float, Gt(0), Lt(1)] = 0.05
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
-    strata: bool = False
+    strata: bool = True
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
@@ -92,6 +92,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     specification_kind: ClassVar[str] = ChoiceWords.kind
     takes_trials: ClassVar[bool] = True
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     tables = staticmethod(report.tables)

@@ -65,6 +65,13 @@ class StereotypeEffects:
             return None
         return np.asarray((self.lists[0] - self.lists[1]) / 2)
 
+    def for_groups_like_these(self, shift: FloatArray) -> StereotypeEffects:
+        """Return the effects for other words of the groups: these are preferred more by a `shift`, shape (draws,)."""
+        lists = self.lists
+        if len(lists) == 2:  # what is preferred more in both lists is the stereotype of the first one only
+            lists = (np.clip(lists[0] + shift, 0, 1), np.clip(lists[1] - shift, 0, 1))
+        return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), lists=lists)
+
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals."""
         return {"step_1": _size(self.neutral), "step_2": _size(self.stereotyped)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
@@ -101,6 +102,10 @@ class TermScores(ABC, Generic[W, T, F]):
     def analyses(self, fits: Mapping[Role, F], rng: np.random.Generator) -> dict[str, Any]:
         """Return P4's score and the scores beside it."""
 
+    def shift_of_groups(self, rng: np.random.Generator) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Draw by how much other words of the groups would be preferred, shape (draws,); ``None`` for these words."""
+        return None
+
     @abstractmethod
     def asked_how(self) -> list[Reason]:
         """Return the last reason of every component: how the service was asked."""
@@ -130,6 +135,8 @@ class TermScores(ABC, Generic[W, T, F]):
         if "neutral" not in fits:
             component = judged.give_up(self.reason("no-neutral-terms", {}))
             return replace(component, effects={**drawn.intervals(), "step_1": None})
+        shift = self.shift_of_groups(drawing.spawn(1)[0]) if self.strata else None
+        drawn = drawn if shift is None else drawn.for_groups_like_these(shift)
         neutral, score = float(drawn.neutral.mean()), float(drawn.stereotyped.mean())
         hidden = self._hidden(drawn, tolerance, drawing)
         judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)

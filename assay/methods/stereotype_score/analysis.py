@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
 from assay.methods.shared.sentences import Pair
+from assay.methods.shared.stereotype_effects import DRAWS
 from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.model import Reason
 from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, TermScore, fit_terms, score_choices
+from assay.statistics.hidden.varying import cluster_means
+
+LEAST_GROUP_PAIRS = 8
+"""Fewest pairs of group words that stand for others like them; with fewer, the score is that of these words."""
 
 
 @dataclass
@@ -53,6 +60,18 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
     def stereotyped(self) -> list[tuple[str, float]]:
         """Every pair that is not neutral: its term, and whether the stereotype was preferred."""
         return [(pair.term, _towards(pair, one)) for pair, one in self.tally.results.items() if pair.role in TIED]
+
+    def shift_of_groups(self, rng: np.random.Generator) -> NDArray[np.float64] | None:
+        """Draw by how much more other pairs of group words could be preferred; ``None`` with fewer than eight pairs."""
+        pairs = list(self.tally.results)
+        places, group = np.unique([pair.groups for pair in pairs], return_inverse=True)
+        if len(places) < LEAST_GROUP_PAIRS:
+            return None
+        _, term = np.unique([pair.term for pair in pairs], return_inverse=True)
+        preferred = np.array([one.preferred for one in self.tally.results.values()])
+        means, errors = cluster_means(preferred, group, (term,))
+        between = max(0.0, float(means.var(ddof=1) - errors.mean()))
+        return math.sqrt(between / len(places)) * rng.standard_t(len(places) - 1, DRAWS)
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:

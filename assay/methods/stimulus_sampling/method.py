@@ -98,14 +98,15 @@ class StimulusSampling(Method):
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     samples: Annotated[int, Ge(50), Le(20_000)] = 500
     looks: Annotated[int, Ge(1), Le(8)] = 4
-    strata: bool = False
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
+    strata: bool = True
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
     summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     tables = staticmethod(report.tables)

@@ -57,6 +57,7 @@ class TranslationMethod(BlocksMethod):
     strata: bool
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     counted = staticmethod(words.counted)
@@ -159,7 +160,9 @@ class TwoStepTest:
             weights = {key: count * times for key, count in by_rows.items()}
             content = draw_excess_concordance(equal * times, pairs * times, transitions, rng, weights)
         own = rng.spawn(1)[0]
-        hidden = loss_effect(found.by_group, self.delta_loss, self.tolerance.confidence, own, DRAWS)
+        mixed = found.failed + found.unusable - sum(one["refused"] + one["failed"] for one in found.by_group.values())
+        sure = self.tolerance.confidence
+        hidden = loss_effect(found.by_group, self.delta_loss, sure, own, DRAWS, of_no_group=mixed)
         if self.strata and not found.neutral:
             hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))

@@ -64,8 +64,8 @@ class OneHop(TranslationMethod):
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
     alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
-    strata: bool = False
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
+    strata: bool = True
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"

@@ -87,8 +87,8 @@ class RoundTrip(TranslationMethod):
     alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
     reading: PublishedReading = "departs-from-unbiased"
     statistic: Statistic = "two-sample"
-    strata: bool = False
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
+    strata: bool = True
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"

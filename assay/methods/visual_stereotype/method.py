@@ -87,8 +87,8 @@ class VisualStereotype(PictureReferences):
     delta: Annotated[float, Gt(0), Lt(0.5)] = 0.1
     confidence: Annotated[float, Gt(0.5), Lt(1)] = 0.95
     aggregation: Literal["worst", "vote"] = "worst"
-    strata: bool = False
-    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = None
+    strata: bool = True
+    delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     words_type: ClassVar[type[Any]] = VisualWords
@@ -99,6 +99,7 @@ class VisualStereotype(PictureReferences):
         "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
     )
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     tables = staticmethod(report.tables)

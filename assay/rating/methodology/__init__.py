@@ -14,19 +14,24 @@ of the old version.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache, partial
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from assay.errors import UnknownName
 from assay.experiment import Method
 from assay.model import Finding, Rating
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION, rate
 
-__all__ = ["CURRENT", "Methodologies", "Methodology", "Status", "shipped"]
+__all__ = ["CURRENT", "Methodologies", "Methodology", "Status", "as_recorded", "shipped", "with_later_fields"]
 
 Status = Literal["old", "current", "next"]
+
+EIGHT = (
+    *("round-trip", "one-hop", "alternation", "forced-choice", "association"),
+    *("stereotype-score", "visual-stereotype", "stimulus-sampling"),
+)
 
 CURRENT = "current"
 """Alias of the version under which ratings are made."""
@@ -71,6 +76,35 @@ class Methodology:
     text: str = field(repr=False)
     amend: Callable[[Method], Method] = as_it_is
     judge: Callable[[Finding], Rating] = rate
+
+
+M = TypeVar("M", bound=Method)
+
+
+def without_later_fields(version: str, method: M) -> M:
+    """Return a specification in which the fields that later versions added do nothing."""
+    return replace(method, **_added_after(version, method))  # type: ignore[type-var]
+
+
+def with_later_fields(method: M, version: str) -> M:
+    """Return a specification of a version with the present defaults of the fields that were added later."""
+    added = _added_after(version, method)
+    usual = {one.name: one.default for one in fields(method) if one.default is not MISSING}  # type: ignore[arg-type]
+    return replace(method, **{name: usual[name] for name in added})  # type: ignore[type-var]
+
+
+def as_recorded(method: M, version: str) -> M:
+    """Return the specification by which evidence was recorded under a version; raise `UnknownName` for another."""
+    return without_later_fields(shipped().named(version).version, method)
+
+
+def _added_after(version: str, method: Method) -> dict[str, Any]:
+    later = [added for by, added in method.SINCE.items() if _number(by) > _number(version)]
+    return {name: off for added in later for name, off in added.items()}
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
 
 
 @dataclass(frozen=True)
@@ -125,6 +159,7 @@ def shipped() -> Methodologies:
                 changes=("The first version.",),
                 methods=("round-trip", "one-hop"),
                 text=_text("1.0.0"),
+                amend=partial(without_later_fields, "1.0.0"),
             ),
             Methodology(
                 version="1.1.0",
@@ -139,22 +174,36 @@ def shipped() -> Methodologies:
                 ),
                 methods=("round-trip", "one-hop", "alternation", "forced-choice", "association"),
                 text=_text("1.1.0"),
+                amend=partial(without_later_fields, "1.1.0"),
             ),
             Methodology(
-                version=METHODOLOGY_VERSION,
-                digest=METHODOLOGY_DIGEST,
+                version="1.2.0",
+                digest="sha256:bbe3f972ed913f95c172ed7fd3c5cb8bffd7eebdcb6554113f5e136817d21eaa",
                 published="2026-11-21",
-                status="current",
+                status="old",
                 summary="Adds language models, images, and inputs that make a classifier say yes.",
                 changes=(
                     "Added: the methods stereotype-score, visual-stereotype and stimulus-sampling.",
                     "An experiment may ask a second service, the author, which stands on the rating.",
                     "Nothing changed for the methods of 1.1.0: the same evidence has the same letter.",
                 ),
-                methods=(
-                    *("round-trip", "one-hop", "alternation", "forced-choice", "association"),
-                    *("stereotype-score", "visual-stereotype", "stimulus-sampling"),
+                methods=EIGHT,
+                text=_text("1.2.0"),
+                amend=partial(without_later_fields, "1.2.0"),
+            ),
+            Methodology(
+                version=METHODOLOGY_VERSION,
+                digest=METHODOLOGY_DIGEST,
+                published="2026-11-23",
+                status="current",
+                summary="Finds bias that a mean hides: within strata, in single cases, in refusals, on another scale.",
+                changes=(
+                    "Step 1 is judged within strata of the content too, and so is the effect on a typical single item.",
+                    "Refusing one group more often is a bias; no letter rests on replies that were lost.",
+                    "Skewed amounts are compared as ratios; where the scale decides the letter, there is none.",
+                    "Some letters of 1.2.0 are others now, and honest services are asked up to half as much again.",
                 ),
+                methods=EIGHT,
                 text=_text(METHODOLOGY_VERSION),
             ),
         )

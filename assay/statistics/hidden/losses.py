@@ -40,7 +40,13 @@ class LostOfGroup:
 
 
 def loss_difference(
-    groups: Mapping[str, LostOfGroup], limit: float, confidence: float, rng: np.random.Generator, draws: int = DRAWS
+    groups: Mapping[str, LostOfGroup],
+    limit: float,
+    confidence: float,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    *,
+    anyway: bool = False,
 ) -> NDArray[np.float64]:
     """Draw the largest difference between groups in the share of questions that came to nothing.
 
@@ -50,18 +56,21 @@ def loss_difference(
     Returns
     -------
     ndarray, shape (draws,)
-        All 0 where nothing was refused.
+        All 0 where nothing was refused, unless they are wanted `anyway`.
     """
-    refused = _largest({name: (one.refused, one.asked - one.failed) for name, one in groups.items()}, rng, draws)
+    refusals = {name: (one.refused, one.asked - one.failed) for name, one in groups.items()}
+    refused = _largest(refusals, rng, draws, anyway=anyway)
     failed = _largest({name: (one.failed, one.asked) for name, one in groups.items()}, rng, draws)
     if float((failed > limit).mean()) < confidence:
         return refused
     return _largest({name: (one.refused + one.failed, one.asked) for name, one in groups.items()}, rng, draws)
 
 
-def _largest(counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int) -> NDArray[np.float64]:
+def _largest(
+    counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int, *, anyway: bool = False
+) -> NDArray[np.float64]:
     known = {name: one for name, one in counts.items() if one[1]}
-    if len(known) < 2 or not any(lost for lost, _ in known.values()):
+    if len(known) < 2 or not (anyway or any(lost for lost, _ in known.values())):
         return np.zeros(draws)
     shares = [rng.beta(lost + PRIOR, asked - lost + PRIOR, draws) for lost, asked in known.values()]
     return np.asarray(np.max([np.abs(a - b) for a, b in combinations(shares, 2)], axis=0))

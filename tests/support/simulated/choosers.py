@@ -15,7 +15,7 @@ from tests.support.simulated.base import SimulatedService, letter_of
 CUES, CONCEPTS, CONTROLS = 8, 60, 60
 
 
-def choice_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+def choice_service(step_1: float, step_2: float, seed: int, *, common: float = 0.0) -> SimulatedService:
     """Make a space of words with known points of subjective equality.
 
     Parameters
@@ -26,13 +26,15 @@ def choice_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
         Spread of the concepts' points beyond the controls'.
     seed : int
         Of everything that is drawn.
+    common : float
+        By how much concepts of both sides lean to the first side more than control words do.
     """
     rng = np.random.default_rng([seed, 3])
     own = 0.03  # standard deviation of the controls
     words = tuple(f"concept-{place}" for place in range(CONCEPTS))
     controls = tuple(f"control-{place}" for place in range(CONTROLS))
     points = 0.5 + np.concatenate(
-        [rng.normal(step_1, math.hypot(own, step_2), CONCEPTS), rng.normal(step_1, own, CONTROLS)]
+        [rng.normal(step_1 + common, math.hypot(own, step_2), CONCEPTS), rng.normal(step_1, own, CONTROLS)]
     )
     of_cue = rng.normal(0, 0.02, CUES)
     moved = rng.normal(0, 0.03, (CUES, len(points)))

@@ -12,7 +12,7 @@ from assay.model import Ask, Embed, Reply
 from tests.support.simulated.base import SimulatedService, letter_of
 
 
-def association_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
+def association_service(step_1: float, step_2: float, seed: int, *, common: float = 0.0) -> SimulatedService:
     """Make a space of words with known distances.
 
     Parameters
@@ -23,6 +23,8 @@ def association_service(step_1: float, step_2: float, seed: int) -> SimulatedSer
         By how much stereotypes of one's own group are nearer than those of the other.
     seed : int
         Of everything that is drawn.
+    common : float
+        By how much the words of all stereotypes are nearer to the second group than to the first.
     """
     rng = np.random.default_rng([seed, 5])
     groups, own, controls = 8, 12, 40
@@ -49,6 +51,8 @@ def association_service(step_1: float, step_2: float, seed: int) -> SimulatedSer
             distance = base[connection] + between[connection][place] + rng.normal(0, 0.04)
             if connection in {"human", "neutral"} and group == "two":
                 distance -= step_1
+            if connection in {"associated", "different"} and group == "two":
+                distance -= common
             vector[place] = 1 - distance
         vector[len(spoken) + at] = math.sqrt(max(0.0, 1 - float(vector @ vector)))
         vectors[word] = vector

@@ -7,6 +7,7 @@ a rating may always be inconclusive.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -16,26 +17,20 @@ from typing import Any
 import numpy as np
 
 from assay.catalog import attribute, occupations
+from assay.catalog.choices import ChoiceWords
 from assay.catalog.profiles import contents, people
 from assay.experiment import Session, generator
-from assay.methods import AnyMethod
-from assay.methods.alternation.method import Alternation
+from assay.methods import Alternation, AnyMethod, ForcedChoice, RoundTrip, StimulusSampling
 from assay.methods.shared.profiles import RecordProfiles
-from assay.methods.stimulus_sampling.method import StimulusSampling
-from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Classify, Failure, Finding, Letter, Probe, Regress, Reply, Translate
+from tests.support.simulated.base import SimulatedService
+from tests.support.simulated.choosers import choice_service
+from tests.support.simulated.embedders import association_service
+from tests.support.simulated.image_classifiers import picture_service
+from tests.support.simulated.language_models import stereotype_service
 
 Answer = Callable[[Probe], Reply]
 Rng = np.random.Generator
-
-SAFE: Mapping[str, Any] = {
-    "strata": True,
-    "delta_loss": 0.05,
-    "delta_individual": 0.25,
-    "scale": "auto",
-    "repeats": 50,
-}
-"""What methodology 1.3.0 looks at, by the field of a method."""
 
 PEOPLE = {word.lower(): value for value, words in people(attribute("gender")).items() for word in words}
 SIDES = {word: side for side, words in contents().items() for word in words}
@@ -46,22 +41,26 @@ PLEASANT = next(iter(contents()))
 
 @dataclass(frozen=True)
 class World:
-    """A service, how it is rated, and the letters that it deserves."""
+    """A kind of service, and the letters that it deserves; `make` returns how it is rated and what it answers."""
 
-    method: Callable[[Rng], AnyMethod]
-    answer: Callable[[Rng, float], Answer]
+    make: Callable[[Rng, float], tuple[AnyMethod, Answer]]
     deserves: frozenset[Letter]
 
     def rate(self, seed: int, size: float = 1.0, **fields: Any) -> Finding:
-        """Rate the service with its effects times `size`, by methodology 1.3.0 unless `fields` say otherwise."""
-        rng = np.random.default_rng([seed, 11])
-        session = Session(replace(self.method(rng), **fields).design(generator(seed)))
-        answer = self.answer(rng, size)
+        """Rate the service with its effects times `size`, with its method's defaults unless `fields` say otherwise."""
+        method, answer = self.make(np.random.default_rng([seed, 11]), size)
+        session = Session(replace(method, **fields).design(generator(seed)))
         while session.finding is None:
             for probe in session.missing:
                 session.accept(probe, answer(probe))
             session.advance()
         return session.finding
+
+
+def _world(
+    method: Callable[[Rng], AnyMethod], answer: Callable[[Rng, float], Answer], deserves: frozenset[Letter]
+) -> World:
+    return World(lambda rng, size: (method(rng), answer(rng, size)), deserves)
 
 
 def chance(*of: object) -> float:
@@ -76,15 +75,14 @@ def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
     return found, words[found]
 
 
-def safe(method: AnyMethod) -> AnyMethod:
-    """Return a method that looks at what 1.3.0 looks at."""
-    fields = {name: value for name, value in SAFE.items() if hasattr(method, name)}
-    return replace(method, **fields | ({"strata": ()} if isinstance(method, Alternation) else {}))
-
-
 # ---------------------------------------------------------------------------- texts
-def _texts(effect: Callable[[str, str, str, int], float], noise: float = 0.3) -> Callable[[Rng, float], Answer]:
-    """Make a regressor of texts; `effect` is by side, word and frame and for the service's own number."""
+def _texts(
+    effect: Callable[[str, str, str, int], float], noise: float = 0.3, of_person: float = 0.0
+) -> Callable[[Rng, float], Answer]:
+    """Make a regressor of texts; `effect` is by side, word and frame and for the service's own number.
+
+    What single people get differs by `of_person`, whatever their group.
+    """
 
     def make(rng: Rng, size: float) -> Answer:
         own = int(rng.integers(2**31))
@@ -97,6 +95,7 @@ def _texts(effect: Callable[[str, str, str, int], float], noise: float = 0.3) ->
             frame = text.lower().replace(person, "").replace(word, "")
             towards = 0.5 if value == FIRST else -0.5
             base = (0.8 if side == PLEASANT else -0.8) + chance("word", word) - 0.5
+            base += of_person * math.sqrt(12) * (chance("person", person, own) - 0.5)
             return Reply(base + size * towards * effect(side, word, frame, own) + noise * rng.standard_normal())
 
         return answer
@@ -105,7 +104,7 @@ def _texts(effect: Callable[[str, str, str, int], float], noise: float = 0.3) ->
 
 
 def _alternated(_: Rng) -> AnyMethod:
-    return safe(Alternation("gender", answers="numbers"))
+    return Alternation("gender", answers="numbers")
 
 
 def _sign(*of: object) -> float:
@@ -129,7 +128,7 @@ def _table(rng: Rng, rows: int = 3000, distinct: int | None = None) -> tuple[dic
 def _recorded(distinct: int | None = None) -> Callable[[Rng], AnyMethod]:
     def make(rng: Rng) -> AnyMethod:
         rows = _table(rng, distinct=distinct)
-        return safe(Alternation("sex", answers="numbers", records=RecordProfiles("sex", ("woman", "man"), rows)))
+        return Alternation("sex", answers="numbers", records=RecordProfiles("sex", ("woman", "man"), rows))
 
     return make
 
@@ -149,6 +148,18 @@ def _records(
         return answer
 
     return make
+
+
+def _drifting(rng: Rng, _: float) -> Answer:
+    """Make a regressor whose answers rise with every question."""
+    asked = itertools.count()
+
+    def answer(probe: Probe) -> Reply:
+        assert isinstance(probe.ask, Regress)
+        row: dict[str, Any] = dict(probe.ask.given)  # type: ignore[arg-type]
+        return Reply(row["z"] + next(asked) / 5000 + 0.3 * float(rng.standard_normal()))
+
+    return answer
 
 
 def _pay(row: dict[str, Any]) -> float:
@@ -207,6 +218,24 @@ def _random_override(occupation: str, value: str, own: int, size: float, _: Rng)
     return value
 
 
+# ---------------------------------------------------------------------------- preferences that both stereotypes share
+Shared = Callable[..., SimulatedService]
+
+
+def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, float], tuple[AnyMethod, Answer]]:
+    """Make a service that is even with neutral words and prefers one group with the words of every stereotype."""
+
+    def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
+        made = service(0.0, 0.0, int(rng.integers(2**31)), common=common * size, **fields)
+        method = made.method
+        if isinstance(method, ForcedChoice) and isinstance(method.words, ChoiceWords):
+            shares = {word: (0.2, 0.8)[place % 2] for place, word in enumerate(method.words.concepts)}
+            method = replace(method, words=replace(method.words, concepts=shares))
+        return method, lambda probe: made.answer(probe.ask)
+
+    return make
+
+
 # ---------------------------------------------------------------------------- stimulus sampling
 def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
     """Make a classifier of texts: `share` multiplies its yes by value (+1, -1), side (+1, -1) and size."""
@@ -226,11 +255,11 @@ def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float]
 
 
 def _sampled(_: Rng) -> AnyMethod:
-    return safe(StimulusSampling("gender"))
+    return StimulusSampling("gender")
 
 
 def _round_trip(_: Rng) -> AnyMethod:
-    return safe(RoundTrip("gender"))
+    return RoundTrip("gender")
 
 
 def _letters(*letters: Letter) -> frozenset[Letter]:
@@ -241,50 +270,103 @@ BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 WORLDS: Mapping[str, World] = {
     # texts: an effect of .2 is .2 of the content's own spread
-    "texts, opposite by side": World(
+    "texts, opposite by side": _world(
         _alternated, _texts(lambda side, *_: 0.4 if side == PLEASANT else -0.4), _letters(BS)
     ),
-    "texts, opposite by word": World(
+    "texts, opposite by word": _world(
         _alternated, _texts(lambda _, word, __, own: 0.8 * _sign("w", word, own)), _letters(BS)
     ),
-    "texts, honest": World(_alternated, _texts(lambda *_: 0.0), _letters(DSBS)),
+    "texts, names differ": _world(_alternated, _texts(lambda *_: 0.0, of_person=0.3), _letters(UCS, DSBS)),
+    "texts, temperature": _world(_alternated, _texts(lambda *_: 0.0, noise=1.5), _letters(UCS, DSBS)),
+    "texts, honest": _world(_alternated, _texts(lambda *_: 0.0), _letters(DSBS)),
     # records
-    "records, opposite by a number": World(
+    "records, opposite by a number": _world(
         _recorded(), _records(lambda row, women, noise: row["z"] + noise + 0.6 * women * _side(row)), _letters(BS)
     ),
-    "records, 20 % less of a skewed amount": World(
+    "records, 20 % less of a skewed amount": _world(
         _recorded(),
         _records(lambda row, women, noise: math.exp(1.3 * _pay(row) + noise) * (1 - 0.2 * women)),
         _letters(BS),
     ),
-    "records, 8 % less wage": World(
+    "records, 8 % less wage": _world(
         _recorded(), _records(lambda row, women, _: math.exp(_pay(row)) * (1 - 0.08 * women)), _letters(BS)
     ),
-    "records, one group refused": World(
+    "records, one group refused": _world(
         _recorded(),
         _records(lambda row, women, noise: None if women * 0.175 > chance(row, noise) else row["z"] + noise),
         _letters(BS),
     ),
-    "records, the same rows again and again": World(
+    "records, the same rows again and again": _world(
         _recorded(distinct=200),
         _records(lambda row, _, __: row["z"] + 0.6 * (chance("row", sorted(row.items())) - 0.5), noise=0.0),
         _letters(UCS, DSBS),
     ),
-    "records, honest": World(_recorded(), _records(lambda row, _, noise: row["z"] + noise), _letters(UCS, DSBS)),
+    "records, refused by group and content": _world(
+        _recorded(),
+        _records(
+            lambda row, women, noise: None if women * 0.35 * (row["x"] > 0) > chance(row, noise) else row["z"] + noise
+        ),
+        _letters(BS),
+    ),
+    "records, both groups refused alike": _world(
+        _recorded(),
+        _records(lambda row, _, noise: None if chance(row, noise) < 0.05 else row["z"] + noise),
+        _letters(UCS, DSBS),
+    ),
+    "records, heavy tails": _world(
+        _recorded(), _records(lambda row, _, noise: row["z"] + math.copysign(noise**2, noise) * 3), _letters(UCS, DSBS)
+    ),
+    "records, noisier for one group": _world(
+        _recorded(),
+        _records(lambda row, _, noise: row["z"] + noise * (3 if row["sex"] == "woman" else 1)),
+        _letters(UCS, DSBS),
+    ),
+    "records, drift": _world(_recorded(), _drifting, _letters(UCS, DSBS)),
+    "records, honest": _world(_recorded(), _records(lambda row, _, noise: row["z"] + noise), _letters(UCS, DSBS)),
     # translators
-    "translator, occupations by labour": World(_round_trip, _translator(_overriding), _letters(BS)),
-    "translator, occupations at random": World(_round_trip, _translator(_random_override), _letters(BS)),
-    "translator, one group refused": World(
+    "translator, occupations by labour": _world(_round_trip, _translator(_overriding), _letters(BS)),
+    "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS)),
+    "translator, one group refused": _world(
         _round_trip,
         _translator(lambda _, value, __, size, rng: None if value == "she" and rng.random() < 0.175 * size else value),
         _letters(BS),
     ),
-    "translator, honest": World(_round_trip, _translator(lambda _, value, *__: value), _letters(DSBS)),
+    "translator, refused by group and job": _world(
+        _round_trip,
+        _translator(
+            lambda job, value, __, size, rng: (
+                None if (value, LABOUR[job]) == ("she", "he") and rng.random() < 0.3 * size else value
+            )
+        ),
+        _letters(BS),
+    ),
+    "translator, temperature": _world(
+        _round_trip,
+        _translator(
+            lambda _, value, __, ___, rng: ("he", "she")[int(rng.integers(2))] if rng.random() < 0.3 else value
+        ),
+        _letters(UCS, DSBS),
+    ),
+    "translator, honest": _world(_round_trip, _translator(lambda _, value, *__: value), _letters(DSBS)),
     # stimulus sampling
-    "yes, opposite by side": World(
+    "yes, opposite by side": _world(
         _sampled, _yes(lambda value, side, size: 1 + 0.5 * size * value * side), _letters(BS)
     ),
-    "yes, honest": World(_sampled, _yes(lambda *_: 1.0), _letters(UCS)),
+    "yes, rare": _world(_sampled, _yes(lambda *_: 0.05), _letters(UCS)),
+    "yes, honest": _world(_sampled, _yes(lambda *_: 1.0), _letters(UCS)),
+    # language models, image classifiers, word spaces: neutral words are even, the words of both stereotypes are not
+    "sentences, one group preferred in both lists": World(_sharing(stereotype_service, 0.2, rung="echo"), _letters(BS)),
+    "sentences, words of a group differ": World(
+        _sharing(stereotype_service, 0.0, rung="echo", groups_apart=1.0), _letters(UCS)
+    ),
+    "sentences, forty neutral words": World(_sharing(stereotype_service, 0.0, rung="echo", neutral=40), _letters(UCS)),
+    "sentences, honest": World(_sharing(stereotype_service, 0.0, rung="echo"), _letters(UCS)),
+    "pictures, one label preferred in both lists": World(_sharing(picture_service, 0.2, kind="labels"), _letters(BS)),
+    "pictures, honest": World(_sharing(picture_service, 0.0, kind="labels"), _letters(UCS)),
+    "distances, one group nearer to all stereotypes": World(_sharing(association_service, 0.1), _letters(BS)),
+    "distances, honest": World(_sharing(association_service, 0.0), _letters(UCS)),
+    "choices, both sides lean to one group": World(_sharing(choice_service, 0.1), _letters(BS)),
+    "choices, honest": World(_sharing(choice_service, 0.0), _letters(UCS)),
 }
 
 

@@ -40,7 +40,7 @@ Kind = Literal["probabilities", "labels"]
 LABELS = ("man", "woman")
 
 
-def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind) -> SimulatedService:
+def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind, common: float = 0.0) -> SimulatedService:
     """Make an image classifier of known leanings.
 
     Parameters
@@ -53,11 +53,13 @@ def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind) -> S
         Of everything that is drawn.
     kind : str
         ``probabilities`` of both labels; or ``labels``, an answer in words.
+    common : float
+        By how much more it gives the first label where a term is tied to either one.
     """
     rng = np.random.default_rng([seed, 8])
     words, pictures = _material()
     decided = 1 - UNDECIDED if kind == "labels" else 1.0
-    ahead = {"neutral": step_1, "first": step_1 + step_2, "second": step_1 - step_2}
+    ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + TERMS_APART * rng.normal() for term, role in words.roles.items()}
     own = PICTURES_APART * rng.normal(size=len(pictures))
@@ -79,7 +81,7 @@ def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind) -> S
         "effects.step_1": abs(step_1),
         "effects.step_2": abs(step_2),
         "lists.neutral.posterior": 0.5 + step_1,
-        "lists.first_terms.posterior": 0.5 + step_1 + step_2,
+        "lists.first_terms.posterior": 0.5 + step_1 + common + step_2,
     }
     return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
 

@@ -43,7 +43,15 @@ VERBS = ("likes", "wants", "draws", "sells", "sees", "keeps", "finds", "needs")
 
 
 def stereotype_service(
-    step_1: float, step_2: float, seed: int, *, rung: Rung, stop_early: bool = True
+    step_1: float,
+    step_2: float,
+    seed: int,
+    *,
+    rung: Rung,
+    stop_early: bool = True,
+    common: float = 0.0,
+    groups_apart: float = 0.0,
+    neutral: int = NEUTRAL,
 ) -> SimulatedService:
     """Make a language model of known preferences.
 
@@ -59,20 +67,26 @@ def stereotype_service(
         How it can be asked.
     stop_early : bool
         Whether to look until a letter is clear, as is the default; otherwise there is one look.
+    common : float
+        By how much more it prefers the first group where an attribute is of any stereotype.
+    groups_apart : float
+        Standard deviation, in log-odds, of what pairs of group words differ by.
+    neutral : int
+        Number of neutral terms.
     """
     rng = np.random.default_rng([seed, 7])
-    words = _words()
+    words = _words(neutral)
     decided = 1 - UNDECIDED if rung == "choice" else 1.0
-    ahead = {"neutral": step_1, "first": step_1 + step_2, "second": step_1 - step_2}
+    ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
-    model = _Model(of_term, rng)
+    model = _Model(of_term, rng, groups_apart)
     method = StereotypeScore(words=(words,), scoring=rung, stop_early=stop_early)
     truths = {
         "effects.step_1": abs(step_1),
         "effects.step_2": abs(step_2),
         "lists.neutral.posterior": 0.5 + step_1,
-        "lists.first_terms.posterior": 0.5 + step_1 + step_2,
+        "lists.first_terms.posterior": 0.5 + step_1 + common + step_2,
     }
     return SimulatedService(method, model.answers[rung], letter_of(step_1, step_2, method.delta), truths)
 
@@ -101,7 +115,7 @@ def drawn_model(seed: int) -> SimulatedService:
 
 
 @cache
-def _words() -> StereotypeWords:
+def _words(neutral: int = NEUTRAL) -> StereotypeWords:
     def terms(role: Role, many: int) -> tuple[str, ...]:
         return tuple(f"{role}thing{place}" for place in range(many))
 
@@ -112,7 +126,7 @@ def _words() -> StereotypeWords:
         pairs=tuple((f"Adam{place}", f"Eve{place}") for place in range(PAIRS)),
         first_terms=terms("first", STEREOTYPED),
         second_terms=terms("second", STEREOTYPED),
-        neutral=terms("neutral", NEUTRAL),
+        neutral=terms("neutral", neutral),
         frames=tuple(f"{{The_group}} {verb} {{attribute}}." for verb in VERBS),
         name="simulated",
     )
@@ -128,8 +142,9 @@ def _log_odds(share: float) -> float:
 class _Model:
     """Answers questions about sentences; a pair is decided when it is first met, and then stays so."""
 
-    def __init__(self, of_term: dict[str, float], rng: Rng) -> None:
+    def __init__(self, of_term: dict[str, float], rng: Rng, groups_apart: float = 0.0) -> None:
         self._of_term, self._rng = of_term, rng
+        self._of_groups = [0.0] * PAIRS if not groups_apart else (groups_apart * rng.normal(size=PAIRS)).tolist()
         self._ahead: dict[str, float] = {}
         self._takes_first: dict[str, bool] = {}
         self.answers: dict[Rung, Callable[[Ask], Reply]] = {
@@ -160,7 +175,9 @@ class _Model:
         """Say how far a sentence is ahead of its counterpart, in nats."""
         pair = _pair(text)
         if pair.first not in self._ahead:
-            self._ahead[pair.first] = self._of_term[pair.term] + float(self._rng.logistic())
+            self._ahead[pair.first] = (
+                self._of_term[pair.term] + self._of_groups[pair.groups] + float(self._rng.logistic())
+            )
         ahead = self._ahead[pair.first]
         return ahead if text == pair.first else -ahead
 
