@@ -71,6 +71,9 @@ class Method(ABC):
     SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Fields that a version of the methodology added, by the version, with the values by which they do nothing."""
 
+    ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """The same of fields that change what is asked: recorded evidence is judged with the values it was recorded by."""
+
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
     """Names of the input in step 1 and in step 2."""
 

@@ -223,8 +223,8 @@ class Measurement:
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
         if letter is Letter.BS and (hidden := self._hidden_reasons(evidence, lost)):
-            main = float((evidence.step_1 > self.tolerance.of_step_1).mean()) > 0.5
-            reasons = [*reasons, *hidden] if main else hidden
+            seen = self.tolerance.weigh(replace(evidence, hidden=()))
+            reasons = [*reasons, *hidden] if seen.BS > 0.5 else hidden
         detail = {
             **self.detail,
             "tolerances": self.tolerance.as_json(),

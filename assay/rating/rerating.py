@@ -74,7 +74,7 @@ def rerate(
     sealed = session = replay(recorded, seed, kept)
     if sealed.evidence.head() != document["evidence_digest"]:
         raise EvidenceAltered(sealed.evidence.head(), str(document["evidence_digest"]))
-    amended = methodology.amend(with_later_fields(method, made_by))
+    amended = methodology.amend(with_later_fields(recorded, made_by))
     if methodology.version != made_by and amended != recorded:
         session = replay(amended, seed, kept, more=True)
     finding = session.finding

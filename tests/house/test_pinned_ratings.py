@@ -1,8 +1,8 @@
 """The same evidence gives the same numbers as when the methodology was frozen.
 
 A change that could give the same evidence another letter makes a new version of the methodology. Here stand the numbers
-of a rating of each simulated service by each version; where one is another, either something broke or a version is due. To pin them
-anew: ``python -c "from tests.house.test_pinned_ratings import pin; pin()"`` from the project's folder.
+of a rating of each simulated service by each version; where one is another, either something broke or a version is
+due. To pin them anew: ``python -c "from tests.house.test_pinned_ratings import pin; pin()"`` from the project's folder.
 """
 
 from __future__ import annotations

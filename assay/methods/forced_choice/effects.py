@@ -16,6 +16,9 @@ from assay.statistics.intervals.credible import bounded_interval, size_interval
 
 DRAWS = 4000
 
+LEAST_WORDS = 8
+"""Fewest words of a side that stand for others like them; of fewer, the mean is that of these words."""
+
 LEAST_FREEDOM = 4
 """Fewest degrees of freedom of the tails: two of a kind alone would make them endless."""
 
@@ -112,7 +115,7 @@ def choice_effects(
     common = None
     if len(sides) == 2:
         own = rng.spawn(1)[0]
-        of_sides = [(_of_a_mean(own.dirichlet(np.ones(len(side)), draws), own), points[..., side]) for side in sides]
+        of_sides = [(_over_words(len(side), own, draws), points[..., side]) for side in sides]
         common = np.mean(
             [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) for side in of_sides], axis=0
         )
@@ -124,6 +127,21 @@ def choice_effects(
         control_spread=float(plain[concepts:].std()),
         concept_spread=float(plain[:concepts].std()),
     )
+
+
+def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> NDArray[np.float64]:
+    """Draw the mean point of words like these, or of these if they are fewer than eight."""
+    if len(points) >= LEAST_WORDS:
+        return draw_population(points, rng, draws).mean
+    mean, variance = np.mean([one.mean for one in points]), sum(one.variance for one in points) / len(points) ** 2
+    return np.asarray(mean + math.sqrt(variance) * rng.standard_normal(draws))
+
+
+def _over_words(count: int, rng: np.random.Generator, draws: int) -> NDArray[np.float64]:
+    """Draw weights of words, shape (draws, count): for words like these, or for these if they are fewer than eight."""
+    if count < LEAST_WORDS:
+        return np.full((draws, count), 1 / count)
+    return _of_a_mean(rng.dirichlet(np.ones(count), draws), rng)
 
 
 def _of_a_mean(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -192,9 +210,7 @@ def trial_effects(
     common = None
     if len(sides) == 2:
         own = rng.spawn(1)[0]
-        common = (
-            np.mean([draw_population([points[at] for at in side], own, draws).mean for side in sides], axis=0) - 0.5
-        )
+        common = np.mean([_mean_point([points[at] for at in side], own, draws) for side in sides], axis=0) - 0.5
     return ChoiceEffects(
         common=common,
         lean=of_controls.mean - 0.5,

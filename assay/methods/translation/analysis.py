@@ -37,9 +37,6 @@ from assay.statistics.intervals.worst_block import step_intervals
 DRAWS = 20_000
 """Posterior draws (METHODS section 2; about 6 ms)."""
 
-GROWTH = 1.5
-"""Growth of the sample from look to look: an even translator needs half as many texts again to be even in each half."""
-
 UNUSABLE_SHARE = 0.2
 """Above this share of failed and unusable texts a component is not rated (METHODS section 2)."""
 
@@ -55,9 +52,11 @@ class TranslationMethod(BlocksMethod):
     alpha: float
     delta_loss: float | None
     strata: bool
+    look_growth: float
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
+    ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"look_growth": 2.0}}
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     counted = staticmethod(words.counted)
@@ -69,8 +68,7 @@ class TranslationMethod(BlocksMethod):
         """
         each = self.confidence ** (1 / components)
         tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)
-        growth = GROWTH if self.strata else 2.0
-        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, growth))
+        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, self.look_growth))
         return TwoStepTest(sizes, tolerance, self.alpha, self.delta_loss, strata=self.strata, **rules)
 
     def adjusted_finding(self, components: Sequence[Component]) -> Finding:

@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 LEAST_OCCUPATIONS = 8
 """Fewest occupations from which the spread between them is estimated."""
 
-SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"}
-"""Names of the halves by the gender that does the work more often."""
+SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
+"""Names of the strata by the gender that does the work more often, if one does."""
 
 
 def hidden_in_occupations(

@@ -48,7 +48,7 @@ class OneHop(TranslationMethod):
     unbiased, biased : tuple of mapping
         Declared mixes of occupations by labour side: ``{"he": .5, "she": .5}`` holds as many
         occupations done mostly by men as by women.
-    delta, confidence, aggregation, alpha, strata, delta_loss
+    delta, confidence, aggregation, alpha, strata, delta_loss, look_growth
         As for `round-trip`; what a sentence gets by its occupation is step 2 here, and no stratum.
     """
 
@@ -66,6 +66,7 @@ class OneHop(TranslationMethod):
     alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
+    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"

@@ -69,6 +69,8 @@ class RoundTrip(TranslationMethod):
         Whether the halves of the occupations and the spread between occupations are judged beside the mean.
     delta_loss : float, optional
         Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
+    look_growth : float
+        By how much the number of texts grows from look to look.
     """
 
     attribute: str
@@ -89,6 +91,7 @@ class RoundTrip(TranslationMethod):
     statistic: Statistic = "two-sample"
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
+    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"

@@ -13,7 +13,7 @@ of the old version.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, partial
 from importlib.resources import files
@@ -83,23 +83,24 @@ M = TypeVar("M", bound=Method)
 
 def without_later_fields(version: str, method: M) -> M:
     """Return a specification in which the fields that later versions added do nothing."""
-    return replace(method, **_added_after(version, method))  # type: ignore[type-var]
+    return replace(method, **_added_after(version, method.SINCE))  # type: ignore[type-var]
 
 
 def with_later_fields(method: M, version: str) -> M:
     """Return a specification of a version with the present defaults of the fields that were added later."""
-    added = _added_after(version, method)
+    added = _added_after(version, method.SINCE)
     usual = {one.name: one.default for one in fields(method) if one.default is not MISSING}  # type: ignore[arg-type]
     return replace(method, **{name: usual[name] for name in added})  # type: ignore[type-var]
 
 
 def as_recorded(method: M, version: str) -> M:
     """Return the specification by which evidence was recorded under a version; raise `UnknownName` for another."""
-    return without_later_fields(shipped().named(version).version, method)
+    known = shipped().named(version).version
+    return replace(without_later_fields(known, method), **_added_after(known, method.ASKED_SINCE))  # type: ignore[type-var]
 
 
-def _added_after(version: str, method: Method) -> dict[str, Any]:
-    later = [added for by, added in method.SINCE.items() if _number(by) > _number(version)]
+def _added_after(version: str, since: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    later = [added for by, added in since.items() if _number(by) > _number(version)]
     return {name: off for added in later for name, off in added.items()}
 
 

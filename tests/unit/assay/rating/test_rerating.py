@@ -11,7 +11,7 @@ from assay.methods import OneHop, RoundTrip
 from assay.model import Letter, Reply
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
-from assay.rating.methodology import shipped
+from assay.rating.methodology import as_recorded, shipped
 from assay.rating.rerating import EvidenceAltered, MethodUnknownThen, rerate
 
 SEED = 7
@@ -24,6 +24,12 @@ def translate(probe) -> Reply:
         return Reply(" ".join(f"x{word}" for word in words))
     said = {"she": "he", "She": "He", "her": "his", "Her": "His", "herself": "himself"}
     return Reply(" ".join(said.get(word.removeprefix("x"), word.removeprefix("x")) for word in words))
+
+
+def keep_pronouns(probe) -> Reply:
+    """Simulate a translator: a letter before each word there, and off again on the way back."""
+    there = probe.ask.source == "en"
+    return Reply(" ".join(f"x{word}" if there else word[1:] for word in probe.ask.text.split(" ")))
 
 
 def mark(probe) -> Reply:
@@ -75,14 +81,29 @@ def test_rerating_under_its_own_version_gives_the_same_document():
     assert source == {"rating": "rat_1", "methodology": DOCUMENT["methodology"]}
 
 
+OLD = [version.version for version in shipped().versions if version.status == "old"]
+
+
+@pytest.mark.parametrize("version", OLD)
 @pytest.mark.parametrize(("method", "answer"), [(METHOD, translate), (OneHop("gender"), mark)], ids=["two", "one"])
-def test_an_older_version_gives_the_methods_it_knows_the_same_letter_and_numbers(method, answer):
-    document, record = rated(method, answer)
+def test_versions_before_1_3_0_give_the_same_letter_and_numbers(method, answer, version):
+    document, record = rated(as_recorded(method, "1.2.0"), answer)
+    document["methodology"] = {"version": "1.2.0", "digest": shipped().named("1.2.0").digest}
     assert document["letter"] == "BS"
-    older = rerate(document, method, record, shipped().named("1.0.0"))
+    older = rerate(document, method, record, shipped().named(version))
     differing = {name for name in document if name != "id" and older[name] != document[name]}
-    assert differing == {"methodology"}
-    assert older["methodology"] == {"version": "1.0.0", "digest": shipped().named("1.0.0").digest}
+    assert differing == ({"methodology"} if version != "1.2.0" else set())
+    assert older["methodology"] == {"version": version, "digest": shipped().named(version).digest}
+
+
+@pytest.mark.parametrize(("made_by", "again_by"), [("1.2.0", "1.3.0"), ("1.3.0", "1.2.0")])
+def test_evidence_of_one_version_is_judged_by_another_as_far_as_it_goes(made_by, again_by):
+    document, record = rated(as_recorded(METHOD, made_by), keep_pronouns)
+    document["methodology"] = {"version": made_by, "digest": shipped().named(made_by).digest}
+    again = rerate(document, METHOD, record, shipped().named(again_by))
+    assert again["evidence_digest"] == document["evidence_digest"]
+    assert (again["calls"], again["letter"]) == (document["calls"], document["letter"])
+    assert ("hidden" in str(again["components"])) is (again_by == "1.3.0")
 
 
 def test_the_order_of_the_record_does_not_matter():
@@ -127,10 +148,11 @@ def test_a_lost_reply_is_named():
         rerate(DOCUMENT, METHOD, RECORD[1:], shipped().current)
 
 
-def test_a_version_with_unrecorded_questions_is_refused():
-    longer = replace(NEXT, amend=lambda method: replace(method, texts_per_block=40))
-    with pytest.raises(RecordIncomplete):
-        rerate(DOCUMENT, METHOD, RECORD, longer)
+def test_a_version_that_asks_more_judges_what_there_is_and_says_so():
+    broader = replace(NEXT, amend=lambda method: replace(method, languages=("es", "de")))
+    again = rerate(DOCUMENT, METHOD, RECORD, broader)
+    assert "budget-exhausted" in {one["code"] for part in again["components"] for one in part["reasons"]}
+    assert (again["calls"], again["letter"]) == (DOCUMENT["calls"], "BS")
 
 
 def test_reasons_added_by_the_worker_are_kept():

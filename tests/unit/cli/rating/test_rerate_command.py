@@ -18,6 +18,7 @@ from assay.rating.document import rating_document
 from assay.rating.methodology import Methodologies, shipped
 from cli.rating.rerate import rerate_database, rerate_export
 from store.core.database import Database
+from store.core.schema import observations
 from store.core.settings import Settings
 from store.jobs import jobs
 from store.jobs.jobs import LedgerEntry
@@ -134,10 +135,11 @@ def test_ratings_with_a_stored_letter_are_skipped_unless_named(kept, capsys):
     assert rating_id in capsys.readouterr().out
 
 
-def test_evidence_without_the_questions_of_a_version_exits_with_69(kept, capsys):
+def test_evidence_that_lost_a_reply_exits_with_69(kept, capsys):
     settings, database, rating_id = kept
-    longer = replace(NEXT, amend=lambda method: replace(method, texts_per_block=40))
-    assert rerate_database(settings, "2.0.0", [], Methodologies((*shipped().versions, longer))) == 69
+    with database.write() as c:
+        c.execute(observations.delete().where(observations.c.seq == 1))
+    assert rerate_database(settings, "1.0.0", []) == 69
     assert "could not be rated again" in capsys.readouterr().out
     with database.read() as c:
         assert rerated.of_rating(c, rating_id) == []

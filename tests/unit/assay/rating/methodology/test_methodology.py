@@ -7,7 +7,7 @@ import pytest
 from assay.errors import UnknownName
 from assay.rating.methodology import Methodologies, shipped
 
-OLD, BETWEEN, CURRENT = shipped().versions
+OLD, BETWEEN, BEFORE, CURRENT = shipped().versions
 
 
 def test_one_version_is_current_and_none_is_announced():
@@ -24,11 +24,11 @@ def test_an_unknown_version_is_refused_with_the_known_ones():
     with pytest.raises(UnknownName) as refused:
         shipped().named("9.9.9")
     assert refused.value.field == "version"
-    assert refused.value.known == ("1.0.0", "1.1.0", "1.2.0", "current")
+    assert refused.value.known == ("1.0.0", "1.1.0", "1.2.0", "1.3.0", "current")
 
 
 def test_every_method_of_an_old_version_is_still_known():
-    assert set(OLD.methods) < set(BETWEEN.methods) < set(CURRENT.methods)
+    assert set(OLD.methods) < set(BETWEEN.methods) < set(BEFORE.methods) == set(CURRENT.methods)
 
 
 @pytest.mark.parametrize(
