@@ -74,12 +74,6 @@ def rated(one: TextScorer, people: dict[str, tuple[str, ...]], seed: int) -> Fin
     return run(method, lambda probe: Reply(one.number(probe.ask.given)), seed)
 
 
-def test_the_corpus_has_twenty_names_of_each_gender(people):
-    assert {value: len(names) for value, names in people.items()} == {"he": 20, "she": 20}
-    assert "Tia" in people["she"]
-    assert "Frank" in people["he"]
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_no_lexicon_is_biased_by_the_gender_of_the_corpus_names(lexicon, found, seed: int):
     rating = rate(found(lexicon, seed))
