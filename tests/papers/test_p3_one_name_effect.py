@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import gzip
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,8 +22,9 @@ from assay.rating.decision import rate
 from assay.statistics.hypothesis_tests.paired import sign_flip_test
 from demo.predictors.prediction import TextScorer
 from tests.support.real_systems.registry import load
+from tools.papers.shared_data import Shared
 
-CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "eec" / "Equity-Evaluation-Corpus.csv.gz"
+CORPUS = Shared().folder / "data" / "eec" / "Equity-Evaluation-Corpus.csv.gz"
 GENDERS = {"he": "male", "she": "female"}
 
 

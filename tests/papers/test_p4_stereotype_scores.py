@@ -63,7 +63,7 @@ def test_the_counts_of_each_bias_are_the_authors(model):
 def test_the_plain_mean_over_pairs_differs_from_the_published_score(model):
     known = published(model)
     assert scored(model).over_pairs == pytest.approx(known["plain_mean_over_pairs"], abs=1e-6)
-    assert abs(scored(model).over_pairs - known["published_model_bias"]) > 10 * EXACT
+    assert abs(scored(model).over_pairs - known["published_model_bias"]) > 20 * EXACT
 
 
 @pytest.mark.parametrize("model", MODELS)

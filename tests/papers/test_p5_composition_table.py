@@ -64,4 +64,4 @@ def test_prediction_is_as_accurate_as_measurement_at_the_same_cost():
     assert share_right(pairs, PREDICTED) >= share_right(pairs, MEASURED) - 0.03
     confident = [one.told[PREDICTED].letter is one.truth for one in pairs if one.told[PREDICTED].declared]
     assert np.mean(confident) > 0.95
-    assert len(confident) > 60
+    assert len(confident) > 80
