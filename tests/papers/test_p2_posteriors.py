@@ -104,21 +104,20 @@ def test_shares_of_similarities_within_the_boundary_are_the_printed_ones(cell):
 
 
 @pytest.mark.parametrize(
-    ("cell", "ours"),
+    ("cell", "more"),
     [
-        (("religion", "before", "human"), 0.529),
-        (("race", "before", "human"), 0.673),
-        (("race", "before", "different"), 0.522),
-        (("race", "after", "human"), 0.669),
-        (("race", "after", "different"), 0.439),
+        (("religion", "before", "human"), -0.021),
+        (("race", "before", "human"), 0.003),
+        (("race", "before", "different"), 0.132),
+        (("race", "after", "human"), 0.119),
+        (("race", "after", "different"), 0.079),
     ],
 )
-def test_other_shares_of_the_authors_tables_are_not_the_printed_ones(cell, ours):
+def test_other_shares_of_the_authors_tables_differ_from_the_printed_ones_by(cell, more):
     """The printed .39 and .36, and the fall of human words from .67 to .55, are not in the published tables."""
     group, when, connection = cell
     found = p2.table(SHARED, p2.REDDIT[group][when]).within(printed.WITHIN_ONE_LESS_MAC, connection)
-    assert found == pytest.approx(ours, abs=0.001)
-    assert (abs(found - printed.WITHIN[cell]) > p2.CUT_AT_MOST) == (cell != ("race", "before", "human"))
+    assert found - printed.WITHIN[cell] == pytest.approx(more, abs=0.001)
 
 
 @pytest.mark.parametrize(("word", "ours"), [("muslim", "associated"), ("priest", "neutral")])
