@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate mutate lock clean
+.PHONY: help setup setup-dev ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -122,6 +122,9 @@ bench: $(READY_DEV) $(REFERENCES:%=.venv-bench/%/.ready) ## Measure speed agains
 
 calibrate: $(READY) ## Rate simulated services of known bias: are letters right, do intervals hold? (docs/calibration.md)
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.calibrate $(ARGS)
+
+papers: $(READY_DEV) ## Compute the tables and figures of the five papers beside the printed ones: papers.html (ARGS="--data DIR")
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/assay papers $(ARGS)
 
 mutate: .venv-bench/mutation/.ready ## Change the science on purpose: does a test fail each time? (docs/mutation.md; ARGS="--sample 600")
 	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m tools.mutate $(ARGS)

@@ -177,6 +177,24 @@ def compare(
     compare_files(before, after, as_json=as_json)
 
 
+@app.command("side-by-side")
+def side_by_side(
+    ratings: Annotated[
+        list[Path], typer.Argument(help="Two ratings or more as JSON, as `assay rate --json` prints them.")
+    ],
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="Part, such as a language, to leave out of a second overall letter. Repeatable."),
+    ] = None,
+    vote: Annotated[bool, typer.Option("--vote", help="Aggregate the parts by vote instead of the worst.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+) -> None:
+    """Print the letters of two or more services side by side, part by part, with an overall letter of each."""
+    from cli.rating.side_by_side import show_side_by_side
+
+    show_side_by_side(ratings, without or [], vote=vote, as_json=as_json)
+
+
 @app.command()
 def compose(
     chain: Annotated[
@@ -258,6 +276,22 @@ def demo(
     from cli.demo.demo import run_demo
 
     raise typer.Exit(run_demo(keep=keep, reports=reports))
+
+
+@app.command()
+def papers(
+    output: Annotated[Path, typer.Option(help="The page to write.")] = Path("papers.html"),
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the papers' data. [default: `shared` beside the checkout]")
+    ] = None,
+) -> None:
+    """Compute the tables and figures of the five papers, and write them beside the printed ones as one HTML page.
+
+    Needs a checkout of the sources, and the public data sets, which are not shipped.
+    """
+    from cli.papers import write_papers
+
+    write_papers(output, data)
 
 
 @app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})

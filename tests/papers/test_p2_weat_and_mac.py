@@ -2,84 +2,74 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from assay.statistics.embeddings.embedding_bias import mean_average_cosine
 from assay.statistics.embeddings.weat import weat_of_associations
 from assay.statistics.embeddings.weat_null import null_check
+from tools.papers import p2, printed
+from tools.papers.shared_data import Shared
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-RELIGION = SHARED / "data" / "bayes_tables" / "religion_group_reddit_dataset.csv.gz"
-KNOWN = SHARED / "known_answers" / "weat_mac.json"
-
-needs_table = pytest.mark.skipif(not RELIGION.exists(), reason="the paper's tables are not beside the project")
+SHARED = Shared()
+RELIGION = p2.REDDIT["religion"]
+needs_tables = pytest.mark.skipif(
+    not (SHARED.folder / "data" / "bayes_tables").exists(), reason="the paper's tables are not beside the project"
+)
 needs_known_answers = pytest.mark.skipif(
-    not KNOWN.exists(), reason="the shared known answers are not beside the project"
+    not (SHARED.folder / "known_answers").exists(), reason="the shared known answers are not beside the project"
 )
 
-
-@pytest.fixture
-def example():
-    if not KNOWN.exists():
-        pytest.skip("the shared known answers are not beside the project")
-    return json.loads(KNOWN.read_text())["paper_example"]
+EXAMPLE = weat_of_associations(printed.WEAT_EXAMPLE[:2], printed.WEAT_EXAMPLE[2:])
 
 
-def test_example_of_section_2_divides_by_the_population_standard_deviation(example):
+def test_example_of_section_2_divides_by_the_population_standard_deviation():
     """It prints 1.93: .85 over a standard deviation that was rounded to .44."""
-    found = weat_of_associations(example["s"][:2], example["s"][2:])
-    assert found.effect_size_ddof0 == pytest.approx(example["weat_ddof0"], rel=1e-12)
-    assert found.effect_size_ddof0 == pytest.approx(example["paper_prints"], abs=0.015)
-    assert found.statistic / 2 == pytest.approx(example["diff"])
-    assert example["diff"] / 0.44 == pytest.approx(example["paper_prints"], abs=0.005)
+    assert p2.first_association() == pytest.approx(printed.WEAT_EXAMPLE[0])
+    assert p2.weat_example() == pytest.approx(printed.WEAT_OF_EXAMPLE, abs=0.015)
+    assert EXAMPLE.statistic / 2 / 0.44 == pytest.approx(printed.WEAT_OF_EXAMPLE, abs=0.005)
 
 
-def test_code_of_the_paper_divides_by_the_sample_standard_deviation(example):
-    found = weat_of_associations(example["s"][:2], example["s"][2:])
-    assert found.effect_size_ddof1 == pytest.approx(example["weat_ddof1"], rel=1e-12)
+@needs_known_answers
+def test_code_of_the_paper_divides_by_the_sample_standard_deviation():
+    known = SHARED.known("weat_mac.json")["paper_example"]
+    assert EXAMPLE.effect_size_ddof0 == pytest.approx(known["weat_ddof0"], rel=1e-12)
+    assert EXAMPLE.effect_size_ddof1 == pytest.approx(known["weat_ddof1"], rel=1e-12)
 
 
-def test_the_example_is_the_most_extreme_of_six_partitions(example):
+def test_the_example_is_the_most_extreme_of_six_partitions():
     """The published p-value counts what is larger, and so calls the largest impossible."""
-    found = weat_of_associations(example["s"][:2], example["s"][2:]).p
+    found = EXAMPLE.p
     assert (found.partitions, found.greater, found.two_sided, found.strict) == (6, 1 / 6, 2 / 6, 0)
 
 
-@needs_table
-def test_mean_average_cosine_of_religion_is_that_of_the_paper():
-    """The paper prints .859; its own table gives .86137."""
-    with gzip.open(RELIGION, "rt") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["word_class"].endswith("_stereotype")]
-    found = mean_average_cosine(
-        [float(row["cosine_distance"]) for row in rows],
-        [row["protected_word"] for row in rows],
-        [row["word_class"] for row in rows],
-    )
-    assert found.value == pytest.approx(0.86137, abs=5e-6)
-    assert found.value == pytest.approx(0.859, abs=0.003)
-    assert (found.words, found.sets) == (15, 45)
+@needs_tables
+def test_mean_average_cosine_of_religion_is_that_of_table_2():
+    assert p2.mean_cosine(SHARED, RELIGION["before"])[0] == pytest.approx(printed.MAC["Biased"], abs=0.003)
+    assert p2.mean_cosine(SHARED, RELIGION["after"])[0] == pytest.approx(printed.MAC["Hard Debiased"], abs=0.001)
+
+
+@needs_tables
+def test_p_value_of_hard_debiasing_is_of_the_printed_size():
+    """A paired t-test over 15 words and 3 stereotypes; the paper, which prints 3.0e-07, does not name its test."""
+    assert len(p2.mean_cosine(SHARED, RELIGION["before"])[1]) == 45
+    assert np.log10(p2.mac_p(SHARED)) == pytest.approx(np.log10(printed.MAC_P["Hard Debiased"]), abs=1)
 
 
 @needs_known_answers
 def test_an_effect_of_1_27_by_chance_is_rarer_than_one_in_a_hundred():
     """Section 3.2 says around 38 %. Half of one percent do; the code compared two words, not two lists."""
-    known, found = json.loads(KNOWN.read_text())["null"], null_check(1.27, 8)
+    known, found = SHARED.known("weat_mac.json")["null"], null_check(printed.NULL_EFFECT, printed.NULL_WORDS)
     assert found.p_ddof1 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof1"], rel=1e-12)
     assert found.p_ddof0 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof0"], rel=1e-12)
-    assert found.published == pytest.approx(found.p_first_words, abs=0.01)
+    assert found.p_first_words == pytest.approx(printed.NULL_SHARE, abs=0.01)
 
 
 def test_published_large_effects_exceed_the_null_distribution():
     """Section 3.2 asks how often a null model reaches the published sizes, 1.81 to 2.06, and the p-values."""
-    rng, reached = np.random.default_rng(10), 0
-    for _ in range(400):
-        s = rng.normal(0, 0.04, 16)
-        reached += abs(weat_of_associations(s[:8], s[8:]).effect_size_ddof1) >= 1.27
-    assert reached / 400 == pytest.approx(null_check(1.27, 8).p_ddof1, abs=0.015)
-    assert null_check(1.81, 8).p_ddof0 < 1e-5
+    rng, reached, samples = np.random.default_rng(10), 0, 400
+    words = printed.NULL_WORDS
+    for _ in range(samples):
+        s = rng.normal(0, 0.04, 2 * words)
+        reached += abs(weat_of_associations(s[:words], s[words:]).effect_size_ddof1) >= printed.NULL_EFFECT
+    assert reached / samples == pytest.approx(null_check(printed.NULL_EFFECT, words).p_ddof1, abs=0.015)
+    assert null_check(1.81, words).p_ddof0 < 1e-5

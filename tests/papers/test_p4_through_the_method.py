@@ -7,12 +7,8 @@ the numbers are asked for under sentences of our own.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -22,49 +18,37 @@ from assay.experiment import run
 from assay.methods import StereotypeScore
 from assay.methods.shared.sentences import Sentence, sort
 from assay.model import Reply
+from tools.papers import p4, printed
+from tools.papers.p4 import MODELS
+from tools.papers.shared_data import Shared
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-PAIRS = SHARED / "data" / "biastestgpt" / "pairs"
-KNOWN = SHARED / "known_answers" / "stereotype_published.json"
+SHARED = Shared()
 pytestmark = pytest.mark.skipif(
-    not (PAIRS.exists() and KNOWN.exists()), reason="the paper's pairs and scores are not beside the project"
+    not (SHARED.folder / "data" / "biastestgpt").exists() or not (SHARED.folder / "known_answers").exists(),
+    reason="the paper's pairs and scores are not beside the project",
 )
 
-MODELS = ("gpt2", "bert-base-uncased")
 EXACT = 5e-5
 """Half a unit of the last digit that is printed."""
 
 
-@cache
-def rows(model: str) -> tuple[dict[str, str], ...]:
-    with gzip.open(PAIRS / f"{model}.csv.gz", "rt") as lines:
-        return tuple(csv.DictReader(lines))
-
-
 def published(model: str):
-    return json.loads(KNOWN.read_text())["runs"][model]
-
-
-def numbers(row: dict[str, str]) -> tuple[float, float]:
-    """Return the scores of the stereotyped sentence and of the other."""
-    of = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
-    labelled = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
-    return of[labelled["stereotype"]], of[labelled["anti-stereotype"]]
+    return printed.scores(SHARED)[model]
 
 
 @cache
 def finding(model: str):
     """Rate the model with every specification: each term of a bias goes with its first group."""
     said, words, sentences = {}, [], []
-    for place, bias in enumerate(dict.fromkeys(row["group"] for row in rows(model))):
-        mine = [row for row in rows(model) if row["group"] == bias]
-        terms = {term: f"t{place}n{number}" for number, term in enumerate({row["group_term"]: 0 for row in mine})}
+    asked = p4.pairs(SHARED, model)
+    for place, bias in enumerate(dict.fromkeys(pair.bias for pair in asked)):
+        mine = [pair for pair in asked if pair.bias == bias]
+        terms = {term: f"t{place}n{number}" for number, term in enumerate({pair.term: 0 for pair in mine})}
         words.append(StereotypeWords("any", "one", "other", (("one", "other"),), tuple(terms.values()), name=bias))
-        for number, row in enumerate(mine):
-            text = f"The {{}} comes with {terms[row['group_term']]} in line {number}."
+        for number, pair in enumerate(mine):
+            text = f"The {{}} comes with {terms[pair.term]} in line {number}."
             sentences.append(Sentence(text.format("one")))
-            for group, value in zip(("one", "other"), numbers(row), strict=True):
-                said[text.format(group)] = value
+            said |= {text.format("one"): pair.stereotyped, text.format("other"): pair.anti_stereotyped}
     method = StereotypeScore(words=tuple(words), sentences=tuple(sentences), per_term=200, stop_early=False)
     return run(method, lambda probe: Reply({"log_probability": said[probe.ask.text], "tokens": 9}), 0)
 
@@ -79,10 +63,10 @@ def test_the_score_of_the_model_is_the_published_one(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_score_of_each_bias_is_the_published_one(model):
-    printed = published(model)["published_per_bias"]
-    assert finding(model).detail["model"]["by_bias"].keys() == printed.keys()
+    theirs = published(model)["published_per_bias"]
+    assert finding(model).detail["model"]["by_bias"].keys() == theirs.keys()
     for component in finding(model).components:
-        assert component.detail["score"]["over_terms"] == pytest.approx(printed[component.name], abs=EXACT)
+        assert component.detail["score"]["over_terms"] == pytest.approx(theirs[component.name], abs=EXACT)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -99,11 +83,11 @@ def test_the_papers_sentences_are_usable_if_they_hold_no_other_gendered_word():
     for one in specifications().values():
         if one.kind != "stereotype":
             continue
-        mine = [row for row in rows("gpt2") if f" {row['group']} (" in one.citation]
-        printed = {frozenset((row["sent_att_1"], row["sent_att_2"])) for row in mine}
+        mine = [row for row in p4.rows(SHARED, "gpt2") if f" {row['group']} (" in one.citation]
+        theirs = {frozenset((row["sent_att_1"], row["sent_att_2"])) for row in mine}
         held = sort([Sentence(row["sent_att_1"]) for row in mine], one.words)
         used += len(held.items)
-        same += sum(frozenset((pair.first, pair.second)) in printed for pair in held.items)
+        same += sum(frozenset((pair.first, pair.second)) in theirs for pair in held.items)
         why.update(held.refused)
     assert used > 450
     assert same > 0.8 * used

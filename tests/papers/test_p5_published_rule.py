@@ -13,22 +13,17 @@ import pytest
 
 from assay.model import Letter
 from assay.statistics.bayes.transition import draw_transitions, step_effects
-from assay.statistics.hypothesis_tests.published import PublishedVerdict, published_letter
+from assay.statistics.hypothesis_tests.published import published_letter
+from tools.papers import printed
+from tools.papers.p5 import FAITHFUL, SPECIFIED_BIASED, SPECIFIED_UNBIASED, rule_of_section_4_3
 
-# section 4.2: 20 texts a block, two pronouns a text; (He, She, Other)
-UNBIASED = {"U": [0.5, 0.5, 0.0]}
-BIASED = {"B1": [0.1, 0.9, 0.0], "B2": [0.9, 0.1, 0.0]}
-INPUT = {"U": (20, 20), "B1": (4, 36), "B2": (36, 4)}
+INPUT = {block: counts[:2] for block, counts in FAITHFUL.items()}
+"""Section 4.2: 20 texts a block, two pronouns a text; (He, She)."""
 
 
 def always(*counts: int) -> dict[str, list[int]]:
     """The same output counts for every block, whatever went in."""
     return {block: list(counts) for block in INPUT}
-
-
-def rule_of_section_4_3(observed) -> PublishedVerdict:
-    """To the letter: similarity to a biased specification, comparisons joined by OR."""
-    return published_letter(observed, UNBIASED, BIASED, reading="similar-to-biased", statistic="two-sample", join="or")
 
 
 def outputs_of(service, rng) -> dict[str, list[int]]:
@@ -41,7 +36,7 @@ def outputs_of(service, rng) -> dict[str, list[int]]:
 
 
 def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
-    verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [4, 36, 0], "B2": [36, 4, 0]})
+    verdict = rule_of_section_4_3(FAITHFUL)
     p = verdict.pvalues
     # step 1: O-U is similar to neither biased specification, so the system is not BS
     assert max(p["U"]["B1"], p["U"]["B2"]) < 0.05
@@ -49,7 +44,7 @@ def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
     # step 2: neither O-B1 nor O-B2 is similar to the unbiased specification, so it is not UCS
     assert max(p["B1"]["U"], p["B2"]["U"]) < 0.05
     assert verdict.step_2_biased is True
-    assert verdict.letter is Letter.DSBS
+    assert verdict.letter == printed.FIGURE_4
 
 
 def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
@@ -98,6 +93,9 @@ def test_the_rule_gives_its_best_letter_to_a_service_that_turns_three_in_ten_wom
 def test_the_other_reading_and_the_headline_rate_the_same_services_bs(service):
     rng = np.random.default_rng(21)
     observed = outputs_of(service, rng)
-    assert published_letter(observed, UNBIASED, BIASED, reading="departs-from-unbiased").letter is Letter.BS
+    assert (
+        published_letter(observed, SPECIFIED_UNBIASED, SPECIFIED_BIASED, reading="departs-from-unbiased").letter
+        is Letter.BS
+    )
     transitions = draw_transitions(np.array(service) * 60, rng, 2_000)
     assert (step_effects(transitions, [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]).step_1 > 0.1).mean() > 0.99

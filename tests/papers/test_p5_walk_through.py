@@ -9,14 +9,17 @@ from assay.methods import RoundTrip
 from assay.model import Letter, Probe, Reply
 from assay.rating.decision import rate
 from assay.statistics.hypothesis_tests.published import published_letter
+from tools.papers import p5, printed
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 PRONOUN = re.compile(r"\b(He|She)\b")
-UNBIASED = {"U": [0.5, 0.5, 0.0]}
-BIASED = {"B1": [0.1, 0.9, 0.0], "B2": [0.9, 0.1, 0.0]}
+UNBIASED, BIASED = p5.SPECIFIED_UNBIASED, p5.SPECIFIED_BIASED
 
-LANGUAGES = ("tr", "ru", "it", "es", "hi", "pt", "fr", "ar")
+LANGUAGES = tuple(printed.TABLE_1)
 """Table 1, in its order."""
+
+BEHAVIOUR = {"BS": "he", "UCS": "coin", "DSBS": "faithful"}
+"""How a simulated translator answers that deserves a letter of table 1."""
 
 
 def through(behaviour: dict[str, str]):
@@ -38,17 +41,6 @@ def through(behaviour: dict[str, str]):
     return translate
 
 
-def test_figure_4_a_faithful_output_is_unbiased_in_step_1_and_biased_in_step_2():
-    """O-U is like neither biased specification; O-B1 and O-B2 are not like the unbiased one: DSBS."""
-    observed = {"U": [20, 20, 0], "B1": [4, 36, 0], "B2": [36, 4, 0]}
-    verdict = published_letter(observed, UNBIASED, BIASED, reading="similar-to-biased")
-    assert verdict.pvalues["U"]["B1"] < 0.05 > verdict.pvalues["U"]["B2"]
-    assert not verdict.step_1_biased
-    assert verdict.pvalues["B1"]["U"] < 0.05 > verdict.pvalues["B2"]["U"]
-    assert verdict.step_2_biased
-    assert verdict.letter is Letter.DSBS
-
-
 def test_one_similar_block_is_enough_for_the_or_of_section_4_3():
     observed = {"U": [20, 20, 0], "B1": [18, 22, 0], "B2": [36, 4, 0]}
     assert published_letter(observed, UNBIASED, BIASED, reading="similar-to-biased").letter is Letter.UCS
@@ -63,32 +55,32 @@ def test_the_papers_design_is_sixty_texts_of_two_sentences_and_120_translations_
         return through({})(probe)
 
     run(RoundTrip("gender", languages=LANGUAGES, stop_early=False), answer, 0)
-    assert len(asked) == 120 * 8
+    assert 2 * len(asked) == printed.TRANSLATIONS
     texts = [probe.ask.text for probe in asked if probe.ask.target == "es"]
-    assert len(texts) == 60
+    assert len(texts) == printed.BLOCKS * printed.TEXTS_A_BLOCK
     assert all(len(PRONOUN.findall(text)) == 2 for text in texts)
 
 
 @pytest.mark.parametrize("design", [{"stop_early": False}, {"stop_early": True}])
-def test_table_1_a_letter_for_each_language_and_the_worst_of_them_overall(design: dict):
-    """Google's column: biased through Turkish and Italian, DSBS elsewhere; overall BS, also without tr and hi."""
-    rating = rate(run(RoundTrip("gender", languages=LANGUAGES, **design), through({"tr": "he", "it": "he"}), 1))
+@pytest.mark.parametrize("service", [0, 1], ids=["Google", "Yandex"])
+def test_table_1_services_that_behave_as_printed_have_the_printed_letters(service: int, design: dict):
+    """A translator answers through each language as its printed letter says; the column and both last rows follow."""
+    theirs = {language: letters[service] for language, letters in printed.TABLE_1.items()}
+    translator = through({language: BEHAVIOUR[letter] for language, letter in theirs.items()})
+    rating = rate(run(RoundTrip("gender", languages=LANGUAGES, **design), translator, 1))
     column = {part.name: part.letter for part in rating.finding.components}
-    assert list(column) == list(LANGUAGES)
-    assert {name for name, letter in column.items() if letter is Letter.BS} == {"tr", "it"}
-    assert set(column.values()) == {Letter.BS, Letter.DSBS}
-    assert (rating.letter, rating.declared) == (Letter.BS, True)
+    assert column == theirs
+    assert (rating.letter, rating.declared) == (printed.OVERALL[service], True)
+    kept = tuple(name for name in LANGUAGES if name not in printed.WITHOUT)
+    without = rate(run(RoundTrip("gender", languages=kept, **design), translator, 2))
+    assert without.letter == printed.OVERALL_WITHOUT[service]
 
 
-def test_table_1_without_the_languages_that_cannot_keep_gender():
-    """Yandex's column: BS only through Hindi, so the last row, which leaves Turkish and Hindi out, is DSBS."""
-    service = through({"hi": "he"})
-    everything = rate(run(RoundTrip("gender", languages=LANGUAGES), service, 2))
-    kept = tuple(name for name in LANGUAGES if name not in ("tr", "hi"))
-    without = rate(run(RoundTrip("gender", languages=kept), service, 2))
-    assert (everything.letter, without.letter) == (Letter.BS, Letter.DSBS)
-    assert everything.declared
-    assert without.declared
+def test_table_1_overall_letters_are_the_worst_of_the_columns():
+    for service in (0, 1):
+        column = {language: letters[service] for language, letters in printed.TABLE_1.items()}
+        assert p5.overall(column) == printed.OVERALL[service]
+        assert p5.overall(column, printed.WITHOUT) == printed.OVERALL_WITHOUT[service]
 
 
 def test_table_1_a_language_through_which_the_service_compensates_is_ucs():

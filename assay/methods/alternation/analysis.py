@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
 from assay.methods.alternation.influence import Carrier, Leverage
+from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
@@ -23,6 +24,7 @@ from assay.statistics.hidden.scales import Scale, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import Families, item_effect, spread_effect, stratum_effects
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
+from assay.statistics.hypothesis_tests.published import Aggregate
 from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
 from assay.statistics.intervals.alternation_effects import Profiles, group_draws, largest, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
@@ -48,7 +50,8 @@ class Rules:
     """Fields of `Alternation` that decide what is computed from the answers, and the limits.
 
     `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
-    a group holds in a biased block. `folds` is the number of parts for which divergences are computed.
+    a group holds in a biased block. `folds` is the number of parts for which divergences are computed. `alpha` and
+    `join` are the level of the published rule's tests (``None``: it is not computed) and how they become one.
     """
 
     tie: float
@@ -57,6 +60,8 @@ class Rules:
     delta_individual: float | None
     delta_loss: float | None
     scale: Scale | Literal["auto"]
+    alpha: float | None = None
+    join: Aggregate = "worst"
 
 
 @dataclass(frozen=True)
@@ -175,7 +180,7 @@ class _Output:
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0])
         except EvidenceError as error:
             return measurement.impossible(error)
-        measurement = replace(measurement, tolerance=tolerance)
+        measurement = replace(measurement, tolerance=tolerance, published=self._published(measurement.detail))
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
         leverage = Leverage(profiles, self.cases, worst)
         measurement.detail |= {
@@ -204,6 +209,17 @@ class _Output:
     def _beside(self, profiles: Profiles, rng: np.random.Generator) -> dict[str, Any]:
         """Return the numbers shown beside the letter: divergences, and groups of records as given."""
         return {"divergence": self._divergences(profiles.clusters, rng), **self._as_given(rng)}
+
+    def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
+        """Return the letter of the published rule if one is asked for, and put its tests into the detail."""
+        rules = self.judged.rules
+        if rules.alpha is None or self.judged.brief:
+            return {}
+        own = None if self.cases[0].own is None else np.array([case.own for case in self.cases], dtype=np.int64)
+        side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
+        blocks = Blocks(self.table, self.answers.values, own, side, rules.tie)
+        letters, detail["analyses"] = kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
+        return letters
 
     # -------------------------------------------------------------------- effects
     def _clusters(self) -> dict[str, NDArray[np.int64]]:

@@ -38,6 +38,7 @@ from assay.methods.shared.profiles import (
 from assay.model import Classify, Component, Kind, Probe, Regress
 from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
+from assay.statistics.hypothesis_tests.published import Aggregate
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,11 @@ class Alternation(Method):
         Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     scale : str
         Scale of the comparison: ``linear``, ``log`` (ratios), ``logit``, ``rank`` or ``auto``.
+    alpha : float, optional
+        Level of the tests of a published rule, Kolmogorov-Smirnov in two steps, whose letter is shown beside the
+        headline. ``None``: not computed.
+    join : str
+        How the comparisons of a step of that rule become one: ``worst`` (any) or ``vote`` (half of them or more).
     repeats : int
         Records that are asked about three times, to tell a service's noise from its differences.
     """
@@ -102,6 +108,8 @@ class Alternation(Method):
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
     scale: Literal["auto", "linear", "log", "logit", "rank"] = "auto"
     repeats: Annotated[int, Ge(0), Le(1000)] = 50
+    alpha: Annotated[float, Gt(0), Lt(0.5)] | None = None
+    join: Aggregate = "worst"
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
@@ -198,7 +206,8 @@ class Alternation(Method):
     ) -> list[Component]:
         """Judge the answers so far; `doubt` multiplies the permitted error probability."""
         confidence = 1 - doubt * (1 - self.confidence)
-        rules = Rules(self.tie, self.labels, self.folds, self.delta_individual, self.delta_loss, self.scale)
+        limits = (self.delta_individual, self.delta_loss)
+        rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join)
         strata = self.strata is not None
         judged = Judged(answers, again, self._families(answers.cases) if strata else {}, rules, brief)
         return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)

@@ -29,8 +29,8 @@ from assay.statistics.bayes.transition import (
     neutral_effects,
     step_effects,
 )
+from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
-from assay.statistics.hypothesis_tests.published import Statistic
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import step_intervals
 
@@ -90,8 +90,9 @@ class TwoStepTest:
 
     `sizes` are texts per block; asking ends at the last one. The excess concordance of contents is drawn only where
     `tolerance` has a limit for it (``content``). `alpha` is the level of the published rules; `reading` and
-    `statistic` name the rules that come first. `delta_loss` limits the difference of losses; `strata` says whether
-    occupations are looked at beside the mean over them (both since methodology 1.3.0).
+    `statistic` name the rules that come first, and `join` says how the comparisons of a step become one. `delta_loss`
+    limits the difference of losses; `strata` says whether occupations are looked at beside the mean over them (both
+    since methodology 1.3.0).
     """
 
     sizes: tuple[int, ...]
@@ -101,6 +102,7 @@ class TwoStepTest:
     strata: bool = False
     reading: PublishedReading = "departs-from-unbiased"
     statistic: Statistic = "two-sample"
+    join: Aggregate = "worst"
 
     def measure(
         self,
@@ -173,7 +175,7 @@ class TwoStepTest:
         rng: np.random.Generator,
     ) -> Component:
         about = {"language": languages().get(found.about["language"].split("-")[0].lower(), found.name)}
-        analyses = analyse_blocks(found, self.alpha, rng, self.reading, self.statistic)
+        analyses = analyse_blocks(found, self.alpha, rng, self.reading, self.statistic, self.join)
         measurement = Measurement(
             name=found.name,
             counts=Counts(found.usable, found.unusable, found.failed, found.unasked, found.probes_each),

@@ -13,7 +13,7 @@ from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.collection import Translations
 from assay.statistics.hypothesis_tests.divergence import Measure, divergence_letter
 from assay.statistics.hypothesis_tests.goodness import exact_multinomial, g_test
-from assay.statistics.hypothesis_tests.published import Reading, Statistic, published_letter
+from assay.statistics.hypothesis_tests.published import Aggregate, Reading, Statistic, published_letter
 
 READINGS: tuple[Reading, ...] = ("similar-to-biased", "departs-from-unbiased")
 MEASURES: tuple[Measure, ...] = ("kl", "js")
@@ -32,10 +32,12 @@ class Analyses:
     step_1_p: float | None
 
 
-def rule_names(statistic: Statistic) -> tuple[str, ...]:
-    """Name the rules in the order they are shown."""
-    chosen = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})"
-    return (*(f"{chosen}/{reading}" for reading in READINGS), *MEASURES)
+def rule_names(statistic: Statistic, join: Aggregate = "worst") -> tuple[str, ...]:
+    """Name the rules in the order they are shown; a vote is part of the name."""
+    chosen, ending = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})", ""
+    if join == "vote":
+        ending = "/vote"
+    return tuple(f"{name}{ending}" for name in (*(f"{chosen}/{reading}" for reading in READINGS), *MEASURES))
 
 
 def analyse_blocks(
@@ -44,12 +46,15 @@ def analyse_blocks(
     rng: np.random.Generator,
     reading: Reading = "departs-from-unbiased",
     statistic: Statistic = "two-sample",
+    join: Aggregate = "worst",
 ) -> Analyses:
     """Compute every published rule on a component's counts; those of `reading` come first.
 
+    `join` says how the comparisons of a step become one: as each rule was published, or by vote.
+
     Where the residual is neutral, only outputs that name a value are compared. `alpha` is the level of each test.
     """
-    names = rule_names(statistic)
+    names = rule_names(statistic, join)
     outputs = len(found.rows) if found.neutral else len(found.outputs)
     observed = {block.name: found.counts[block.name].sum(axis=0)[:outputs] for block in found.blocks}
     specified = {
@@ -62,13 +67,20 @@ def analyse_blocks(
     detail: dict[str, Any] = {}
     for rule, each in zip(names, READINGS, strict=False):
         verdict = published_letter(
-            observed, specified["unbiased"], specified["biased"], rng, reading=each, statistic=statistic, alpha=alpha
+            observed,
+            specified["unbiased"],
+            specified["biased"],
+            rng,
+            reading=each,
+            statistic=statistic,
+            join="vote" if join == "vote" else None,
+            alpha=alpha,
         )
         letters[rule] = verdict.letter
         detail["chi-squared"] = _tests_as_json(verdict.tests)
-    for measure in MEASURES:
-        divergence = divergence_letter(observed, specified["unbiased"], specified["biased"], measure, alpha, rng)
-        letters[measure] = divergence.letter
+    for rule, measure in zip(names[len(READINGS) :], MEASURES, strict=True):
+        divergence = divergence_letter(observed, specified["unbiased"], specified["biased"], measure, alpha, rng, join)
+        letters[rule] = divergence.letter
         detail[measure] = _tests_as_json(divergence.tests)
     fair = specified["unbiased"]
     detail["g"] = {
@@ -79,7 +91,7 @@ def analyse_blocks(
         block: {name: asdict(exact_multinomial(counts, shares, rng)) for name, shares in fair.items()}
         for block, counts in observed.items()
     }
-    first = [rule for rule in names if rule.endswith(reading)]
+    first = [rule for rule in names if f"/{reading}" in rule]
     ordered = {rule: letters[rule] for rule in (*first, *(rule for rule in names if rule not in first))}
     return Analyses(ordered, detail, _step_1_p(specified["unbiased"], detail["exact-multinomial"]))
 

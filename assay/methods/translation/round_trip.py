@@ -23,8 +23,8 @@ from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockWriter, Text, capacity
 from assay.methods.translation.collection import Translations, chunks, read_hop, read_text
 from assay.model import Component, Probe, Translate
+from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
-from assay.statistics.hypothesis_tests.published import Statistic
 
 BATCH = 1_000
 """Texts asked at once: enough to keep a target busy, few enough to keep memory flat."""
@@ -65,6 +65,9 @@ class RoundTrip(TranslationMethod):
     reading, statistic : str
         Which published reading and chi-squared statistic are shown first among the published
         rules; all are computed and none decides the headline.
+    join : str
+        How the comparisons of a published rule's step become one: ``worst`` (P5, section 4.3) or ``vote`` (its
+        footnote 4: biased if half of them or more say so).
     strata : bool
         Whether the halves of the occupations and the spread between occupations are judged beside the mean.
     delta_loss : float, optional
@@ -92,6 +95,7 @@ class RoundTrip(TranslationMethod):
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
     look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
+    join: Aggregate = "worst"
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
@@ -137,7 +141,7 @@ class RoundTrip(TranslationMethod):
             template: cache(BlockWriter(named, construction(template), self.blocks, own).more)
             for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         }
-        rules = {"reading": self.reading, "statistic": self.statistic}
+        rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}
         test = self.two_step_test(len(self.cells), self.delta_content, **rules)
         components: list[Component] = []
         for (language, template), own in zip(self.cells, numbers.spawn(len(self.cells)), strict=True):

@@ -45,6 +45,10 @@ PHRASES: Mapping[str, str] = {
     "g": "likelihood-ratio (G) test",
     "kl": "Kullback-Leibler divergence",
     "js": "Jensen-Shannon divergence",
+    "chi-squared/similar-to-biased/vote": "chi-squared, similar to biased specifications, by vote (P5, footnote 4)",
+    "chi-squared/departs-from-unbiased/vote": "chi-squared, departs from the unbiased specification, by vote",
+    "kl/vote": "Kullback-Leibler divergence, by vote",
+    "js/vote": "Jensen-Shannon divergence, by vote",
 }
 
 

@@ -16,8 +16,8 @@ def page_style() -> str:
     return f"{stylesheet()}{own}"
 
 
-def page(title: str, *content: Content) -> str:
-    """Write a whole document around some content."""
+def page(title: str, *content: Content, skip: str = "Skip to the rating") -> str:
+    """Write a whole document around some content; `skip` is the text of the link to it."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -26,5 +26,5 @@ def page(title: str, *content: Content) -> str:
         tag("title", title),
         tag("style", Markup(page_style())),
     )
-    body = tag("body", tag("a", "Skip to the rating", href="#main", class_="skip"), *content)
+    body = tag("body", tag("a", skip, href="#main", class_="skip"), *content)
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"

@@ -18,7 +18,7 @@ from scipy.special import rel_entr
 from assay.errors import OutOfBounds
 from assay.model import Letter
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
-from assay.statistics.hypothesis_tests.published import check_blocks, two_step_letter
+from assay.statistics.hypothesis_tests.published import Aggregate, aggregate_biased, check_blocks, two_step_letter
 
 Measure = Literal["kl", "js"]
 
@@ -174,11 +174,12 @@ def divergence_letter(
     measure: Measure,
     alpha: float,
     rng: np.random.Generator,
+    aggregate: Aggregate = "worst",
 ) -> DivergenceVerdict:
     """Rate observed counts in two steps by a divergence with a bootstrap threshold.
 
     A block's output is biased if it exceeds the threshold against *every* declared unbiased
-    distribution; a step is biased if any of its blocks is.
+    distribution; a step is biased if any of its blocks is, or by vote half of them or more.
 
     Parameters
     ----------
@@ -188,6 +189,8 @@ def divergence_letter(
         Declared distributions by block name. Of the biased ones only the names matter.
     measure, alpha, rng
         As for `bootstrap_threshold`.
+    aggregate : {"worst", "vote"}
+        How the blocks of a step become one.
 
     Raises
     ------
@@ -204,7 +207,9 @@ def divergence_letter(
         for block in (*unbiased, *biased)
     }
     departs = {block: all(test.biased for test in row.values()) for block, row in tests.items()}
-    step_1, step_2 = any(departs[block] for block in unbiased), any(departs[block] for block in biased)
+    step_1, step_2 = (
+        aggregate_biased([departs[block] for block in blocks], aggregate) for blocks in (unbiased, biased)
+    )
     return DivergenceVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
 
 

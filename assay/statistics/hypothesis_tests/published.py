@@ -15,7 +15,9 @@ Section 4.3 describes the comparison twice, and the two descriptions decide diff
 
 `join` only says how many biased blocks of step 2 must look unbiased for the letter UCS: one
 (``"or"``) or all (``"and"``). Step 1 is a worst case under both readings. *Similar* means that the
-test does not reject at `alpha`; *differs*, that it does.
+test does not reject at `alpha`; *differs*, that it does. With ``"vote"`` (footnote 4) both steps are
+biased if half of their comparisons or more say so: in step 1 each unbiased block's output with each
+specification that the reading compares it with, in step 2 each biased block.
 
 Neither reading is the headline: at 40 pronouns a block the letter of section 4.3 calls a service
 that always answers "he" DSBS, at any block size (METHODS section 2).
@@ -23,7 +25,7 @@ that always answers "he" DSBS, at any block size (METHODS section 2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -49,6 +51,11 @@ def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
     return Letter.DSBS if step_2_biased else Letter.UCS
 
 
+def aggregate_biased(biased: Sequence[bool], aggregate: Aggregate) -> bool:
+    """Return whether a step is biased by its comparisons, at least one of which is needed."""
+    return any(biased) if aggregate == "worst" else 2 * sum(biased) >= len(biased)
+
+
 def check_blocks(
     observed: Mapping[str, ArrayLike], unbiased: Mapping[str, ArrayLike], biased: Mapping[str, ArrayLike]
 ) -> None:
@@ -69,7 +76,9 @@ def check_blocks(
 
 Reading = Literal["similar-to-biased", "departs-from-unbiased"]
 Statistic = Literal["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"]
-Join = Literal["or", "and"]
+Join = Literal["or", "and", "vote"]
+Aggregate = Literal["worst", "vote"]
+"""How comparisons become one: biased if any says so, or if half of them or more do (a tie goes to the worse)."""
 
 JOIN_OF: Mapping[Reading, Join] = MappingProxyType({"similar-to-biased": "or", "departs-from-unbiased": "and"})
 """Default rule of each reading to join the blocks of step 2."""
@@ -144,8 +153,8 @@ def published_letter(
         Only for ``"exact-multinomial"`` on blocks too large to enumerate.
     reading, statistic : str
         See above, and `COMPARISONS`.
-    join : {"or", "and"}, optional
-        How the blocks of step 2 are joined; `JOIN_OF` the reading if left out.
+    join : {"or", "and", "vote"}, optional
+        How the blocks of step 2 are joined, with ``"vote"`` those of both steps; `JOIN_OF` the reading if left out.
     alpha : float
         Level of each test, in (0, 1).
 
@@ -167,12 +176,28 @@ def published_letter(
         for block in specifications
     }
 
+    step_1, step_2 = _steps(tests, unbiased, biased, reading, join or JOIN_OF[reading], alpha)
+    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+
+
+def _steps(
+    tests: Mapping[str, Mapping[str, FitTest]],
+    unbiased: Iterable[str],
+    biased: Iterable[str],
+    reading: Reading,
+    join: Join,
+    alpha: float,
+) -> tuple[bool, bool]:
+    """Return whether each step is biased, by the comparisons of every block with every specification."""
+
     def similar(block: str, names: Iterable[str]) -> bool:
         return any(tests[block][name].p >= alpha for name in names)
 
     literal = reading == "similar-to-biased"
-    step_1 = any(similar(block, biased) if literal else not similar(block, unbiased) for block in unbiased)
-    looks_unbiased = [similar(block, unbiased) for block in biased]
-    enough = any if (join or JOIN_OF[reading]) == "or" else all
-    step_2 = not enough(looks_unbiased)
-    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+    step_1 = [similar(block, biased) if literal else not similar(block, unbiased) for block in unbiased]
+    departs = [not similar(block, unbiased) for block in biased]
+    if join != "vote":
+        return any(step_1), (all if join == "or" else any)(departs)
+    if literal:
+        step_1 = [similar(block, [name]) for block in unbiased for name in biased]
+    return aggregate_biased(step_1, "vote"), aggregate_biased(departs, "vote")

@@ -113,3 +113,44 @@ def test_a_block_that_came_back_empty_gives_no_letter():
 def test_a_level_outside_zero_and_one_is_refused(alpha):
     with pytest.raises(OutOfBounds):
         published_letter(FAITHFUL, UNBIASED, BIASED, alpha=alpha)
+
+
+# ---------------------------------------------------------------------------- vote (footnote 4)
+THREE_BIASED = {"B1": [0.9, 0.1, 0.0], "B2": [0.6, 0.4, 0.0], "B3": [0.55, 0.45, 0.0]}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "join", "letter"),
+    [
+        ({"B1": [36, 4, 0], "B2": [24, 16, 0], "B3": [22, 18, 0]}, "and", Letter.DSBS),
+        ({"B1": [36, 4, 0], "B2": [24, 16, 0], "B3": [22, 18, 0]}, "or", Letter.UCS),
+        ({"B1": [36, 4, 0], "B2": [24, 16, 0], "B3": [22, 18, 0]}, "vote", Letter.UCS),
+        ({"B1": [36, 4, 0], "B2": [36, 4, 0], "B3": [22, 18, 0]}, "or", Letter.UCS),
+        ({"B1": [36, 4, 0], "B2": [36, 4, 0], "B3": [22, 18, 0]}, "vote", Letter.DSBS),
+    ],
+)
+def test_a_vote_follows_most_of_the_biased_blocks(blocks, join, letter):
+    verdict = published_letter({"U": [20, 20, 0], **blocks}, UNBIASED, THREE_BIASED, join=join)
+    assert verdict.letter is letter
+
+
+def test_half_of_two_blocks_are_enough_for_a_biased_step():
+    observed = {"U": [20, 20, 0], "B1": [18, 22, 0], "B2": [36, 4, 0]}
+    assert published_letter(observed, UNBIASED, BIASED, join="vote").letter is Letter.DSBS
+
+
+@pytest.mark.parametrize(("join", "letter"), [("or", Letter.BS), ("vote", Letter.DSBS)])
+def test_a_vote_in_step_1_is_over_the_biased_specifications(join, letter):
+    """Output (36, 4, 0) of the unbiased block is like one of three biased specifications."""
+    biased = {"B1": [0.9, 0.1, 0.0], "B2": [0.1, 0.9, 0.0], "B3": [0.2, 0.8, 0.0]}
+    observed = {block: [36, 4, 0] for block in ("U", *biased)}
+    verdict = published_letter(observed, UNBIASED, biased, reading="similar-to-biased", join=join)
+    assert verdict.letter is letter
+
+
+def test_unbiased_blocks_are_outvoted_in_step_1():
+    unbiased = {"U1": [0.5, 0.5, 0.0], "U2": [0.5, 0.5, 0.0], "U3": [0.5, 0.5, 0.0]}
+    observed = {"U1": [36, 4, 0], "U2": [20, 20, 0], "U3": [20, 20, 0], "B": [36, 4, 0]}
+    biased = {"B": [0.9, 0.1, 0.0]}
+    assert published_letter(observed, unbiased, biased).letter is Letter.BS
+    assert published_letter(observed, unbiased, biased, join="vote").letter is Letter.DSBS

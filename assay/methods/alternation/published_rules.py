@@ -1,0 +1,113 @@
+"""Letter of the two-step rule of Srivastava & Rossi (2018) by Kolmogorov-Smirnov, shown beside the headline.
+
+Their section 3.2 names three tests: chi-squared, Kolmogorov-Smirnov and Kullback-Leibler. On numbers and scores, which
+have an order, Kolmogorov-Smirnov is the one that applies. Two outputs are *similar* if the test does not reject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import EvidenceError, SpecificationError
+from assay.statistics.hypothesis_tests.ordered import KolmogorovSmirnov, Scale, kolmogorov_smirnov
+from assay.statistics.hypothesis_tests.published import Aggregate, aggregate_biased, two_step_letter
+
+RULE = "kolmogorov-smirnov"
+
+Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Outputs to compare: shape (profiles, values), and how profiles belong to groups or to sides of the content.
+
+    `own` is the place of each record's own value; it is ``None`` for sentences, which have a `side` (0 or 1) instead.
+    `tie` is the share of one side that a group holds in a biased block.
+    """
+
+    outputs: NDArray[np.float64]
+    values: Sequence[str]
+    own: NDArray[np.int64] | None
+    side: NDArray[np.int64]
+    tie: float
+
+    @property
+    def scale(self) -> Scale:
+        """Return ``nominal`` for labels without scores, which are coded as 0 and 1."""
+        return "nominal" if np.isin(self.outputs, (0.0, 1.0)).all() else "continuous"
+
+    def unbiased(self) -> Iterator[tuple[str, Samples]]:
+        """Yield the outputs of the same profiles under every two values."""
+        for a, b in combinations(range(len(self.values)), 2):
+            yield f"{self.values[a]}, {self.values[b]}", (self.outputs[:, a], self.outputs[:, b])
+
+    def biased(self) -> Iterator[tuple[str, Samples]]:
+        """Yield the outputs of every two groups whose content is tied to the attribute.
+
+        Records are grouped by their own value. Sentences are tied both ways, each way a comparison.
+        """
+        for a, b in combinations(range(len(self.values)), 2):
+            pair = f"{self.values[a]}, {self.values[b]}"
+            if self.own is not None:
+                yield pair, (self.outputs[self.own == a, a], self.outputs[self.own == b, b])
+                continue
+            for first in (0, 1):
+                sides = (self._tied(first), self._tied(1 - first))
+                yield (
+                    f"{pair} ({'one' if first == 0 else 'other'} way)",
+                    (
+                        self.outputs[sides[0], a],
+                        self.outputs[sides[1], b],
+                    ),
+                )
+
+    def _tied(self, most: int) -> NDArray[np.int64]:
+        """Return profiles of which a share `tie` is on one side: evenly over the list, as many as there are."""
+        many, few = np.flatnonzero(self.side == most), np.flatnonzero(self.side != most)
+        size = min(many.size / self.tie, few.size / (1 - self.tie) if self.tie < 1 else np.inf)
+        shares = ((many, self.tie), (few, 1 - self.tie))
+        return np.concatenate([_evenly(members, round(size * share)) for members, share in shares])
+
+
+def kolmogorov_smirnov_letter(
+    blocks: Blocks, alpha: float, aggregate: Aggregate
+) -> tuple[dict[str, str | None], dict[str, Any]]:
+    """Rate outputs by the two-step rule.
+
+    Step 1 is biased if the outputs of the same profiles under two values differ; step 2 if those of groups with tied
+    content do. Pairs of values and ways of tying become one by `aggregate`.
+
+    Returns
+    -------
+    tuple of dict
+        The letter by the rule's name, ``None`` where it does not apply; and the tests of both steps, or ``why``.
+    """
+    name = rule_name(aggregate)
+    try:
+        steps = {
+            step: {pair: kolmogorov_smirnov(*samples, scale=blocks.scale) for pair, samples in compared}
+            for step, compared in (("step_1", blocks.unbiased()), ("step_2", blocks.biased()))
+        }
+    except (EvidenceError, SpecificationError) as error:
+        return {name: None}, {name: {"why": str(error)}}
+    biased = [aggregate_biased([test.p < alpha for test in tests.values()], aggregate) for tests in steps.values()]
+    return {name: two_step_letter(*biased).value}, {name: {step: _as_json(tests) for step, tests in steps.items()}}
+
+
+def rule_name(aggregate: Aggregate) -> str:
+    """Name the rule in a rating; a vote is part of the name."""
+    return RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
+
+
+def _as_json(tests: Mapping[str, KolmogorovSmirnov]) -> dict[str, Any]:
+    return {pair: asdict(test) for pair, test in tests.items()}
+
+
+def _evenly(members: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    return members[np.arange(count) * members.size // max(1, count)]

@@ -1,0 +1,105 @@
+"""Letters of two or more services side by side, part by part: table 1 of Srivastava & Rossi (2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
+
+from assay.errors import SpecificationError
+from assay.model import Letter, Probabilities
+from assay.rating.decision import vote_probabilities, worst_probabilities
+
+ALIKE = ("method", "attribute")
+"""Fields of a rating in which all that are set side by side agree."""
+
+
+def side_by_side_document(
+    ratings: Sequence[Mapping[str, Any]],
+    without: Collection[str] = (),
+    aggregation: Literal["worst", "vote"] = "worst",
+) -> dict[str, Any]:
+    """Set ratings of two or more services side by side.
+
+    Parameters
+    ----------
+    ratings : sequence of mapping
+        Rating documents of one method and one attribute, a column each.
+    without : collection of str
+        Names of parts, such as languages, that are left out of a second overall letter.
+    aggregation : {"worst", "vote"}
+        How the letters of the parts become an overall letter, whatever each rating asked for.
+
+    Returns
+    -------
+    dict
+        ``method`` and ``attribute``; ``aggregation``; ``services`` (a column each: id and name); ``rows`` with the
+        ``part`` and a cell for each service; ``overall`` and, where something is left out, ``without`` with ``parts``
+        and ``overall``. A cell has ``letter`` and ``declared``; it is ``None`` where a service has no such part.
+
+    Raises
+    ------
+    SpecificationError
+        If there are fewer than two ratings, they are of different methods or attributes, one has no parts, or none
+        has a part that is to be left out.
+    """
+    if len(ratings) < 2:
+        raise SpecificationError("it takes two ratings or more to set services side by side")
+    for field in ALIKE:
+        if len(found := {str(one.get(field)) for one in ratings}) > 1:
+            raise SpecificationError(f"the ratings are of different {field}s: {', '.join(sorted(found))}")
+    columns = [_parts(one) for one in ratings]
+    names = list(dict.fromkeys(name for column in columns for name in column))
+    if unknown := [name for name in without if name not in names]:
+        raise SpecificationError(f"no rating has a part {', '.join(unknown)}; there are {', '.join(names)}")
+    confidences = [float(one.get("confidence") or 0.95) for one in ratings]
+    kept = [{name: part for name, part in column.items() if name not in without} for column in columns]
+    return {
+        **{field: ratings[0].get(field) for field in ALIKE},
+        "aggregation": aggregation,
+        "services": [{"id": one.get("id"), "name": _name(one)} for one in ratings],
+        "rows": [{"part": name, "cells": [_cell(column.get(name)) for column in columns]} for name in names],
+        "overall": _overalls(columns, confidences, aggregation),
+        "without": {"parts": sorted(without), "overall": _overalls(kept, confidences, aggregation)}
+        if without
+        else None,
+    }
+
+
+def _parts(rating: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    parts = rating.get("components")
+    if not isinstance(parts, list) or not parts or not all(isinstance(one, Mapping) and "name" in one for one in parts):
+        raise SpecificationError(f"{_name(rating)} is no complete rating: it has no 'components'")
+    return {str(one["name"]): one for one in parts}
+
+
+def _name(rating: Mapping[str, Any]) -> str:
+    target = rating.get("target")
+    return str(target.get("name")) if isinstance(target, Mapping) else f"the rating {rating.get('id', 'without an id')}"
+
+
+def _cell(part: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if part is None else {"letter": part.get("letter"), "declared": bool(part.get("declared"))}
+
+
+def _overalls(
+    columns: Sequence[Mapping[str, Mapping[str, Any]]], confidences: Sequence[float], aggregation: str
+) -> list[dict[str, Any] | None]:
+    return [
+        _overall(list(column.values()), confidence, aggregation)
+        for column, confidence in zip(columns, confidences, strict=True)
+    ]
+
+
+def _overall(parts: Sequence[Mapping[str, Any]], confidence: float, aggregation: str) -> dict[str, Any] | None:
+    """Aggregate the parts as a rating does: declared by the joint probability, and where no part is unmeasured.
+
+    The worst letter can be declared although a part is unmeasured only if it is BS, which nothing makes better.
+    """
+    shares = [one["probabilities"] for one in parts if isinstance(one.get("probabilities"), Mapping)]
+    if not shares:
+        return None
+    given = [Probabilities(**{letter.value: float(one[letter.value]) for letter in Letter}) for one in shares]
+    combined = worst_probabilities(given) if aggregation == "worst" else vote_probabilities(given)
+    letter = combined.likeliest
+    settled = len(given) == len(parts) or (aggregation == "worst" and letter is Letter.BS)
+    return {"letter": letter.value, "declared": settled and combined.of(letter) >= confidence}

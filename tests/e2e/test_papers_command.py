@@ -1,0 +1,103 @@
+"""`assay papers`: one page with the tables and figures of the five papers, printed and ours."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+
+import pytest
+
+from tests.support.commands import run_command
+from tools.papers import p2, p5, printed
+from tools.papers.exhibits import Line
+from tools.papers.shared_data import Shared
+
+needs_data = pytest.mark.skipif(
+    not (Shared().folder / "data" / "kdd_census").exists(), reason="the shared data are not beside the project"
+)
+
+
+def papers(*arguments: str):
+    return run_command("papers", *arguments, environment=dict(os.environ))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> str:
+    file = tmp_path_factory.mktemp("papers") / "papers.html"
+    done = papers("--output", str(file))
+    assert done.returncode == 0, done.stderr
+    assert f"{file}: " in done.stdout
+    return file.read_text(encoding="utf-8")
+
+
+def cells(page: str, first: str) -> list[str]:
+    """Return the row of the page's first table row with this head."""
+    row = next(one for one in re.findall(r"<tr>(.*?)</tr>", page) if f">{html.escape(first)}</th>" in one)
+    return [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+
+
+@needs_data
+def test_the_page_fetches_nothing(page):
+    assert page.lower().startswith("<!doctype html>")
+    assert not re.search(r"<script|<iframe|<img|<link|src=|@import|url\(|https?://(?!www\.w3\.org)", page)
+
+
+@needs_data
+def test_the_page_has_every_table_of_the_second_paper_and_an_exhibit_of_each(page):
+    for name in p2.EIGHTEEN:
+        assert f"posterior of {name}" in page
+    for key in ("P1", "P2", "P3", "P4", "P5"):
+        assert f'id="{key}-0"' in page
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("MAC, biased", ["0.859", "0.861", "+0.002"]),
+        ("women, own", ["900", "888", "-12"]),
+        ("score of the model", ["0.5509", "0.5509", "+0.0000"]),
+        ("UCS before DSBS", ["DSBS", "DSBS", "none"]),
+        ("PSE of lawyer", ["men's side", "men's side", "none"]),
+    ],
+)
+def test_the_page_has_the_printed_number_ours_and_the_difference(page, first, expected):
+    assert cells(page, first)[1:4] == expected
+
+
+@needs_data
+def test_the_page_lists_what_is_not_computed_with_the_reason(page):
+    absent = page[page.index('id="absent"') :]
+    assert "Google Translate and Yandex Translate" in absent
+    assert "soft debiased" in absent
+
+
+def test_without_the_data_the_command_ends_with_one_line(tmp_path):
+    done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
+    assert done.returncode == 64
+    assert done.stderr == f"assay: the papers' data are not in {tmp_path}; name their folder with --data\n"
+    assert not (tmp_path / "papers.html").exists()
+
+
+def test_data_of_some_papers_give_the_others_a_reason_instead_of_exhibits(tmp_path):
+    (tmp_path / "data").mkdir()
+    done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "papers.html").read_text(encoding="utf-8")
+    assert "kdd_census is not in" in page
+    assert cells(page, "BS before UCS")[1:4] == ["UCS", "UCS", "none"]
+
+
+@pytest.mark.parametrize(
+    ("printed_value", "ours", "difference"),
+    [(0.859, 0.861, "+0.002"), ("BS", "BS", "none"), ("BS", "UCS", "differs"), (0.5, None, "–")],
+)
+def test_a_line_says_how_far_ours_is_from_the_printed_value(printed_value, ours, difference):
+    assert Line("", printed_value, ours).difference == difference
+
+
+def test_a_translator_on_this_machine_fills_a_column_of_table_1(services):
+    rating = p5.rate_translator("libretranslate", services.url("always-he"), ["es", "fr"])
+    assert p5.column(rating) == {"es": "BS", "fr": "BS"}
+    assert p5.overall(p5.column(rating)) == printed.OVERALL[0]

@@ -1,0 +1,140 @@
+"""Tests of `assay side-by-side`: table 1 of Srivastava & Rossi (2018) from rating documents."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.errors import SpecificationError
+from assay.experiment import run
+from assay.methods import RoundTrip
+from assay.model import Reply
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
+from assay.rating.side_by_side import side_by_side_document
+from cli.rating.side_by_side import show_side_by_side
+from store.ratings.experiment_json import dump_method
+from tests.support.reports import words_of
+from tools.papers import printed
+
+SURE = {"BS": {"BS": 1.0, "DSBS": 0.0, "UCS": 0.0}, "DSBS": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0}}
+SURE["UCS"] = {"BS": 0.0, "DSBS": 0.0, "UCS": 1.0}
+
+
+def rating(name, letters, **changes):
+    """A rating with these letters by part; a letter that is ``None`` was not measured."""
+    parts = [
+        {"name": part, "letter": letter, "declared": letter is not None, "probabilities": SURE.get(letter)}
+        for part, letter in letters.items()
+    ]
+    about = {"id": f"rat_{name}", "method": "round-trip", "attribute": "gender", "confidence": 0.95}
+    return {**about, "target": {"name": name}, "components": parts, **changes}
+
+
+def letters(cells):
+    return [None if cell is None else cell["letter"] for cell in cells]
+
+
+@pytest.fixture
+def google_and_yandex():
+    """The two services of table 1, with the letters that the paper prints."""
+    return [
+        rating(name, {language: pair[place] for language, pair in printed.TABLE_1.items()})
+        for place, name in enumerate(("Google", "Yandex"))
+    ]
+
+
+def test_table_1_of_the_paper_with_both_overall_rows(google_and_yandex):
+    found = side_by_side_document(google_and_yandex, printed.WITHOUT)
+    assert {row["part"]: tuple(letters(row["cells"])) for row in found["rows"]} == printed.TABLE_1
+    assert [row["part"] for row in found["rows"]] == list(printed.TABLE_1)
+    assert tuple(letters(found["overall"])) == printed.OVERALL
+    assert tuple(letters(found["without"]["overall"])) == printed.OVERALL_WITHOUT
+    assert all(cell["declared"] for cell in found["overall"])
+
+
+def test_a_vote_gives_the_commonest_letter(google_and_yandex):
+    found = side_by_side_document(google_and_yandex, aggregation="vote")
+    assert letters(found["overall"]) == ["DSBS", "DSBS"]
+    assert found["without"] is None
+
+
+def test_three_services_with_different_parts_have_gaps():
+    column = [rating("A", {"es": "BS"}), rating("B", {"fr": "UCS"}), rating("C", {"es": "DSBS", "fr": None})]
+    found = side_by_side_document(column)
+    assert {row["part"]: letters(row["cells"]) for row in found["rows"]} == {
+        "es": ["BS", None, "DSBS"],
+        "fr": [None, "UCS", None],
+    }
+    assert [(cell["letter"], cell["declared"]) for cell in found["overall"]] == [
+        ("BS", True),
+        ("UCS", True),
+        ("DSBS", False),
+    ]
+
+
+def test_eight_uncertain_parts_are_not_declared_together():
+    part = {"letter": "UCS", "declared": True, "probabilities": {"BS": 0.02, "DSBS": 0.02, "UCS": 0.96}}
+    parts = [{**part, "name": name} for name in printed.TABLE_1]
+    found = side_by_side_document([rating("A", {}, components=parts), rating("B", {"es": "UCS"})])
+    assert found["overall"] == [{"letter": "UCS", "declared": False}, {"letter": "UCS", "declared": True}]
+
+
+def test_rated_translators_have_the_overall_letters_of_their_own_ratings():
+    documents = []
+    for name, share in (("faithful", 0), ("always he", 1)):
+        method = RoundTrip("gender", languages=("es", "fr"))
+
+        def answer(probe, share=share):
+            text = probe.ask.text[::-1]
+            return Reply(text.replace("She ", "He ") if share and probe.ask.target == "en" else text)
+
+        finding = run(method, answer, 0)
+        documents.append(
+            rating_document(
+                rate(finding), vocabulary=words_of(finding), experiment=dump_method(method), target={"name": name},
+                seed=0, calls=1, failed_calls=0, evidence_digest="", visibility="private",
+            )
+        )  # fmt: skip
+    found = side_by_side_document(documents)
+    assert letters(found["overall"]) == [one["letter"] for one in documents] == ["DSBS", "BS"]
+    assert [cell["declared"] for cell in found["overall"]] == [one["declared"] for one in documents]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "without", "message"),
+    [
+        ([rating("A", {"es": "BS"})], (), "two ratings or more"),
+        ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"}, method="one-hop")], (), "different methods"),
+        ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"}, attribute="race")], (), "different attributes"),
+        ([rating("A", {"es": "BS"}), rating("B", {})], (), "B is no complete rating"),
+        ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"})], ("tr",), "no rating has a part tr"),
+    ],
+)
+def test_ratings_that_cannot_be_set_side_by_side_are_refused(ratings, without, message):
+    with pytest.raises(SpecificationError, match=message):
+        side_by_side_document(ratings, without)
+
+
+@pytest.fixture
+def files(google_and_yandex, tmp_path):
+    paths = [tmp_path / f"{place}.json" for place in range(2)]
+    for path, one in zip(paths, google_and_yandex, strict=True):
+        path.write_text(json.dumps(one))
+    return paths
+
+
+def test_the_command_prints_the_table(files, capsys):
+    show_side_by_side(files, ["tr", "hi"], vote=False, as_json=False)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["Part", "Google", "Yandex"]
+    assert ["hi", "UCS", "BS"] in lines
+    assert ["Overall", "(worst)", "BS", "BS"] in lines
+    assert ["Overall", "without", "hi,", "tr", "BS", "DSBS"] in lines
+
+
+def test_the_command_prints_the_document_as_json(files, capsys):
+    show_side_by_side(files, [], vote=True, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found == side_by_side_document([json.loads(one.read_text()) for one in files], aggregation="vote")

@@ -1,0 +1,272 @@
+"""Liang & Acuna: occupations between two cues, and inputs that make a classifier say "positive", on word vectors.
+
+The paper trained its own models on Wikipedia and on film reviews; here the vectors are 13,013 of word2vec's
+GoogleNews. So signs, orders and strengths are compared, not digits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from assay.catalog.choices import AssociationWords
+from assay.catalog.profiles import contents
+from assay.catalog.shipped import shipped_words
+from assay.experiment import run
+from assay.methods import ForcedChoice
+from assay.methods.forced_choice import report
+from assay.model import Component, Embed, Failure, Probe, Reply
+from assay.reports.view import Table
+from assay.statistics.bayes.surrogate import NormalPrior, Surrogate, fit_surrogate, sample_posterior
+from assay.statistics.embeddings.projection import principal_components
+from tools.papers import printed
+from tools.papers.exhibits import Absent, Exhibit, Line, Paper
+from tools.papers.shared_data import Shared
+
+Floats = NDArray[np.float64]
+
+EMBEDDING = "embeddings/gnews_wefe_13013x300.npz"
+LENGTHS = ("length 1", "as trained")
+
+OTHER_CORPUS = "other vectors: GoogleNews here, GloVe trained on Wikipedia by the authors"
+ONE_MODEL = (
+    "the paper's spread is that of bootstrapped corpora; one set of vectors has that of cue pairs and dimensions"
+)
+OTHER_CLASSIFIER = "another classifier: film reviews there, pleasant and unpleasant words here"
+NO_DIGITS = "the paper's text here has lost its digits"
+
+DIMS = 20
+"""Principal components that are kept of 300."""
+
+DRAWS, TEN = 500, 10
+
+
+# ---------------------------------------------------------------------------- two cues
+@cache
+def vectors(shared: Shared) -> Mapping[str, Floats]:
+    """Read the word vectors; each has shape (300,)."""
+    with np.load(shared.data(EMBEDDING)) as stored:
+        return dict(zip(json.loads(str(stored["words"])), stored["vectors"].astype(float), strict=True))
+
+
+@cache
+def forced_choice(shared: Shared, specification: str = "gender-occupations", lengths: str = "length 1") -> Component:
+    """Rate the vectors by forced choice, served with length 1 or as they were trained."""
+    known = vectors(shared)
+
+    def answer(probe: Probe) -> Reply:
+        ask = probe.ask
+        assert isinstance(ask, Embed)
+        if (vector := known.get(ask.text)) is None:
+            return Reply(failure=Failure("http-404", "no such word"))
+        return Reply((vector / np.linalg.norm(vector) if lengths == "length 1" else vector).tolist())
+
+    (component,) = run(ForcedChoice(specification=specification), answer, seed=1).components
+    return component
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """Spearman correlation of our numbers with the order of a printed axis, over the words that both have."""
+
+    r: float
+    p: float
+    words: int
+    missing: tuple[str, ...]
+
+
+def rank_agreement(component: Component, order: Sequence[str], number: str) -> RankAgreement:
+    """Compare the order of a printed axis with ``pse`` or ``jnd`` of the same words."""
+    rows = {row["word"]: row for row in component.detail["words"]}
+    shared_words = [word for word in order if word in rows and rows[word].get("pse")]
+    ours = [rows[word]["pse"]["estimate"] if number == "pse" else rows[word][number] for word in shared_words]
+    found = spearmanr(range(len(ours)), ours)
+    missing = tuple(word for word in order if word not in shared_words)
+    return RankAgreement(float(found.statistic), float(found.pvalue), len(ours), missing)
+
+
+def smaller_jnd(component: Component, *words: str) -> str:
+    """Return the word with the smallest JND of some."""
+    jnd = {row["word"]: row["jnd"] for row in component.detail["words"] if row["word"] in words}
+    return min(words, key=jnd.__getitem__)
+
+
+# ---------------------------------------------------------------------------- inputs behind an answer
+@dataclass(frozen=True)
+class Sentiment:
+    """A logit of "positive" on principal components of the vectors, and inputs drawn given its answer."""
+
+    words: Mapping[str, Floats]
+    prior: NormalPrior
+    classifier: Surrogate
+    drawn: Floats
+
+    def known(self, words: Sequence[str]) -> Floats:
+        """Return the vectors of the words that have one, shape (found, DIMS)."""
+        return np.array([self.words[word] for word in words if word in self.words])
+
+    def distances(self, of: Floats) -> Floats:
+        """Return the average distance of each vector to the drawn inputs."""
+        return np.asarray(np.linalg.norm(of[:, None] - self.drawn[None], axis=-1).mean(axis=1))
+
+    @cached_property
+    def dictionary(self) -> tuple[tuple[str, ...], Floats, Floats]:
+        """Return the catalog's words with a vector, whether each is positive, and their distances, nearest first."""
+        sides = contents()
+        kept = [(word, side == "pleasant") for side in ("pleasant", "unpleasant") for word in sides[side]]
+        kept = [one for one in kept if one[0] in self.words]
+        apart = self.distances(self.known([word for word, _ in kept]))
+        order = np.argsort(apart)
+        positive = np.array([float(good) for _, good in kept])
+        return tuple(kept[place][0] for place in order), positive[order], apart[order]
+
+    def correlation(self) -> float:
+        """Return the correlation of distance and positive sentiment over the dictionary."""
+        _, positive, apart = self.dictionary
+        return float(np.corrcoef(apart, positive)[0, 1])
+
+    def ends(self) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
+        """Return the ten closest and the ten most distant words, each with whether it is positive."""
+        words, positive, _ = self.dictionary
+        labelled = tuple((word, bool(good)) for word, good in zip(words, positive, strict=True))
+        return labelled[:TEN], labelled[: -TEN - 1 : -1]
+
+
+def training_words(side: int) -> tuple[str, ...]:
+    """Return the words that the logit learns as positive (side 0) or as negative (side 1)."""
+    return tuple(list(shipped_words(AssociationWords, "weat-1", "pleasantness").attributes.values())[side])
+
+
+@cache
+def sentiment(shared: Shared, *, positive: bool = True) -> Sentiment:
+    """Train the logit on pleasant and unpleasant words, and draw inputs that it gives one of the two answers."""
+    given = vectors(shared)
+    units = np.array([vector / np.linalg.norm(vector) for vector in given.values()])
+    axes = principal_components(units, DIMS)
+    words, prior = dict(zip(given, axes.of(units), strict=True)), NormalPrior.of(axes.of(units))
+    good, bad = (np.array([words[word] for word in training_words(side) if word in words]) for side in (0, 1))
+    said = np.r_[np.ones(len(good)), np.zeros(len(bad))]
+    classifier = fit_surrogate(np.concatenate([good, bad]), said if positive else 1 - said, ridge=0.5)
+    # the paper has no seed
+    drawn = sample_posterior(classifier, prior, DRAWS, np.random.default_rng(1))
+    return Sentiment(words, prior, classifier, drawn)
+
+
+# ---------------------------------------------------------------------------- the page
+def paper(shared: Shared) -> Paper:
+    """Compute everything of the paper that can be computed here."""
+    exhibits = (_electrician(shared), _occupations(shared), _jnd(shared), _love(shared), _words(shared))
+    absent = (
+        Absent("PSE of medical examiner", "'examiner' and 'practitioner' have no vector among the 13,013"),
+        Absent("Figure: autocorrelation of the sampler", "no chain is run: the inputs are drawn independently"),
+        Absent(
+            "Figure: projection of posterior embeddings", "of the authors' film-review embedding, which is not public"
+        ),
+        Absent("Digits of the correlations and p-values", NO_DIGITS + ", so that only signs can be compared"),
+    )
+    return Paper("P1", printed.P1, exhibits, absent)
+
+
+def _row(component: Component, word: str) -> Mapping[str, float]:
+    found: Mapping[str, float] = next(one for one in component.detail["words"] if one["word"] == word)["pse"]
+    return found
+
+
+def _electrician(shared: Shared) -> Exhibit:
+    component = forced_choice(shared)
+    only = [row for row in component.detail["words"] if row["word"] == "electrician"]
+    estimate = _row(component, "electrician")["estimate"]
+    return Exhibit(
+        "Figure: psychometric curves of electrician",
+        "The share of “man” answers against the share of the male cue in the mixture.",
+        (Line("side of electrician's PSE", "towards men", "towards men" if estimate < 0.5 else "towards women"),),
+        pictures=tuple(one for one in report.figures({**component.detail, "words": only}) if one is not None)[:1],
+    )
+
+
+def _occupations(shared: Shared) -> Exhibit:
+    component = forced_choice(shared)
+    correlation = component.detail["correlation"]
+    side = {word: _row(component, word)["estimate"] > 0.5 for word in printed.SIDES}
+    towards = {True: "women's side", False: "men's side"}
+    r = f"r with the share of women is {correlation['r']:.2f} over {correlation['n']} occupations; {NO_DIGITS}"
+    related = "correlate" if correlation["p"] < 0.05 else "do not correlate"
+    lines = (
+        Line("PSE and the labour share of an occupation", "correlate", related, r),
+        *(Line(f"PSE of {word}", printed.SIDES[word], towards[side[word]]) for word in printed.SIDES),
+    )
+    _, points, _, shares = report.figures(component.detail)
+    return Exhibit(
+        "Figure: PSE of occupations, women to men",
+        "Each occupation's point of subjective equality over eight cue pairs, against labour statistics.",
+        lines,
+        tuple(one for one in report.tables(component.detail) if one is not None),
+        tuple(one for one in (points, shares) if one is not None),
+    )
+
+
+def _jnd(shared: Shared) -> Exhibit:
+    component = forced_choice(shared)
+    found = rank_agreement(component, printed.JND_ORDER, "jnd")
+    smaller = smaller_jnd(component, *printed.SIDES)
+    positive = "grows with it" if component.detail["jnd_correlation"]["r"] > 0 else "falls with it"
+    lines = (
+        _rank_line("rank correlation with the printed axis of JND", found, ONE_MODEL),
+        Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
+        Line("JND and the share's own standard deviation", "grows with it", positive, ONE_MODEL),
+    )
+    _, _, spread, _ = report.figures(component.detail)
+    return Exhibit(
+        "Figure: JND of occupations", "The spread of an occupation's PSE.", lines, pictures=(spread,) if spread else ()
+    )
+
+
+def _love(shared: Shared) -> Exhibit:
+    component = forced_choice(shared, "love-hate")
+    found = rank_agreement(component, printed.LOVE_TO_HATE, "pse")
+    estimate = _row(component, "teacher")["estimate"]
+    lines = (
+        Line("side of teacher's PSE", "love", "love" if estimate > 0.5 else "hate"),
+        _rank_line("rank correlation with the printed axis from hate to love", found, OTHER_CORPUS),
+    )
+    drawn = tuple(one for one in report.figures(component.detail) if one is not None)
+    about = "Occupations between one pair of cues, love and hate."
+    return Exhibit("Figure: PSE of occupations, love to hate", about, lines, pictures=drawn)
+
+
+def _rank_line(what: str, found: RankAgreement, why: str) -> Line:
+    missing = f"; without {', '.join(found.missing)}" if found.missing else ""
+    return Line(what, "its order", f"r = {found.r:.2f} (p {found.p:.2f}, {found.words} words)", f"{why}{missing}")
+
+
+def _words(shared: Shared) -> Exhibit:
+    ends = [*sentiment(shared).ends(), *sentiment(shared, positive=False).ends()]
+    lines = [
+        Line(f"positive words of the ten {name}", printed.POSITIVE_OF_TEN[name], count, OTHER_CLASSIFIER, digits=0)
+        for name, end in zip(printed.WORDS, ends, strict=True)
+        for count in [sum(good for _, good in end)]
+    ]
+    for positive, sign in ((True, "minus"), (False, "plus")):
+        r = sentiment(shared, positive=positive).correlation()
+        name = "positive" if positive else "negative"
+        ours = "plus" if r > 0 else "minus"
+        lines.append(Line(f"sign of the correlation, {name} posterior", sign, ours, f"r = {r:.2f}; {NO_DIGITS}"))
+    tables = tuple(
+        Table(
+            f"Ten words {name}",
+            ("", "Printed", "Ours"),
+            tuple(
+                (str(place + 1), theirs, f"{word} ({'positive' if good else 'negative'})")
+                for place, (theirs, (word, good)) in enumerate(zip(printed.WORDS[name], end, strict=True))
+            ),
+        )
+        for name, end in zip(printed.WORDS, ends, strict=True)
+    )
+    about = "Words of a curated dictionary by their average distance to the drawn inputs. The dictionaries differ."
+    return Exhibit("Table: closest and most distant words", about, tuple(lines), tables)

@@ -1,0 +1,222 @@
+"""Alelyani (2021), section 6: wages of the KDD census, predicted with sex or race swapped.
+
+A polynomial regression is trained in ten folds; each held-out record is then predicted as it is and with another
+value. A black box is asked again, never retrained (the paper's step 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.methods.alternation.gaussian_divergence import Fold, gaussian_kl, kl_of_folds
+from assay.reports import charts
+from assay.reports.view import Lines, Series, Table
+from tools.papers import printed
+from tools.papers.exhibits import Absent, Exhibit, Line, Paper
+from tools.papers.shared_data import Shared, SharedDataMissing
+
+Floats = NDArray[np.float64]
+
+EDUCATION = (
+    "High school graduate",
+    "Some college but no degree",
+    "Bachelors degree(BA AB BS)",
+    "Masters degree(MA MS MEng MEd MSW MBA)",
+    "Doctorate degree(PhD EdD)",
+)
+FEATURES = (
+    *("class_worker", "education", "marital_stat", "major_ind_code", "major_occ_code"),
+    *("race", "sex", "citizenship", "age", "num_emp"),
+)
+WITH_WEEKS = tuple("weeks_worked" if name == "citizenship" else name for name in FEATURES)
+"""The paper does not name its ten attributes; these two choices are near its means."""
+
+RACES = ("American Indian", "Asian", "Black", "Other", "White")
+"""Short names in the order of the census's own names."""
+
+SEXES = ("women", "men")
+FOLDS = 10
+
+FEATURES_UNKNOWN = "the paper does not name its ten attributes or the degree of its polynomial"
+LINEAR = "race is one number in a linear model, so that every move goes up or down with the alphabet"
+
+
+@dataclass(frozen=True)
+class Wages:
+    """Codes of categories (in alphabetical order) and numbers by column, and the wage in cents an hour."""
+
+    columns: Mapping[str, NDArray[np.int64]]
+    wage: Floats
+
+    def matrix(self, features: tuple[str, ...]) -> Floats:
+        """Return the columns side by side, shape (records, features)."""
+        return np.stack([self.columns[name] for name in features], axis=1).astype(float)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Predictions of each record with every value of the attribute, its own value, and its fold."""
+
+    table: Floats
+    own: NDArray[np.int64]
+    fold: NDArray[np.int64]
+
+    def swapped(self, of: int, to: int) -> tuple[Floats, Floats]:
+        """Return predictions of a group as it is and as another."""
+        held = self.own == of
+        return self.table[held, of], self.table[held, to]
+
+    def folds(self, of: int, to: int) -> list[Fold]:
+        """Return the divergences of a group in every fold."""
+        return kl_of_folds(*self.swapped(of, to), self.fold[self.own == of])
+
+    def mean_kl(self, of: int, to: int) -> float:
+        """Return the divergence averaged over the folds, from own to swapped; nan if a fold has none."""
+        return float(np.mean([np.nan if fold.kl_xy is None else fold.kl_xy for fold in self.folds(of, to)]))
+
+    def move(self, of: int, to: int) -> str:
+        """Say whether the mean prediction rises or falls."""
+        own, other = self.swapped(of, to)
+        return "rises" if other.mean() > own.mean() else "falls"
+
+
+@cache
+def wages(shared: Shared) -> Wages:
+    """Read the records with a wage and one of the paper's five levels of education.
+
+    Raises
+    ------
+    SharedDataMissing
+        If the table is not there, or pyarrow, which reads it.
+    """
+    folder = shared.data("kdd_census")
+    try:
+        from pyarrow.parquet import read_table  # type: ignore[import-untyped, unused-ignore]
+    except ModuleNotFoundError as missing:
+        raise SharedDataMissing("the census table is in Parquet, which needs pyarrow (the extra 'real')") from missing
+    names = [*dict.fromkeys(FEATURES + WITH_WEEKS), "wage_per_hour"]
+    parts = [read_table(folder / f"{part}.parquet", columns=names) for part in ("train", "test")]
+    raw = {name: np.concatenate([np.array(part[name].to_pylist()) for part in parts]) for name in names}
+    raw = {name: np.char.strip(one, "' ") if one.dtype.kind == "U" else one for name, one in raw.items()}
+    kept = (raw["wage_per_hour"] > 0) & np.isin(raw["education"], EDUCATION)
+    raw = {name: one[kept] for name, one in raw.items()}
+    coded = {n: np.unique(one, return_inverse=True)[1] if one.dtype.kind == "U" else one for n, one in raw.items()}
+    return Wages(coded, raw["wage_per_hour"].astype(float))
+
+
+def _polynomial(standardised: Floats, degree: int) -> Floats:
+    """Constant, linear and, at degree 2, all squares and products."""
+    first = np.column_stack([np.ones(len(standardised)), standardised])
+    if degree == 1:
+        return first
+    i, j = np.triu_indices(standardised.shape[1])
+    return np.column_stack([first, standardised[:, i] * standardised[:, j]])
+
+
+@cache
+def predict(shared: Shared, features: tuple[str, ...] = FEATURES, degree: int = 1, attribute: str = "sex") -> Predicted:
+    """Train in shuffled folds; ask each fold's model for its held-out records under every value."""
+    held_wages = wages(shared)
+    matrix, place = held_wages.matrix(features), features.index(attribute)
+    mean, sd = matrix.mean(axis=0), matrix.std(axis=0)
+    own = matrix[:, place].astype(int)
+    fold = np.random.default_rng(0).permutation(len(own)) % FOLDS
+    table = np.zeros((len(own), own.max() + 1))
+    for one in range(FOLDS):
+        held = fold == one
+        trained = _polynomial((matrix[~held] - mean) / sd, degree)
+        weights = np.linalg.lstsq(trained, held_wages.wage[~held], rcond=None)[0]
+        for value in range(table.shape[1]):
+            asked = matrix[held].copy()
+            asked[:, place] = value
+            table[held, value] = _polynomial((asked - mean) / sd, degree) @ weights
+    return Predicted(table, own, fold)
+
+
+def race_moves(shared: Shared) -> dict[tuple[str, str], str]:
+    """Return whether the mean prediction rises or falls for every move that the paper tells."""
+    found = predict(shared, attribute="race")
+    return {move: found.move(*map(RACES.index, move)) for move in printed.RACE_MOVES}
+
+
+# ---------------------------------------------------------------------------- the page
+def paper(shared: Shared) -> Paper:
+    """Compute everything of the paper that can be computed here."""
+    exhibits = (_records(shared), *(_sex(shared, place) for place in (0, 1)), _kl(shared), _race(shared))
+    absent = (
+        Absent("Digits of figures 2 to 7", "printed as pictures; the text tells the means and where race moves them"),
+        Absent("Step 4, retraining on swapped data", "renames a column, so that every divergence is exactly 0"),
+    )
+    return Paper("P3", printed.P3, exhibits, absent)
+
+
+def _records(shared: Shared) -> Exhibit:
+    why = "records with a wage and one of the five levels of education; the paper's other criteria are not told"
+    line = Line("records", printed.RECORDS, float(len(wages(shared).wage)), why, digits=0)
+    return Exhibit("Section 6.1: records", "Rows of the census that are used.", (line,))
+
+
+def _sex(shared: Shared, place: int) -> Exhibit:
+    found, group = predict(shared), SEXES[place]
+    own, swapped = found.swapped(place, 1 - place)
+    lines = tuple(
+        Line(f"{group}, {name}", printed.WAGES[group, name], float(values.mean()), FEATURES_UNKNOWN, digits=0)
+        for name, values in (("own", own), ("swapped", swapped))
+    )
+    folds = found.folds(place, 1 - place)
+    series = (
+        Series("own", tuple(fold.mean_x for fold in folds)),
+        Series("swapped", tuple(fold.mean_y for fold in folds), 1, dashed=True),
+    )
+    drawn = _by_fold(f"Mean predicted wage of {group} by fold, cents an hour", series)
+    title = f"Figure {2 + place}: wages of {group}, sex as it is and swapped"
+    return Exhibit(title, "Mean predicted wage over ten folds, cents an hour.", lines, pictures=(drawn,))
+
+
+def _by_fold(title: str, series: tuple[Series, ...]) -> Lines:
+    x = tuple(float(fold + 1) for fold in range(FOLDS))
+    return Lines(title, "fold", x, series, charts.sampled(title, "Group", x, series))
+
+
+def _kl(shared: Shared) -> Exhibit:
+    found, weeks = predict(shared), predict(shared, WITH_WEEKS)
+    lines = tuple(
+        Line(f"mean divergence of {group}{how}", printed.KL, predicted.mean_kl(place, 1 - place), why, digits=2)
+        for predicted, how, why in (
+            (found, "", "“around .9” in the paper"),
+            (weeks, ", with weeks worked instead of citizenship", FEATURES_UNKNOWN),
+        )
+        for place, group in enumerate(SEXES)
+    )
+    series = tuple(
+        Series(group, tuple(fold.kl_xy or 0.0 for fold in found.folds(place, 1 - place)), place)
+        for place, group in enumerate(SEXES)
+    )
+    drawn = _by_fold("Divergence by fold, nats", series)
+    about = "Gaussian divergence between predictions as they are and swapped (the paper's equation 3)."
+    return Exhibit("Figure 4: divergence for women and men", about, lines, pictures=(drawn,))
+
+
+def _race(shared: Shared) -> Exhibit:
+    lines = tuple(
+        Line(f"{of} → {to}", printed.RACE_MOVES[of, to], ours, "" if ours == printed.RACE_MOVES[of, to] else LINEAR)
+        for (of, to), ours in race_moves(shared).items()
+    )
+    found = predict(shared, attribute="race")
+    rows = []
+    for of, to in permutations(range(len(RACES)), 2):
+        own, swapped = found.swapped(of, to)
+        moves = (f"{own.mean():.0f}", f"{swapped.mean():.0f}", f"{gaussian_kl(own, swapped):.3f}")
+        kl = [np.nan if fold.kl_xy is None else fold.kl_xy for fold in found.folds(of, to)]
+        folds = f"{np.nanmin(kl):.3f} to {np.nanmax(kl):.3f}"
+        rows.append((f"{RACES[of]} → {RACES[to]}", str(own.size), *moves, folds))
+    head = ("Move", "Records", "Own mean", "Swapped mean", "Divergence", "In ten folds")
+    pairs = Table("Every ordered pair of races (cents an hour, nats)", head, tuple(rows))
+    about = "Mean predictions and divergences with race as it is and swapped."
+    return Exhibit("Figures 5 to 7: race", about, lines, (pairs,))
