@@ -33,7 +33,7 @@ LIMITS: Mapping[str, float] = {
     "layers inside assay": 6,
     "import circles": 0,
     "files passed by a plain POST": 35,
-    "files passed by a round-trip job": 62,
+    "files passed by a round-trip job": 68,
     "lines of hand-written Python": 72_000,
     "median lines of a module": 120,
     "90th percentile of lines": 300,
