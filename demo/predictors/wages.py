@@ -22,8 +22,9 @@ from demo.predictors.prediction import Row, RowRegressor, above
 
 SEXES = ("male", "female")
 EDUCATION = ("high-school", "some-college", "bachelors", "masters", "doctorate")
-EXPERIENCE = tuple(range(0, 40, 4))
-"""Years."""
+STEP = 4
+EXPERIENCE = tuple(range(0, 40, STEP))
+"""Years. Copies of a row differ by less than a step, because equal rows would count once."""
 
 SHORT_HOURS, LONG_HOURS = 20, 40
 """Hours a week."""
@@ -57,7 +58,7 @@ def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], .
         {
             "sex": sex,
             "education": education,
-            "experience": years,
+            "experience": round(years + STEP * copy / copies, 2),
             "weekly_hours": SHORT_HOURS if (sex == "female") == (copy < typical) else LONG_HOURS,
         }
         for education in EDUCATION

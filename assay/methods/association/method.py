@@ -31,6 +31,7 @@ from assay.rating.losses import hidden_as_json
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
+from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
 from assay.statistics.intervals.crossed import mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
@@ -226,7 +227,7 @@ def effects_of(
         found = group_gaps(words, rows, len(step_2), rng)
         gaps, common = found
         if common is not None:
-            hidden = (HiddenEffect("stratum", "words of all stereotypes", np.abs(common).max(axis=1)),)
+            hidden = (HiddenEffect("stratum", "words of all stereotypes", common.max(axis=1)),)
     evidence = Evidence(np.abs(gaps).max(axis=1), step_2, hidden=hidden)
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
 
@@ -239,7 +240,7 @@ def group_gaps(
     Returns
     -------
     tuple of ndarray, shape (draws, pairs of groups)
-        To control words; and to the stereotypes, each list counted alike, or ``None`` where a list is too short.
+        To control words; and to the stereotypes of every list (`shared_lean`), or ``None`` where a list is too short.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
@@ -255,7 +256,7 @@ def group_gaps(
 
     controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))))
     try:
-        common = np.mean([gaps_of(listed) for listed in words.attributes.values()], axis=0)
+        common = shared_lean([gaps_of(listed) for listed in words.attributes.values()])
     except TooFewObservations:
         common = None
     return controls, common

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from assay.errors import TooFewObservations
 from assay.model import HiddenEffect, Interval
 from assay.statistics.bayes.population import Margin, draw_population
+from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import bounded_interval, size_interval
 
 DRAWS = 4000
@@ -36,7 +37,7 @@ class ChoiceEffects:
     control_mean, control_spread, concept_spread : float
         Of the points themselves, over words, after taking means over replicates.
     common : ndarray, shape (draws,), optional
-        Mean PSE of the concepts, either side counted alike, less 1/2; ``None`` where the sides are not known.
+        By how much concepts of both sides lean to the same one (`shared_lean`); ``None`` where sides are not known.
     """
 
     lean: NDArray[np.float64]
@@ -61,7 +62,7 @@ class ChoiceEffects:
         """The shift that concepts of both sides have in common, where it was drawn."""
         if self.common is None:
             return ()
-        return (HiddenEffect("stratum", "concepts of both sides", np.abs(self.common)),)
+        return (HiddenEffect("stratum", "concepts of both sides", self.common),)
 
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals: the size of the signed lean, and the root of the signed variance."""
@@ -116,11 +117,11 @@ def choice_effects(
     if len(sides) == 2:
         own = rng.spawn(1)[0]
         of_sides = [(_over_words(len(side), own, draws), points[..., side]) for side in sides]
-        common = np.mean(
-            [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) for side in of_sides], axis=0
+        common = shared_lean(
+            [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
         )
     return ChoiceEffects(
-        common=None if common is None else common - 0.5,
+        common=common,
         lean=lean,
         beyond=beyond,
         control_mean=float(plain[concepts:].mean()),
@@ -210,7 +211,7 @@ def trial_effects(
     common = None
     if len(sides) == 2:
         own = rng.spawn(1)[0]
-        common = np.mean([_mean_point([points[at] for at in side], own, draws) for side in sides], axis=0) - 0.5
+        common = shared_lean([_mean_point([points[at] for at in side], own, draws) - 0.5 for side in sides])
     return ChoiceEffects(
         common=common,
         lean=of_controls.mean - 0.5,

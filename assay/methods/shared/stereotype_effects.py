@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
 from assay.model import Interval
+from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import size_interval
 
 FloatArray = NDArray[np.float64]
@@ -56,14 +57,14 @@ class StereotypeEffects:
 
     @property
     def common(self) -> FloatArray | None:
-        """Draws of the preference for the first group that both lists share, less 1/2; ``None`` with one list.
+        """Draws of the preference of one group that both lists share (`shared_lean`); ``None`` with one list.
 
         The stereotype of one list is of the first group, that of the other of the second one: a model that prefers one
         group whatever is said scores high in the one and low in the other.
         """
         if len(self.lists) != 2:
             return None
-        return np.asarray((self.lists[0] - self.lists[1]) / 2)
+        return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
     def for_groups_like_these(self, shift: FloatArray) -> StereotypeEffects:
         """Return the effects for other words of the groups: these are preferred more by a `shift`, shape (draws,)."""

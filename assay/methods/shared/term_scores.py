@@ -154,7 +154,7 @@ class TermScores(ABC, Generic[W, T, F]):
         """Draw the preference of a group that both stereotypes share, and the difference of lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
         if self.strata and drawn.common is not None:
-            hidden += (HiddenEffect("stratum", "attributes of both stereotypes", np.abs(drawn.common)),)
+            hidden += (HiddenEffect("stratum", "attributes of both stereotypes", drawn.common),)
         return hidden
 
     def looked(self, size: int, component: Component) -> dict[str, Any]:

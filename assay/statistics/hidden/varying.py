@@ -103,6 +103,27 @@ def varying_effect(
     return Varying(mean, spread, each @ basis.T)
 
 
+def shared_lean(leans: ArrayLike) -> FloatArray:
+    """Return how far several lists lean to the same side: their geometric mean, or 0 where the sides differ.
+
+    Lists of stereotypes of two groups lean to different sides in a service that follows them, one more than the other.
+    A service that prefers one group whatever is said leans to its side in all of them.
+
+    Parameters
+    ----------
+    leans : array_like, shape (lists, ...)
+        By how much each list leans to the first group.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Never negative.
+    """
+    of_lists = np.asarray(leans, dtype=float)
+    same = (of_lists > 0).all(axis=0) | (of_lists < 0).all(axis=0)
+    return np.asarray(np.where(same, np.abs(of_lists).prod(axis=0) ** (1 / len(of_lists)), 0.0))
+
+
 def cluster_means(
     values: FloatArray, kind: NDArray[np.int64], others: tuple[NDArray[np.int64], ...]
 ) -> tuple[FloatArray, FloatArray]:

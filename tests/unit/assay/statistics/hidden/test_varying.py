@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import OutOfBounds
-from assay.statistics.hidden.varying import cluster_means, varying_effect
+from assay.statistics.hidden.varying import cluster_means, shared_lean, varying_effect
 
 SCALE = 0.1
 
@@ -87,3 +87,15 @@ def test_means_of_clusters_hold_nothing_of_the_other_kind():
     means, errors = cluster_means(values, frame, (person,))
     assert means - means.mean() == pytest.approx([-2, -1, 0, 1, 2])
     assert errors == pytest.approx(np.zeros(5), abs=1e-12)
+
+
+def test_the_shared_lean_of_lists_is_none_where_they_lean_to_different_sides():
+    assert shared_lean([[0.2, 0.2, -0.1, 0.4, 0.0], [0.2, -0.1, -0.4, 0.1, 0.3]]) == pytest.approx(
+        [0.2, 0, 0.2, 0.2, 0]
+    )
+
+
+def test_the_shared_lean_does_not_depend_on_the_order_or_the_side():
+    leans = np.random.default_rng(3).normal(size=(3, 50))
+    np.testing.assert_array_equal(shared_lean(leans), shared_lean(-leans))
+    np.testing.assert_allclose(shared_lean(leans), shared_lean(leans[::-1]))
