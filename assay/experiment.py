@@ -77,6 +77,9 @@ class Method(ABC):
     PHRASES: ClassVar[Mapping[str, str]] = {}
     """Words for its other codes, which stand in sentences and tables: why a reply was lost, a published rule."""
 
+    LETTERS: ClassVar[Mapping[str, str]] = {}
+    """What ``UCS``, ``DSBS``, ``BS`` and ``inconclusive`` mean of what it rates, in a sentence each."""
+
     @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:
         """Begin the experiment."""
@@ -106,6 +109,15 @@ class Method(ABC):
         return ()
 
     # ------------------------------------------------------------------------ report
+    @staticmethod
+    def in_words(document: Mapping[str, Any], part: Mapping[str, Any], /) -> Iterable[str | None]:  # noqa: ARG004
+        """Write sentences for readers who know no statistics: effects in the service's own unit, and what was tested.
+
+        They are about the component `part` of the stored `document`. ``None`` among them is left out; without any the
+        report has common sentences (`assay.reports.in_words`).
+        """
+        return ()
+
     @staticmethod
     def tables(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
         """Make tables (`assay.reports.view.Table`) of a component as stored, or of the aggregation.

@@ -29,7 +29,7 @@ def _parts(rating: RatingView) -> Iterator[str]:
         yield f"> **{escape(warning)}**"
     yield f"**{escape(verdict.headline)}**"
     yield escape(outline.subject(rating)) + "."
-    yield f"{escape(verdict.words.meaning)} {escape(verdict.words.advice)}"
+    yield escape(" ".join(rating.in_words))
     yield _reasons(rating.reasons)
     yield from _reply(rating)
     yield escape(tables.confidence_note(rating))

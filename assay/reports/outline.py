@@ -74,6 +74,7 @@ def component_tables(component: Component) -> list[Table]:
     """Return every table of a component that is not empty."""
     every = (
         tables.effects(component),
+        tables.hidden(component),
         *component.sheets,
         tables.transitions(component),
         tables.rates(component),

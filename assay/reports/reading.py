@@ -20,6 +20,7 @@ from assay.experiment import Method
 from assay.explain import Vocabulary, explain
 from assay.model import Letter, Reason
 from assay.reports import parts
+from assay.reports.in_words import in_words, letter_of
 from assay.reports.plain import visible
 from assay.reports.view import (
     BALANCED,
@@ -43,6 +44,9 @@ from assay.reports.view import (
 MOST_LISTED = 60
 """Most entries of a list or an object that a line lists; the JSON has all."""
 
+HIDDEN = {"stratum": "Within “{}”", "individual": "One case ({})", "loss": "Lost replies, most of “{}”"}
+"""Titles of the kinds of effects that a mean can hide."""
+
 FEW = 5
 """Entries that a line lists of a longer one, beside their number."""
 
@@ -58,6 +62,8 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
     return RatingView(
         id=parts.text(document, "id"),
         verdict=_verdict(document, method.STEPS),
+        words=vocabulary.letter(letter_of(document), document.get("declared") is True),
+        in_words=in_words(document, method),
         method=parts.text(document, "method"),
         attribute=parts.text(document, "attribute"),
         confidence=parts.number(document, "confidence"),
@@ -89,9 +95,8 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
 def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
     shares = parts.numbers(parts.mapping(part, "probabilities"))
     known = {letter: shares[letter] for letter in Letter if letter in shares}
-    letter = parts.text(part, "letter")
     return Verdict(
-        letter=Letter(letter) if letter in set(Letter) else None,
+        letter=letter_of(part),
         declared=part.get("declared") is True,
         probabilities={letter: known.get(letter, 0.0) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)}
         if known
@@ -113,6 +118,7 @@ def _component(part: Mapping[str, Any], number: int, method: type[Method]) -> Co
         template=template,
         verdict=_verdict(part, steps),
         effects=_effects(part, effect_titles(steps)),
+        hidden=_hidden(part),
         transitions={visible(row): parts.values(counts) for row, counts in parts.mapping(part, "transitions").items()},
         rates={visible(row): _rates(rates) for row, rates in parts.mapping(part, "rates").items()},
         blocks=tuple(_block(one) for one in parts.objects(part, "blocks")),
@@ -167,6 +173,16 @@ def _effects(part: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[Effect
 def _effect(name: str, title: str, written: Mapping[str, Any], tolerance: float | None = None) -> Effect:
     number = partial(parts.number, written)
     return Effect(name, title, number("estimate"), number("low"), number("high"), number("level"), tolerance)
+
+
+def _hidden(part: Mapping[str, Any]) -> tuple[Effect, ...]:
+    """Read the effects that a mean can hide; one without a limit of its own has that of step 1."""
+    usual = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    return tuple(
+        _effect(name, HIDDEN.get(parts.text(one, "kind") or "", "{}").format(name), parts.mapping(one, "effect"), limit)
+        for one in parts.objects(part, "hidden")
+        for name, limit in [(parts.text(one, "name") or "unnamed", parts.number(one, "limit") or usual)]
+    )
 
 
 def _rates(written: Any) -> Mapping[str, Effect]:

@@ -104,6 +104,8 @@ class StereotypeScore(SentenceReferences):
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
 

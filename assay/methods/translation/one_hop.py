@@ -20,6 +20,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from assay.catalog import Attribute
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
+from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
@@ -71,6 +72,8 @@ class OneHop(TranslationMethod):
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.ONE_HOP
+    in_words = staticmethod(report.one_hop_in_words)
 
     def __post_init__(self) -> None:
         """Check the languages, and that there are enough sentences."""

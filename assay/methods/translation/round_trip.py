@@ -18,6 +18,7 @@ from assay.catalog import check_language, construction
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.distributions import refuse_repeats
+from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockWriter, Text, capacity
@@ -94,6 +95,8 @@ class RoundTrip(TranslationMethod):
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.ROUND_TRIP
+    in_words = staticmethod(report.round_trip_in_words)
 
     def __post_init__(self) -> None:
         """Check the languages and templates, and that there are enough sentences."""

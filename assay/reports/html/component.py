@@ -50,6 +50,7 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
 def _tables(component: Component, *, alone: bool) -> Markup:
     published = tables.published(component.published, component.verdict)
     shown = [
+        tables.hidden(component),
         *component.sheets,
         tables.rates(component),
         tables.looks(component),
