@@ -54,7 +54,7 @@ LETTERS: Mapping[Letter, LetterWords] = {
 UNDECLARED = LetterWords(
     "inconclusive",
     "The evidence points to a letter, but not surely enough to stamp it.",
-    "Treat the service as not yet rated; the reasons say what would settle it.",
+    "Treat the service as not yet rated.",
 )
 """Words for a rating whose likeliest letter misses the confidence asked for; methods have a meaning by its title."""
 

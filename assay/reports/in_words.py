@@ -39,6 +39,8 @@ def in_words(document: Part, method: type[Method]) -> tuple[str, ...]:
     said = [words.meaning, *_which(part, len(measured)), *(own or _common(document, part, method.STEPS))]
     if not parts.objects(part, "hidden"):
         said.append(AVERAGES)
+    if not declared and (more := settle_in_words(document, part, method)) is not None:
+        said.append(more)
     said.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
     return (*said, words.advice)
 
@@ -108,6 +110,34 @@ def hidden_in_words(
 
 HUNDREDTHS = Unit(hundredths, " of 100")
 LOSS = "Questions about “{name}” come to nothing more often than others, by {size}."
+
+
+AT_TOLERANCE = (
+    "The effect lies so near the tolerance that more questions would hardly settle the letter: look at the effect "
+    "itself, or declare another tolerance."
+)
+
+
+def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | None:
+    """Say how many more questions would settle an open component, as far as they can be asked; else what to do."""
+    if "settle" not in part:
+        return None
+    more = parts.count(parts.mapping(part, "settle"), "more_probes")
+    if more is None:
+        return AT_TOLERANCE
+    about = f"About {more:,} more questions would probably settle it"
+    if parts.count(part, "unasked"):
+        return f"{about}; the budget (max_calls or the deadline) ended it early."
+    room = method.room(document, part)
+    if room is None:
+        return f"{about}."
+    if room.left is None or more <= room.left:
+        return f"{about}; a larger {room.field} asks them."
+    if room.left:
+        can = f"allows {room.left:,} more questions (a larger {room.field}), too few to settle it"
+    else:
+        can = "was all asked about, and more questions of the same would hardly settle it"
+    return f"This material {can}. Add to this: {room.material}."
 
 
 def tested(document: Part, part: Part, what: str) -> str:

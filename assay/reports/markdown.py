@@ -63,7 +63,7 @@ def _component(component: Component) -> Iterator[str]:
     yield _reasons(component.reasons)
     yield table(tables.probabilities(component.verdict))
     yield from map(table, outline.component_tables(component))
-    for sentence in (outline.pairs_sentence(component), outline.settle_sentence(component)):
+    for sentence in (outline.pairs_sentence(component), component.settle):
         yield escape(sentence or "")
     if component.examples:
         yield "**Examples**"

@@ -20,7 +20,7 @@ from assay.experiment import Method
 from assay.explain import Vocabulary, explain
 from assay.model import Letter, Reason
 from assay.reports import parts
-from assay.reports.in_words import in_words, letter_of
+from assay.reports.in_words import in_words, letter_of, settle_in_words
 from assay.reports.plain import visible
 from assay.reports.view import (
     BALANCED,
@@ -72,7 +72,8 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
         target_facts=_facts(target),
         experiment=_facts(parts.mapping(document, "experiment")),
         components=tuple(
-            _component(one, place, method) for place, one in enumerate(parts.objects(document, "components"), 1)
+            _component(document, one, place, method)
+            for place, one in enumerate(parts.objects(document, "components"), 1)
         ),
         rule=parts.text(aggregation, "rule"),
         deciding=parts.texts(aggregation, "deciding"),
@@ -105,7 +106,7 @@ def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
     )
 
 
-def _component(part: Mapping[str, Any], number: int, method: type[Method]) -> Component:
+def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int, method: type[Method]) -> Component:
     steps, vocabulary = method.STEPS, Vocabulary.of(method)
     name = parts.text(part, "name") or f"part {number}"
     language, template = parts.text(part, "language_name") or parts.text(part, "language"), parts.text(part, "template")
@@ -125,7 +126,7 @@ def _component(part: Mapping[str, Any], number: int, method: type[Method]) -> Co
         pairs=(int(content["equal"]), int(content["pairs"])) if {"equal", "pairs"} <= content.keys() else None,
         looks=tuple(_look(one) for one in parts.objects(part, "decision")),
         sensitivity={visible(key): _leaning(each) for key, each in parts.mapping(part, "sensitivity").items()},
-        more_probes=parts.count(parts.mapping(part, "settle"), "more_probes"),
+        settle=settle_in_words(document, part, method),
         usable=parts.count(part, "usable"),
         unusable=parts.count(part, "unusable"),
         failed=parts.count(part, "failed"),
@@ -232,9 +233,11 @@ def _reasons(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None = N
 def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Said:
     """Return a reason's stored sentence, or generate it if only the code was stored."""
     code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
-    text = parts.text(part, "text")
+    text, facts = parts.text(part, "text"), parts.mapping(part, "facts")
+    if facts.pop("more_probes", None) is not None:
+        text = None  # the stored sentence names more questions than there may be; the component says what can be asked
     if text is None and vocabulary.sentence(code) is not None:
-        text = visible(explain(Reason(code, parts.mapping(part, "facts"), component), vocabulary))
+        text = visible(explain(Reason(code, facts, component), vocabulary))
     return Said(code, text or code.replace("-", " "), component)
 
 

@@ -108,7 +108,7 @@ class _Page:
 
     def _whole(self, one: Component) -> Iterator[str]:
         yield from self._tables(outline.component_tables(one))
-        yield from self._text(outline.pairs_sentence(one) or "", outline.settle_sentence(one) or "")
+        yield from self._text(outline.pairs_sentence(one) or "", one.settle or "")
         if one.examples:
             yield "Examples"
             for example in one.examples:

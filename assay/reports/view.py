@@ -293,7 +293,7 @@ class Component:
     pairs: tuple[int, int] | None
     looks: tuple[InterimLook, ...]
     sensitivity: Mapping[str, Verdict]
-    more_probes: int | None
+    settle: str | None
     usable: int | None
     unusable: int | None
     failed: int | None

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.experiment import Room
 from assay.explain import listed
-from assay.methods.shared.report import looks_table, profiles_table
+from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import Unit, amount, effect, hidden_in_words, hundredths, tested
 from assay.reports.plain import visible
@@ -126,6 +127,11 @@ def _unit(scale: str, deviation: float, labels: bool) -> Unit:
         return Unit(lambda size: amount(100 * size * deviation), " points of 100")
     names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
     return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
+
+
+def room(document: Part, part: Part) -> Room | None:
+    """Return how many more profiles can be asked about."""
+    return profiles_room(document, part, "texts.most")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

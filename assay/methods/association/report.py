@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.experiment import Room
 from assay.explain import listed
 from assay.methods.shared.report import coverage_table
 from assay.reports import cells, charts, parts
@@ -73,6 +74,11 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     named = {parts.text(row, "group"): parts.text(row, "word") for row in parts.objects(part, "protected")}
     groups = listed([f"{group} (such as “{word}”)" for group, word in named.items()])
     yield tested(document, part, f"words of the list “{parts.text(part, 'name')}” about {groups or 'groups'}")
+
+
+def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
+    """Return that no more can be asked: the vector of a word is always the same."""
+    return Room(0, "", "words")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

@@ -96,6 +96,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     in_words = staticmethod(report.in_words)
+    room = staticmethod(report.room)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
     counted = staticmethod(report.counted)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.experiment import Room
 from assay.methods.shared.report import coverage_table, sides
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, effect, hidden_in_words, tested
@@ -62,6 +63,11 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
 def _mixed(level: float) -> str:
     """Write a share of a mixture; points may lie beyond its ends."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"{100 * level:.0f} %"
+
+
+def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
+    """Return that no more questions help: every word was asked about, and words are what varies."""
+    return Room(0, "", "trials" if parts.mapping(document, "experiment").get("trials") else "words")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.experiment import Room
 from assay.explain import listed
-from assay.methods.shared.report import looks_table, profiles_table
+from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from assay.reports.sheets import Sheet
@@ -90,6 +91,13 @@ def _shares(part: Part, key: str) -> list[tuple[float, str]]:
     """Read the share of each value among the inputs that make a yes."""
     rows = [(parts.mapping(row, "posterior"), parts.text(row, "value")) for row in parts.objects(part, key)]
     return [(share, value or "?") for held, value in rows if (share := parts.number(held, "estimate")) is not None]
+
+
+def room(document: Part, part: Part) -> Room | None:
+    """Return how many more inputs can be asked about."""
+    if parts.mapping(document, "experiment").get("vectors") is not None:
+        return Room(None, "samples", "vectors")
+    return profiles_room(document, part, "looks and texts.most")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

@@ -61,7 +61,7 @@ def _tables(component: Component, *, alone: bool) -> Markup:
     analyses = tables.analyses(component)
     return join(
         tag("div", *(table(one) for one in shown if one.rows), class_="tables"),
-        paragraphs(outline.pairs_sentence(component), outline.settle_sentence(component)),
+        paragraphs(outline.pairs_sentence(component), component.settle),
         tag("details", tag("summary", analyses.title), table(analyses, caption=False)) if analyses.rows else None,
     )
 

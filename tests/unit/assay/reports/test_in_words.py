@@ -16,7 +16,7 @@ from assay.model import Letter
 from assay.rating.decision import rate
 from assay.rating.document import rating_document
 from assay.reports import FORMATS
-from assay.reports.in_words import OF_UCS, in_words
+from assay.reports.in_words import OF_UCS, in_words, settle_in_words
 from store.ratings.experiment_json import dump_method
 from tests.support.reports import render
 from tests.support.simulated.hidden_bias import WORLDS
@@ -131,3 +131,93 @@ def test_nothing_measured_is_said_and_no_effect_named(sample):
 def test_a_broken_document_still_has_a_paragraph(broken):
     for method in METHODS:
         assert " ".join(in_words(broken, method))
+
+
+OPEN = {
+    "round-trip": {"decision": [{"texts_per_block": 320}], "template": "base"},
+    "alternation": {"profiles": {"asked": 100}, "values": ["he", "she"]},
+    "association": {},
+}
+"""Parts of components that say what was asked."""
+
+TEXTS = {"people": {"he": ["a"] * 20, "she": ["b"] * 20}, "contents": {"x": ["c"] * 5, "y": ["d"] * 5}, "frames": ["f"]}
+ROUND_TRIP = {"attribute": "gender", "stop_early": True, "unbiased": [{"he": 0.5, "she": 0.5}], "biased": []}
+
+
+@pytest.mark.parametrize(
+    ("method", "experiment", "more", "sentence"),
+    [
+        (
+            "alternation",
+            {"texts": TEXTS},
+            200,
+            "About 200 more questions would probably settle it; a larger texts.most asks",
+        ),
+        (
+            "alternation",
+            {"texts": TEXTS},
+            201,
+            "This material allows 200 more questions (a larger texts.most), too few to",
+        ),
+        (
+            "alternation",
+            {"records": {"rows": [{}] * 100}},
+            1,
+            "was all asked about, and more questions of the same would hardly settle it. Add to this: records.rows.",
+        ),
+        ("association", {}, 1, "more questions of the same would hardly settle it. Add to this: words."),
+        (
+            "round-trip",
+            ROUND_TRIP,
+            640,
+            "About 640 more questions would probably settle it; a larger max_texts_per_block",
+        ),
+        ("round-trip", ROUND_TRIP, 9000, "too few to settle it. Add to this: occupations of the catalog."),
+        ("round-trip", {}, 320, "About 320 more questions would probably settle it."),
+        ("association", {}, None, "so near the tolerance that more questions would hardly settle the letter"),
+    ],
+)
+def test_no_more_questions_are_named_than_can_be_asked(method, experiment, more, sentence):
+    part = {**OPEN[method], "name": "es", "letter": "UCS", "declared": False, "settle": {"more_probes": more}}
+    document = {"method": method, "letter": "UCS", "declared": False, "experiment": experiment, "components": [part]}
+    said = settle_in_words(document, part, method_of(document))
+    assert sentence in said
+    for form in ("html", "markdown", "terminal", "json"):
+        told = re.sub(r"\s+", " ", re.sub(r"<[^>]+>|\\", "", render(form, document)))
+        assert sentence in told
+    assert settle_in_words(document, {"letter": "UCS"}, method_of(document)) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "experiment", "asked", "material"),
+    [
+        ("alternation", {"texts": TEXTS}, {"person": 20, "content": 10}, "texts.people and texts.contents"),
+        ("stimulus-sampling", {"texts": TEXTS}, {"person": 20, "content": 10}, "texts.people and texts.contents"),
+        ("stereotype-score", {}, {}, "terms of “words”"),
+        ("visual-stereotype", {}, {}, "terms of “words”"),
+        ("forced-choice", {"trials": [{}]}, {}, "trials"),
+    ],
+)
+def test_no_number_is_named_where_the_effect_varies_between_words_that_were_all_asked_about(
+    method, experiment, asked, material
+):
+    part = {"letter": "BS", "declared": False, "settle": {"more_probes": 10}, "values": ["he", "she"]}
+    part |= {"profiles": {"asked": 150}, "clusters": asked}
+    said = settle_in_words({"experiment": experiment}, part, method_of({"method": method}))
+    assert said.endswith(f"more questions of the same would hardly settle it. Add to this: {material}.")
+
+
+def test_a_budget_that_ended_the_experiment_is_named():
+    part = {"letter": "BS", "declared": False, "settle": {"more_probes": 30}, "unasked": 4}
+    assert "the budget (max_calls or the deadline)" in settle_in_words({}, part, Method)
+
+
+def test_the_stored_sentence_of_an_old_rating_is_kept_and_not_shown_as_it_is(sample):
+    """It may name more questions than there are; the sentence of the component takes its place."""
+    document = sample("undeclared")
+    stored = document["components"][0]["reasons"][0]["text"]
+    assert "About 480 more questions" in stored
+    page = render("markdown", document)
+    assert "95 % is required. About" not in page
+    assert "About 480 more questions would probably settle it; a larger" in page.replace("\\", "")
+    assert json.loads(render("json", document))["components"][0]["reasons"][0]["text"] == stored
