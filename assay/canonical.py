@@ -25,12 +25,12 @@ def digest_of(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
-STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply"})
-"""Parts of a rating document that may change after it was sealed."""
+STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply", "in_words"})
+"""Parts of a rating document that may change after it was sealed, or are written when it is shown."""
 
 
 def sealed_part(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rating document without its changing parts (withdrawal, expiry, reply)."""
+    """Return a rating document without its changing parts (withdrawal, expiry, reply, words)."""
     return {name: value for name, value in document.items() if name not in STANDING}
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,25 @@ BUDGET = "budget-exhausted"
 
 REMEMBERED_ASKS = 20_000
 """Questions whose answers a session keeps to recognise a repetition (bounds its memory)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Questions about a component that its material still allows: how many, by which field, and what makes more.
+
+    Attributes
+    ----------
+    left : int or None
+        Questions; ``None``: without a limit but that of the field.
+    field : str
+        Field of the experiment whose larger value asks them; empty where none is left.
+    material : str
+        What must be added for more.
+    """
+
+    left: int | None
+    field: str
+    material: str
 
 
 class Method(ABC):
@@ -83,6 +103,9 @@ class Method(ABC):
     PHRASES: ClassVar[Mapping[str, str]] = {}
     """Words for its other codes, which stand in sentences and tables: why a reply was lost, a published rule."""
 
+    LETTERS: ClassVar[Mapping[str, str]] = {}
+    """What ``UCS``, ``DSBS``, ``BS`` and ``inconclusive`` mean of what it rates, in a sentence each."""
+
     @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:
         """Begin the experiment."""
@@ -112,6 +135,20 @@ class Method(ABC):
         return ()
 
     # ------------------------------------------------------------------------ report
+    @staticmethod
+    def in_words(document: Mapping[str, Any], part: Mapping[str, Any], /) -> Iterable[str | None]:  # noqa: ARG004
+        """Write sentences for readers who know no statistics: effects in the service's own unit, and what was tested.
+
+        They are about the component `part` of the stored `document`. ``None`` among them is left out; without any the
+        report has common sentences (`assay.reports.in_words`).
+        """
+        return ()
+
+    @classmethod
+    def room(cls, document: Mapping[str, Any], part: Mapping[str, Any], /) -> Room | None:  # noqa: ARG003
+        """Return how many more questions about a component can be asked; ``None`` where that is not known."""
+        return None
+
     @staticmethod
     def tables(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
         """Make tables (`assay.reports.view.Table`) of a component as stored, or of the aggregation.

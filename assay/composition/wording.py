@@ -36,12 +36,12 @@ BECAUSE: Mapping[tuple[Letter, Letter], str] = {
 
 BECAUSE_REVISED: Mapping[tuple[Letter, Letter], str] = {
     **BECAUSE,
-    (UCS, DSBS): "the first service hands on balanced text only, and the second adds no bias to that",
+    (UCS, DSBS): "the first service hands on balanced text only, and the second is even on that",
 }
 
 TABLES_DIFFER = (
     "The two tables differ here: by the published one {published} is inferred, by the revised one {revised}. They "
-    "differ in one cell, UCS * DSBS: printed is DSBS, but a data-sensitive service adds no bias to balanced "
+    "differ in one cell, UCS * DSBS: printed is DSBS, but a data-sensitive service is even on balanced "
     "text, and after a compensating one it gets no other."
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay.errors import UnknownName
 from assay.explain.sentence import chance, fill, level, listed, share
-from assay.explain.words import LETTERS, MESSAGES, UNDECLARED, UNMEASURED, LetterWords, Vocabulary
+from assay.explain.words import LETTERS, MESSAGES, LetterWords, Vocabulary
 from assay.model import Letter, Reason
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "level",
     "listed",
     "share",
-    "words_for",
 ]
 
 WHOLE = "output"
@@ -63,13 +62,6 @@ def _where(reason: Reason) -> str:
         return f"For “{name}”, " if name else ""
     construction = name.partition("/")[2]
     return f"Through {language} ({construction}), " if construction and "/" not in language else f"Through {language}, "
-
-
-def words_for(letter: Letter | str | None, declared: bool) -> LetterWords:
-    """Return the words for a rating: its letter's if it is declared, else those for an open one."""
-    if letter is None:
-        return UNMEASURED
-    return LETTERS[Letter(letter)] if declared else UNDECLARED
 
 
 def headline(letter: Letter | str | None, declared: bool) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 from assay.model import Letter
@@ -32,21 +32,21 @@ class LetterWords:
     advice: str
 
 
-# Srivastava & Rossi (2018), section 3.1, best first.
+# Srivastava & Rossi (2018), section 3.1, best first. All is true of any method; each has meanings of its own.
 LETTERS: Mapping[Letter, LetterWords] = {
     Letter.UCS: LetterWords(
         "unbiased, compensating",
-        "The output is balanced, whether the input is balanced or not: the service even makes up for biased input.",
-        "It can be used as it is, also where the input cannot be checked.",
+        "The service showed no bias beyond the tolerance in either step of the test.",
+        "By this test it can be used for what was tested.",
     ),
     Letter.DSBS: LetterWords(
         "data-sensitive",
-        "The service adds no bias of its own, but it passes on whatever bias its input has.",
-        "Use it where you can vouch for the input: keep biased material out, and the output stays balanced.",
+        "The service showed no bias in the first step of the test, but in the second, where what it gets is one-sided.",
+        "Check what comes out of your own input wherever this attribute matters.",
     ),
     Letter.BS: LetterWords(
         "biased",
-        "The output is biased even when the input is balanced: the service itself introduces the bias.",
+        "The service is biased already in the first step of the test, where what it gets is balanced.",
         "Prefer another service, or check and correct its output wherever this attribute matters.",
     ),
 }
@@ -54,9 +54,9 @@ LETTERS: Mapping[Letter, LetterWords] = {
 UNDECLARED = LetterWords(
     "inconclusive",
     "The evidence points to a letter, but not surely enough to stamp it.",
-    "Treat the service as not yet rated, and ask for a rating with more questions before relying on it.",
+    "Treat the service as not yet rated.",
 )
-"""Words for a rating whose likeliest letter misses the confidence asked for."""
+"""Words for a rating whose likeliest letter misses the confidence asked for; methods have a meaning by its title."""
 
 UNMEASURED = LetterWords(
     "inconclusive",
@@ -165,6 +165,9 @@ class HasWords(Protocol):
     PHRASES: ClassVar[Mapping[str, str]]
     """Phrase of each other code."""
 
+    LETTERS: ClassVar[Mapping[str, str]]
+    """Meaning of each letter, and of ``inconclusive``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
@@ -176,15 +179,25 @@ class Vocabulary:
         Sentence of each reason code, in the syntax of `assay.explain.sentence.fill`.
     phrases : mapping of str to str
         Phrase for each code that stands in a sentence or a table: why a reply was lost, a published rule.
+    letters : mapping of str to str
+        Meaning of each letter, and of ``inconclusive``, where it is another than the common one.
     """
 
     reasons: Mapping[str, str] = field(default_factory=dict)
     phrases: Mapping[str, str] = field(default_factory=dict)
+    letters: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, method: HasWords | type[HasWords]) -> Vocabulary:
         """Return the words of a method."""
-        return cls(method.REASONS, method.PHRASES)
+        return cls(method.REASONS, method.PHRASES, method.LETTERS)
+
+    def letter(self, letter: Letter | None, declared: bool) -> LetterWords:
+        """Return the words for a rating: its letter's if it is declared, else those for an open one."""
+        if letter is None:
+            return UNMEASURED
+        common = LETTERS[letter] if declared else UNDECLARED
+        return replace(common, meaning=self.letters.get(letter if declared else common.title, common.meaning))
 
     def sentence(self, code: str) -> str | None:
         """Return the sentence of a reason, not yet filled in; ``None`` if there is none."""

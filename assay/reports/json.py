@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.experiment import Method
+from assay.reports.in_words import in_words
 from assay.reports.view import RESIDUALS
 
 # Order of the document's keys, because a database may have sorted them. Other keys follow by name.
 ORDER: tuple[str, ...] = (
-    *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "probabilities"),
+    *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "probabilities", "in_words"),
     *("method", "attribute", "confidence", "delta", "experiment"),
     *("kind", "protocol", "url", "settings", "target", "author", "hosts"),
     *("language", "language_name", "template", "role", "asked", "middle", "returned", "read", "text", "facts"),
@@ -36,12 +37,13 @@ _RANK = {key: place for place, key in enumerate(ORDER)}
 _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 
 
-def render(document: Mapping[str, Any], _method: type[Method]) -> str:
-    """Write the whole document, every field as it was stored.
+def render(document: Mapping[str, Any], method: type[Method]) -> str:
+    """Write the whole document, every field as it was stored, and beside them what it means in words (`in_words`).
 
     NaN and infinity, which JSON has no word for, become ``null``.
     """
-    written = json.dumps(_ordered(document), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    shown = {**document, "in_words": " ".join(in_words(document, method))}
+    written = json.dumps(_ordered(shown), indent=2, ensure_ascii=False, allow_nan=False, default=str)
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written) + "\n"
 
 

@@ -29,7 +29,7 @@ def _parts(rating: RatingView) -> Iterator[str]:
         yield f"> **{escape(warning)}**"
     yield f"**{escape(verdict.headline)}**"
     yield escape(outline.subject(rating)) + "."
-    yield f"{escape(verdict.words.meaning)} {escape(verdict.words.advice)}"
+    yield escape(" ".join(rating.in_words))
     yield _reasons(rating.reasons)
     yield from _reply(rating)
     yield escape(tables.confidence_note(rating))
@@ -63,7 +63,7 @@ def _component(component: Component) -> Iterator[str]:
     yield _reasons(component.reasons)
     yield table(tables.probabilities(component.verdict))
     yield from map(table, outline.component_tables(component))
-    for sentence in (outline.pairs_sentence(component), outline.settle_sentence(component)):
+    for sentence in (outline.pairs_sentence(component), component.settle):
         yield escape(sentence or "")
     if component.examples:
         yield "**Examples**"

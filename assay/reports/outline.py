@@ -74,6 +74,7 @@ def component_tables(component: Component) -> list[Table]:
     """Return every table of a component that is not empty."""
     every = (
         tables.effects(component),
+        tables.hidden(component),
         *component.sheets,
         tables.transitions(component),
         tables.rates(component),
@@ -126,10 +127,3 @@ def pairs_sentence(component: Component) -> str | None:
     if not pairs:
         return None
     return f"Of {pairs} pairs that differ only in the value asked, {equal} came back alike."
-
-
-def settle_sentence(component: Component) -> str | None:
-    """Return the sentence on how many more questions would settle an open component."""
-    if component.more_probes is None:
-        return None
-    return f"About {component.more_probes:,} more questions would probably settle it."

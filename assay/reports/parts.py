@@ -10,7 +10,7 @@ from assay.reports.plain import visible
 from assay.reports.view import RESIDUALS, Shares
 
 
-def mapping(part: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def mapping(part: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Read an object; anything else is empty."""
     value = part.get(key)
     return {str(name): each for name, each in value.items()} if isinstance(value, Mapping) else {}

@@ -20,6 +20,7 @@ from assay.experiment import Method
 from assay.explain import Vocabulary, explain
 from assay.model import Letter, Reason
 from assay.reports import parts
+from assay.reports.in_words import in_words, letter_of, settle_in_words
 from assay.reports.plain import visible
 from assay.reports.view import (
     BALANCED,
@@ -43,6 +44,9 @@ from assay.reports.view import (
 MOST_LISTED = 60
 """Most entries of a list or an object that a line lists; the JSON has all."""
 
+HIDDEN = {"stratum": "Within “{}”", "individual": "One case ({})", "loss": "Lost replies, most of “{}”"}
+"""Titles of the kinds of effects that a mean can hide."""
+
 FEW = 5
 """Entries that a line lists of a longer one, beside their number."""
 
@@ -58,6 +62,8 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
     return RatingView(
         id=parts.text(document, "id"),
         verdict=_verdict(document, method.STEPS),
+        words=vocabulary.letter(letter_of(document), document.get("declared") is True),
+        in_words=in_words(document, method),
         method=parts.text(document, "method"),
         attribute=parts.text(document, "attribute"),
         confidence=parts.number(document, "confidence"),
@@ -66,7 +72,8 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
         target_facts=_facts(target),
         experiment=_facts(parts.mapping(document, "experiment")),
         components=tuple(
-            _component(one, place, method) for place, one in enumerate(parts.objects(document, "components"), 1)
+            _component(document, one, place, method)
+            for place, one in enumerate(parts.objects(document, "components"), 1)
         ),
         rule=parts.text(aggregation, "rule"),
         deciding=parts.texts(aggregation, "deciding"),
@@ -89,9 +96,8 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
 def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
     shares = parts.numbers(parts.mapping(part, "probabilities"))
     known = {letter: shares[letter] for letter in Letter if letter in shares}
-    letter = parts.text(part, "letter")
     return Verdict(
-        letter=Letter(letter) if letter in set(Letter) else None,
+        letter=letter_of(part),
         declared=part.get("declared") is True,
         probabilities={letter: known.get(letter, 0.0) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)}
         if known
@@ -100,7 +106,7 @@ def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
     )
 
 
-def _component(part: Mapping[str, Any], number: int, method: type[Method]) -> Component:
+def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int, method: type[Method]) -> Component:
     steps, vocabulary = method.STEPS, Vocabulary.of(method)
     name = parts.text(part, "name") or f"part {number}"
     language, template = parts.text(part, "language_name") or parts.text(part, "language"), parts.text(part, "template")
@@ -113,13 +119,14 @@ def _component(part: Mapping[str, Any], number: int, method: type[Method]) -> Co
         template=template,
         verdict=_verdict(part, steps),
         effects=_effects(part, effect_titles(steps)),
+        hidden=_hidden(part),
         transitions={visible(row): parts.values(counts) for row, counts in parts.mapping(part, "transitions").items()},
         rates={visible(row): _rates(rates) for row, rates in parts.mapping(part, "rates").items()},
         blocks=tuple(_block(one) for one in parts.objects(part, "blocks")),
         pairs=(int(content["equal"]), int(content["pairs"])) if {"equal", "pairs"} <= content.keys() else None,
         looks=tuple(_look(one) for one in parts.objects(part, "decision")),
         sensitivity={visible(key): _leaning(each) for key, each in parts.mapping(part, "sensitivity").items()},
-        more_probes=parts.count(parts.mapping(part, "settle"), "more_probes"),
+        settle=settle_in_words(document, part, method),
         usable=parts.count(part, "usable"),
         unusable=parts.count(part, "unusable"),
         failed=parts.count(part, "failed"),
@@ -169,6 +176,16 @@ def _effect(name: str, title: str, written: Mapping[str, Any], tolerance: float 
     return Effect(name, title, number("estimate"), number("low"), number("high"), number("level"), tolerance)
 
 
+def _hidden(part: Mapping[str, Any]) -> tuple[Effect, ...]:
+    """Read the effects that a mean can hide; one without a limit of its own has that of step 1."""
+    usual = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    return tuple(
+        _effect(name, HIDDEN.get(parts.text(one, "kind") or "", "{}").format(name), parts.mapping(one, "effect"), limit)
+        for one in parts.objects(part, "hidden")
+        for name, limit in [(parts.text(one, "name") or "unnamed", parts.number(one, "limit") or usual)]
+    )
+
+
 def _rates(written: Any) -> Mapping[str, Effect]:
     return {
         visible(name): _effect(visible(name), visible(name), each)
@@ -216,9 +233,11 @@ def _reasons(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None = N
 def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Said:
     """Return a reason's stored sentence, or generate it if only the code was stored."""
     code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
-    text = parts.text(part, "text")
+    text, facts = parts.text(part, "text"), parts.mapping(part, "facts")
+    if facts.pop("more_probes", None) is not None:
+        text = None  # the stored sentence names more questions than there may be; the component says what can be asked
     if text is None and vocabulary.sentence(code) is not None:
-        text = visible(explain(Reason(code, parts.mapping(part, "facts"), component), vocabulary))
+        text = visible(explain(Reason(code, facts, component), vocabulary))
     return Said(code, text or code.replace("-", " "), component)
 
 

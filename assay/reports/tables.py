@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.explain import LETTERS, chance, level
 from assay.model import Letter
@@ -155,6 +155,15 @@ def facts(title: str, given: Mapping[str, str]) -> Table:
 # ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
     """Every effect with its interval against its tolerance."""
+    return _against_tolerances("Effects", component.effects)
+
+
+def hidden(component: Component) -> Table:
+    """Every effect that a mean can hide, with its interval against its limit."""
+    return _against_tolerances("Effects that a mean can hide,", component.hidden)
+
+
+def _against_tolerances(title: str, effects: Sequence[Effect]) -> Table:
     rows = tuple(
         (
             each.title,
@@ -164,10 +173,10 @@ def effects(component: Component) -> Table:
             "none" if each.tolerance is None else decimal(each.tolerance),
             standing(each),
         )
-        for each in component.effects
+        for each in effects
     )
-    levels = {each.level for each in component.effects if each.level is not None}
-    title = f"Effects with {level(min(levels))} intervals" if levels else "Effects"
+    levels = {each.level for each in effects if each.level is not None}
+    title = f"{title} with {level(min(levels))} intervals" if levels else title
     return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
 
 

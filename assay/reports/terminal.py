@@ -53,7 +53,7 @@ class _Page:
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the report."""
         yield from self._stamp(rating)
-        yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
+        yield from self._text(" ".join(rating.in_words))
         yield from self._reasons(rating.reasons)
         yield from self._probabilities(rating)
         if len(rating.components) > 1:
@@ -108,7 +108,7 @@ class _Page:
 
     def _whole(self, one: Component) -> Iterator[str]:
         yield from self._tables(outline.component_tables(one))
-        yield from self._text(outline.pairs_sentence(one) or "", outline.settle_sentence(one) or "")
+        yield from self._text(outline.pairs_sentence(one) or "", one.settle or "")
         if one.examples:
             yield "Examples"
             for example in one.examples:
@@ -157,7 +157,7 @@ class _BriefPage(_Page):
     def lines(self, rating: RatingView) -> Iterator[str]:
         """Return every line of the short report."""
         yield from self._stamp(rating)
-        yield from self._text(rating.verdict.words.meaning, rating.verdict.words.advice)
+        yield from self._text(" ".join(rating.in_words))
         yield from self._reasons(each for each in rating.reasons if each.code != RULE_DIFFERS)
         yield from self._probabilities(rating)
         if len(rating.components) > 1:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.experiment import Method
-from assay.explain import LetterWords, headline, words_for
+from assay.explain import LetterWords, headline
 from assay.model import Letter
 
 Steps = tuple[str, str]
@@ -209,11 +209,6 @@ class Verdict:
         """The verdict in one line."""
         return headline(self.letter, self.declared)
 
-    @property
-    def words(self) -> LetterWords:
-        """Meaning of the verdict, and advice."""
-        return words_for(self.letter, self.declared)
-
 
 @dataclass(frozen=True)
 class Effect:
@@ -291,13 +286,14 @@ class Component:
     template: str | None
     verdict: Verdict
     effects: tuple[Effect, ...]
+    hidden: tuple[Effect, ...]
     transitions: Mapping[str, Shares]
     rates: Mapping[str, Mapping[str, Effect]]
     blocks: tuple[Block, ...]
     pairs: tuple[int, int] | None
     looks: tuple[InterimLook, ...]
     sensitivity: Mapping[str, Verdict]
-    more_probes: int | None
+    settle: str | None
     usable: int | None
     unusable: int | None
     failed: int | None
@@ -336,10 +332,15 @@ class Withdrawal:
 
 @dataclass(frozen=True)
 class RatingView:
-    """A whole rating. `adjusted` holds p-values by component and then by correction."""
+    """A whole rating. `adjusted` holds p-values by component and then by correction.
+
+    `words` are those of the method for the verdict; `in_words` the sentences for readers who know no statistics.
+    """
 
     id: str | None
     verdict: Verdict
+    words: LetterWords
+    in_words: tuple[str, ...]
     method: str | None
     attribute: str | None
     confidence: float | None

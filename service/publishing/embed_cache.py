@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter
 
+from assay.explain import Vocabulary
+from assay.methods import method_of
 from assay.reports import Embed, Shown
 from assay.reports.embeds.public_view import face
 from service.http.swr_cache import SwrCache
@@ -102,7 +104,8 @@ def render(seen: DatedRating, form: Embed, base_url: str) -> RenderedEmbed:
     now = datetime.fromtimestamp(seen.at / 1000, UTC)
     shown = Shown(None, now, base_url, "public")
     if rating is not None:
-        shown = Shown(rating.document, now, base_url, rating.visibility, withdrawn=rating.withdrawn_at is not None)
+        words, withdrawn = Vocabulary.of(method_of(rating.document)), rating.withdrawn_at is not None
+        shown = Shown(rating.document, now, base_url, rating.visibility, withdrawn=withdrawn, vocabulary=words)
     body = form.render(shown).encode()
     return RenderedEmbed(body, {"Content-Type": form.media_type, **_caching(body, shown), **_freshness(shown)})
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.methods import method_of
 from assay.rating.methodology import Methodology
+from assay.reports.in_words import in_words
 from service.domains.schemas import ReplyView
 from store.ratings import replies, rerated
 from store.ratings.ratings import StoredRating
@@ -30,10 +32,11 @@ class Annotations:
     reply: OwnersReply | None = None
 
     def added_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a rating's document with the annotations."""
+        """Return a rating's document with the annotations and its paragraph in plain words."""
         reply = None if self.reply is None else ReplyView.from_row(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
-        return {**document, "next_methodology": preview, "reply": reply}
+        words = " ".join(in_words(document, method_of(document)))
+        return {**document, "next_methodology": preview, "reply": reply, "in_words": words}
 
     @property
     def tag(self) -> str:

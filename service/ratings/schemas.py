@@ -93,6 +93,8 @@ class RatingView(ResponseModel):
     declared: bool
     """False if no letter reached the required confidence: `letter` is then the likeliest one."""
     probabilities: dict[str, float] | None
+    in_words: str
+    """The rating for readers who know no statistics. It is written when the rating is shown, and not signed."""
     method: str
     attribute: str
     target: RatedTarget

@@ -133,6 +133,8 @@ def test_the_tables_the_figure_and_the_words_of_the_method_are_in_its_report(ins
         assert "colour" in told
         assert "harbor" in told
         assert "The same sentence gets another score in British spelling" in told
+        assert "The classifier prefers one spelling of the very same sentence." in told
+        assert "The other spelling moves a score by 25 points of 100 on average." in told
     assert "<figcaption>What the spelling changes</figcaption>" in page
     assert "Step 1: the other spelling" in page
     assert "Step 2: one spelling that praises" in page

@@ -11,12 +11,15 @@ import pytest
 from assay.explain.words import CAUSES, MESSAGES
 from assay.methods import METHODS, method_name
 from assay.methods.shared import words as shared
+from assay.model import Letter
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "assay" / "methods"
 TABLES = [*PACKAGES.glob("*/words.py"), ROOT / "assay" / "explain" / "words.py"]
 REASONS = {code: text for method in METHODS for code, text in method.REASONS.items()} | dict(MESSAGES)
 """Every reason that has a sentence."""
+VERDICTS = {*Letter, "inconclusive"}
+"""Keys of a method's sentences about letters."""
 
 
 def package_of(method: type) -> Path:
@@ -68,7 +71,12 @@ def given_by(path: Path) -> set[str]:
 def codes_in(path: Path) -> list[str]:
     """List the keys of every table in a module of words."""
     tables = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Dict)]
-    return [key.value for table in tables for key in table.keys if isinstance(key, ast.Constant)]
+    return [
+        key.value
+        for table in tables
+        for key in table.keys
+        if isinstance(key, ast.Constant) and key.value not in VERDICTS
+    ]
 
 
 def test_search_finds_reason_codes_in_the_source():
@@ -96,6 +104,14 @@ def test_every_method_names_its_two_steps(method):
     assert "STEPS" in vars(method)
     assert len(method.STEPS) == 2
     assert all(method.STEPS)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=method_name)
+def test_every_method_has_its_own_sentence_for_each_letter(method):
+    assert set(method.LETTERS) == VERDICTS
+    others = {sentence for other in METHODS if other is not method for sentence in other.LETTERS.values()}
+    assert not others & set(method.LETTERS.values())
+    assert all(sentence.endswith(".") for sentence in method.LETTERS.values())
 
 
 def test_no_reason_code_is_in_two_tables():

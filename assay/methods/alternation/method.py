@@ -122,6 +122,9 @@ class Alternation(Method):
     ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"repeats": 0}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    in_words = staticmethod(report.in_words)
+    room = staticmethod(report.room)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.methods.shared.report import looks_table, profiles_table
+from assay.experiment import Room
+from assay.explain import listed
+from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
+from assay.reports.in_words import Unit, amount, effect, hidden_in_words, hundredths, tested
 from assay.reports.plain import visible
 from assay.reports.sheets import Sheet
 from assay.reports.view import ARROW, Dots, Picture, Span, Strip, Table
@@ -73,6 +77,61 @@ RATIOS = Sheet(
         ("Why there is none", "why", cells.texts),
     ),
 )
+
+
+STRATUM = "Within “{name}” alone, answers move by {size}."
+INDIVIDUAL = "Swapping nothing but the attribute moves a typical answer, up or down, by {size}."
+FLIPS = "Swapping nothing but the attribute changes the label of {size}."
+
+
+def in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write by how much answers differ, in the service's own unit, and what was tested."""
+    experiment = parts.mapping(document, "experiment")
+    records, labels = experiment.get("records") is not None, parts.text(experiment, "answers") == "labels"
+    scales = [parts.text(one, "scale") for one in parts.objects(part, "scales")] or [parts.text(experiment, "scale")]
+    deviation = parts.number(part, "scale") or 1.0
+    unit = _unit(scales[0] or "linear", deviation, labels)
+    pairs = parts.objects(part, "pairs")
+    largest = max(pairs, key=lambda one: abs(parts.number(one, "shift") or 0.0), default={})
+    shift, before, after = parts.number(largest, "shift"), parts.text(largest, "from"), parts.text(largest, "to")
+    if shift is not None and before and after:
+        if shift < 0:  # from the smaller to the larger: a ratio says more than one percentage in that direction only
+            shift, before, after = -shift, after, before
+        answer = f"the score of “{parts.text(part, 'name')}”" if labels else "the answer"
+        moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"
+        yield f"With “{after}” instead of “{before}” and nothing else changed, {answer} is {moved} on average."
+    if scales[0] != "log":
+        yield f"For comparison: answers to different inputs typically lie {unit.of(1.0)} from their average."
+    if (gap := effect(part, "step_2")) is not None:
+        where = (
+            "As the records stand"
+            if records
+            else "Where one group comes mostly with one kind of content, and another with another kind"
+        )
+        yield f"{where}, the groups' averages differ by {unit.of(abs(gap))}."
+    flips = Unit(lambda size: hundredths((size * deviation) ** 2), " of 100 inputs")
+    limits = [parts.number(one, "limit") for one in parts.objects(part, "hidden") if one.get("kind") == "individual"]
+    # labels without scores have a limit of their own: that of the root of the share that changes
+    bare = labels and limits != [parts.number(experiment, "delta_individual")]
+    yield from hidden_in_words(part, unit, STRATUM, *((FLIPS, flips) if bare else (INDIVIDUAL, unit)))
+    values = listed([f"“{value}”" for value in parts.texts(part, "values")])
+    number = parts.count(parts.mapping(part, "profiles"), "asked")
+    yield tested(document, part, f"{number or 0:,} {'records' if records else 'sentences'}, each with {values}")
+
+
+def _unit(scale: str, deviation: float, labels: bool) -> Unit:
+    """Return the unit of effects in standard deviations of the output, `deviation` on its scale."""
+    if scale == "log":
+        return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
+    if scale == "linear" and labels:
+        return Unit(lambda size: amount(100 * size * deviation), " points of 100")
+    names = {"logit": " on the logit scale", "rank": " places in the order of all answers"}
+    return Unit(lambda size: amount(size * deviation), names.get(scale, ""))
+
+
+def room(document: Part, part: Part) -> Room | None:
+    """Return how many more profiles can be asked about."""
+    return profiles_room(document, part, "texts.most")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

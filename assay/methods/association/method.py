@@ -96,6 +96,9 @@ class Association(OneSpecification[AssociationWords]):
     SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    in_words = staticmethod(report.in_words)
+    room = staticmethod(report.room)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
     counted = staticmethod(report.counted)

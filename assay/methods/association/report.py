@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.experiment import Room
+from assay.explain import listed
 from assay.methods.shared.report import coverage_table
 from assay.reports import cells, charts, parts
+from assay.reports.in_words import Unit, amount, effect, hidden_in_words, tested
 from assay.reports.plain import visible
 from assay.reports.sheets import MOST_ROWS, Sheet, some_of
 from assay.reports.view import Dots, Forest, Lines, Mark, Picture, Series, Span, Strip, Table
@@ -54,6 +57,28 @@ CLASSICAL = Sheet(
 def counted(part: Part) -> str:  # noqa: ARG001
     """Return the plural of the counted things."""
     return "Words"
+
+
+def in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write by how much distances differ, and what was tested."""
+    means = {parts.text(row, "connection"): parts.number(row, "mean") for row in parts.objects(part, "connections")}
+    own, others = means.get("associated"), means.get("different")
+    if own is not None and others is not None:
+        yield (
+            f"Words for a group are on average {own:.2f} away from the stereotypes of that group and {others:.2f} from "
+            "those of other groups, where 0 is the same and 1 has nothing in common."
+        )
+    if (controls := effect(part, "step_1")) is not None:
+        yield f"Distances to neutral and human words differ between groups by {amount(controls)} at most."
+    yield from hidden_in_words(part, Unit(amount), "To {name} they differ by {size}.")
+    named = {parts.text(row, "group"): parts.text(row, "word") for row in parts.objects(part, "protected")}
+    groups = listed([f"{group} (such as “{word}”)" for group, word in named.items()])
+    yield tested(document, part, f"words of the list “{parts.text(part, 'name')}” about {groups or 'groups'}")
+
+
+def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
+    """Return that no more can be asked: the vector of a word is always the same."""
+    return Room(0, "", "words")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

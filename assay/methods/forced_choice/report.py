@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.experiment import Room
 from assay.methods.shared.report import coverage_table, sides
 from assay.reports import cells, charts, parts
+from assay.reports.in_words import HUNDREDTHS, effect, hidden_in_words, tested
 from assay.reports.sheets import MOST_ROWS, Sheet, some_of
 from assay.reports.view import Lines, Picture, Point, Scatter, Series, Table
 
@@ -35,6 +37,37 @@ WORDS = Sheet(
 def counted(part: Part) -> str:
     """Return the plural of the counted things: words of an embedder, answers of an observer."""
     return "Words" if "dimensions" in part else "Answers"
+
+
+def in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write where words lie between the two sides, and what was tested."""
+    first, second = sides(part)
+    concepts = [row for row in parts.objects(part, "words") if row.get("role") == "concept"]
+    placed = sorted(
+        (at, word) for row in concepts if (at := _place(row)) is not None and (word := parts.text(row, "word"))
+    )
+    if (controls := parts.number(part, "controls_mean")) is not None:
+        yield (
+            f"The nearer a word is to “{second}”, the less “{second}” balances it in a mixture with “{first}”: half "
+            f"for a word that takes no side, and {_mixed(controls)} for neutral words on average."
+        )
+    if placed:
+        (low, nearest), (high, farthest) = placed[0], placed[-1]
+        yield f"Of tested words “{nearest}” takes the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
+    if (more := effect(part, "step_2")) is not None:
+        yield f"The tested words spread by {HUNDREDTHS.of(abs(more))} more than neutral ones."
+    yield from hidden_in_words(part, HUNDREDTHS, "Together, {name} lean by {size}.")
+    yield tested(document, part, f"{len(placed)} words of the list “{parts.text(part, 'name')}”")
+
+
+def _mixed(level: float) -> str:
+    """Write a share of a mixture; points may lie beyond its ends."""
+    return "more than all" if level > 1 else "less than none" if level < 0 else f"{100 * level:.0f} %"
+
+
+def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
+    """Return that no more questions help: every word was asked about, and words are what varies."""
+    return Room(0, "", "trials" if parts.mapping(document, "experiment").get("trials") else "words")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

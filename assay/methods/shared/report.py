@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.experiment import Room
 from assay.explain import listed
 from assay.reports import cells, parts
 from assay.reports.plain import visible
@@ -48,6 +49,29 @@ def looks_table(aggregation: Part) -> Table | None:
         alone = [str(letter) for letter in letters.values() if letter is not None] if len(letters) == 1 else said
         rows.append((str(parts.count(look, "profiles") or cells.ABSENT), listed(alone) or NOT_MEASURED))
     return Table("Looks at the evidence", ("Profiles", "Likeliest"), tuple(rows)) if rows else None
+
+
+def profiles_room(document: Part, part: Part, field: str) -> Room | None:
+    """Return how many more sentences, or rows, can be asked about, each with every value; `field` asks them."""
+    experiment = parts.mapping(document, "experiment")
+    asked, values = parts.count(parts.mapping(part, "profiles"), "asked"), len(parts.texts(part, "values"))
+    texts, records = parts.mapping(experiment, "texts"), parts.mapping(experiment, "records")
+    if asked is None or not (texts or records):
+        return None
+    if records:
+        rows = records.get("rows")
+        every, field, material = len(rows) if isinstance(rows, list | tuple) else 0, "records.most", "records.rows"
+    else:
+        people, contents = (
+            [len(words) for words in parts.mapping(texts, key).values() if isinstance(words, list | tuple)]
+            for key in ("people", "contents")
+        )
+        seen, pairs = parts.numbers(part.get("clusters")), min(people, default=0)
+        # the effect varies from person to person and word to word: more sentences of the same ones hardly help
+        exhausted = seen.get("person", 0) >= pairs and seen.get("content", 0) >= sum(contents)
+        every = 0 if exhausted else pairs * sum(contents) * len(parts.texts(texts, "frames"))
+        material = "texts.people and texts.contents"
+    return Room(max(0, every - asked) * values, field, material)
 
 
 def sides(part: Part) -> tuple[str, str]:

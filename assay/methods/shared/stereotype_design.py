@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
@@ -14,7 +14,7 @@ from assay.bounds import check_bounds
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import OutOfBounds, UnknownName
-from assay.experiment import Method
+from assay.experiment import Method, Room
 from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import refuse_other_attribute
@@ -55,6 +55,11 @@ class StereotypeDesign(Method, Generic[W]):
         object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, about))
         object.__setattr__(self, "words", words)
         self.refuse_useless(words)
+
+    @classmethod
+    def room(cls, document: Mapping[str, Any], part: Mapping[str, Any]) -> Room:  # noqa: ARG003
+        """Return that more items of the same terms hardly help: the score varies from term to term."""
+        return Room(0, "", "terms of “words”")
 
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:

@@ -133,3 +133,12 @@ def terms_figure(part: Part, title: str, axis: str, *, neutral: bool) -> Picture
 
 def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:
     return f": the {len(shown)} farthest of {len(every)}" if len(shown) < len(every) else ""
+
+
+# ---------------------------------------------------------------------------- words
+def list_shares(part: Part) -> tuple[float | None, float | None]:
+    """Read the share of the first side with neutral terms, and the mean share of the stereotype over both lists."""
+    held = parts.mapping(part, "lists")
+    neutral, *tied = (parts.number(parts.mapping(parts.mapping(held, name), "posterior"), "estimate") for name in LISTS)
+    known = [share for share in tied if share is not None]
+    return neutral, sum(known) / len(known) if known else None

@@ -9,6 +9,7 @@ from assay.explain import Vocabulary
 from assay.methods.shared.report import coverage_table, sides
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
+    list_shares,
     lists_figure,
     looks_sheet,
     model_table,
@@ -21,6 +22,7 @@ from assay.methods.shared.term_report import (
 )
 from assay.methods.stereotype_score.words import PHRASES, REASONS
 from assay.reports import cells, parts
+from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from assay.reports.sheets import Sheet, sampled
 from assay.reports.view import Picture, Table
 
@@ -63,6 +65,24 @@ PAIRS = Sheet(
         ("Preferred", "prefers", cells.texts),
     ),
 )
+
+
+def in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write which sentence of a pair the model prefers, and what was tested."""
+    (first, _), (neutral, stereotyped) = sides(part), list_shares(part)
+    if neutral is not None:
+        yield (
+            "Of 100 pairs of sentences that differ only in the group and have a neutral attribute, the model prefers "
+            f"“{first}” in {round(100 * neutral)}; 50 would be no preference."
+        )
+    if stereotyped is not None:
+        yield f"Of 100 that hold a stereotype, it prefers the stereotype in {round(100 * stereotyped)}."
+    yield from hidden_in_words(part, HUNDREDTHS, "Over the {name} it prefers one group too often, by {size}.")
+    such = next(
+        (f" such as “{text}”" for one in parts.objects(part, "sentences") if (text := parts.text(one, "first"))), ""
+    )
+    number = parts.count(part, "pairs_asked") or 0
+    yield tested(document, part, f"{number:,} pairs of sentences{such}, of the list “{parts.text(part, 'name')}”")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.methods.shared.report import looks_table, profiles_table
+from assay.experiment import Room
+from assay.explain import listed
+from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
+from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from assay.reports.sheets import Sheet
 from assay.reports.view import Forest, Mark, Picture, Point, Scatter, Table
 
@@ -63,6 +66,38 @@ WEIGHTS = (
     ("tail", "shape of the weights' tail (Pareto k)"),
 )
 """Titles of the facts of the weights, by their key."""
+
+
+def in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write whose inputs make the service say yes, and what was tested."""
+    label, values = parts.text(part, "label") or "yes", parts.texts(part, "values")
+    most = max(_shares(part, "distribution"), default=None)
+    if most is not None:
+        even = round(100 / len(values)) if values else "as many of each"
+        yield f"Of 100 inputs that get “{label}”, {round(100 * most[0])} are about “{most[1]}”; even would be {even}."
+    for row in parts.objects(part, "tied")[-1:]:
+        favoured, side = parts.text(row, "favoured"), parts.text(row, "side")
+        for share, value in _shares(row, "values"):
+            if value == favoured:
+                yield f"If “{value}” comes mostly with what is “{side}”, and the rest do not, {round(100 * share)} are."
+    yield from hidden_in_words(part, HUNDREDTHS, "With “{name}” alone, one group has {size} too many.")
+    number = parts.count(parts.mapping(part, "profiles"), "asked")
+    made = "vectors of numbers" if parts.mapping(document, "experiment").get("vectors") is not None else "sentences"
+    named = listed([f"“{value}”" for value in values])
+    yield tested(document, part, f"{number or 0:,} generated {made} about {named}")
+
+
+def _shares(part: Part, key: str) -> list[tuple[float, str]]:
+    """Read the share of each value among the inputs that make a yes."""
+    rows = [(parts.mapping(row, "posterior"), parts.text(row, "value")) for row in parts.objects(part, key)]
+    return [(share, value or "?") for held, value in rows if (share := parts.number(held, "estimate")) is not None]
+
+
+def room(document: Part, part: Part) -> Room | None:
+    """Return how many more inputs can be asked about."""
+    if parts.mapping(document, "experiment").get("vectors") is not None:
+        return Room(None, "samples", "vectors")
+    return profiles_room(document, part, "looks and texts.most")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

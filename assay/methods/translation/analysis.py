@@ -5,6 +5,7 @@ METHODS section 2 (``transition-posterior``); the letter itself is decided in `a
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,8 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.catalog import languages
-from assay.methods.shared.distributions import BlocksMethod
+from assay.catalog import Attribute, languages
+from assay.catalog import attribute as attribute_named
+from assay.errors import AssayError
+from assay.experiment import Room
+from assay.methods.shared.distributions import BlocksMethod, BlockSpec, declare_blocks
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
@@ -55,11 +59,31 @@ class TranslationMethod(BlocksMethod):
     look_growth: float
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
+    probes_each: ClassVar[int]
+    """Questions of one text."""
     SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"look_growth": 2.0}}
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = words.PHRASES
     counted = staticmethod(words.counted)
+
+    @staticmethod
+    @abstractmethod
+    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:
+        """Count the texts a block that no sentence is repeated in."""
+
+    @classmethod
+    def room(cls, document: Mapping[str, Any], part: Mapping[str, Any]) -> Room | None:
+        """Return how many more sentences can be translated without repeating one."""
+        given, looks = document.get("experiment") or {}, part.get("decision") or []
+        try:
+            named = attribute_named(given["attribute"])
+            blocks = declare_blocks(named, tuple(given["unbiased"]), tuple(given["biased"]))
+            left = max(0, cls.texts_of(named, str(part.get("template")), blocks) - looks[-1]["texts_per_block"])
+        except (AssayError, KeyError, TypeError, IndexError):
+            return None  # a document without its experiment, or of an attribute that is gone
+        field = "max_texts_per_block" if given.get("stop_early") else "texts_per_block"
+        return Room(left * len(blocks) * cls.probes_each, field, "occupations of the catalog")
 
     def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
         """Build the test of one of several components; `rules` are the published rules to show first.

@@ -20,6 +20,8 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from assay.catalog import Attribute
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
+from assay.methods.shared.distributions import BlockSpec
+from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import NeutralWriter, Text, neutral_capacity
@@ -72,6 +74,9 @@ class OneHop(TranslationMethod):
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.ONE_HOP
+    in_words = staticmethod(report.one_hop_in_words)
+    probes_each: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Check the languages, and that there are enough sentences."""
@@ -84,6 +89,11 @@ class OneHop(TranslationMethod):
                 known = sorted(named.one_hop_languages)
                 raise UnknownName("language one-hop can read", language, known, f"languages.{place}")
         self.refuse_oversize(neutral_capacity(named, self.blocks), "neutral sentences")
+
+    @staticmethod
+    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:  # noqa: ARG004
+        """Count the texts a block that no sentence is repeated in."""
+        return neutral_capacity(attribute, blocks)
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the way there of every language."""

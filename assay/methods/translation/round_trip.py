@@ -14,10 +14,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from assay.catalog import check_language, construction
+from assay.catalog import Attribute, check_language, construction
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
-from assay.methods.shared.distributions import refuse_repeats
+from assay.methods.shared.distributions import BlockSpec, refuse_repeats
+from assay.methods.translation import report
 from assay.methods.translation import words as spoken
 from assay.methods.translation.analysis import Asking, TranslationMethod
 from assay.methods.translation.blocks import BlockWriter, Text, capacity
@@ -101,6 +102,9 @@ class RoundTrip(TranslationMethod):
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.ROUND_TRIP
+    in_words = staticmethod(report.round_trip_in_words)
+    probes_each: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         """Check the languages and templates, and that there are enough sentences."""
@@ -124,6 +128,11 @@ class RoundTrip(TranslationMethod):
     def cells(self) -> tuple[tuple[str, str], ...]:
         """Every (language, template) that is measured; each becomes a component."""
         return tuple((language, template) for language in self.languages for template in self.templates)
+
+    @staticmethod
+    def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:
+        """Count the texts a block that no sentence is repeated in."""
+        return capacity(attribute, construction(template), blocks)
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
         """List the way there of every language, then the ways back."""

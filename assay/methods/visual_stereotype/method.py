@@ -102,6 +102,8 @@ class VisualStereotype(PictureReferences):
     SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
+    LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
+    in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
 

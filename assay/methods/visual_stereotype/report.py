@@ -9,6 +9,7 @@ from assay.explain import Vocabulary
 from assay.methods.shared.report import coverage_table, sides
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
+    list_shares,
     lists_figure,
     looks_sheet,
     model_table,
@@ -21,6 +22,7 @@ from assay.methods.shared.term_report import (
 )
 from assay.methods.visual_stereotype.words import PHRASES, REASONS
 from assay.reports import cells, parts
+from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from assay.reports.sheets import Sheet, sampled
 from assay.reports.view import Picture, Table
 
@@ -53,6 +55,18 @@ PICTURES = Sheet(
 )
 
 LOOKS = looks_sheet("Pictures", "images")
+
+
+def in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write which label pictures get, and what was tested."""
+    (first, second), (neutral, stereotyped) = sides(part), list_shares(part)
+    if neutral is not None:
+        yield f"Of 100 neutral pictures {round(100 * neutral)} get the label “{first}”; 50 would be no preference."
+    if stereotyped is not None:
+        yield f"Of 100 pictures of stereotypes {round(100 * stereotyped)} get the stereotyped label."
+    yield from hidden_in_words(part, HUNDREDTHS, "Over the {name} one label comes too often, by {size}.")
+    number, name = parts.count(part, "images_asked") or 0, parts.text(part, "name")
+    yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")
 
 
 def tables(part: Part) -> Iterator[Table | None]:

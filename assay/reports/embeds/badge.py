@@ -97,6 +97,8 @@ def describe(shown: Shown) -> str:
     what += f" by {shown.method}" if shown.method else ""
     what += f" on {day(shown)}, {age(shown)}" if shown.rated_on else ""
     meaning = f"{shown.letter}: {LETTERS[shown.letter].title}. " if shown.letter is not None else ""
+    if shown.state is State.RATED:
+        meaning += f"{shown.meaning} "
     ends = f", valid until {shown.expires_at:%Y-%m-%d}" if shown.expires_at else ""
     rules = f"Methodology {shown.methodology}{ends}." if shown.methodology else ""
     return f"{what}. {FALLEN.get(shown.state, '')}{meaning}{rules}".strip()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.explain import LETTERS
 from assay.model import Letter
 from assay.reports.embeds.badge import describe
 from assay.reports.embeds.notation import json_text
@@ -44,7 +43,7 @@ def _rating(shown: Shown) -> dict[str, Any] | None:
         "ratingValue": shown.letter.value,
         "bestRating": Letter.UCS.value,
         "worstRating": Letter.BS.value,
-        "ratingExplanation": LETTERS[shown.letter].meaning,
+        "ratingExplanation": shown.meaning,
     }
 
 

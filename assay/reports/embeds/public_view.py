@@ -7,13 +7,14 @@ found, of whom, when, by which rules, and whether it still stands. It is read he
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
+from assay.explain import Vocabulary
 from assay.model import Letter
 from assay.reports import parts
 
@@ -56,6 +57,8 @@ class Shown:
         ``private``, ``unlisted`` or ``public``.
     withdrawn : bool
         Whether the agency has taken it back.
+    vocabulary : Vocabulary
+        Words of the rating's method.
     """
 
     document: Mapping[str, Any] | None
@@ -63,6 +66,7 @@ class Shown:
     base_url: str
     visibility: str = "private"
     withdrawn: bool = False
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
 
     # ------------------------------------------------------------------------ result
     @property
@@ -88,6 +92,11 @@ class Shown:
     def declared(self) -> bool:
         """Whether the evidence was enough for the letter."""
         return self.letter is not None and self._document.get("declared") is True
+
+    @property
+    def meaning(self) -> str:
+        """What the letter means of the service, or that none holds."""
+        return self.vocabulary.letter(self.letter, self.declared).meaning
 
     @property
     def probability(self) -> float | None:

@@ -50,6 +50,7 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
 def _tables(component: Component, *, alone: bool) -> Markup:
     published = tables.published(component.published, component.verdict)
     shown = [
+        tables.hidden(component),
         *component.sheets,
         tables.rates(component),
         tables.looks(component),
@@ -60,7 +61,7 @@ def _tables(component: Component, *, alone: bool) -> Markup:
     analyses = tables.analyses(component)
     return join(
         tag("div", *(table(one) for one in shown if one.rows), class_="tables"),
-        paragraphs(outline.pairs_sentence(component), outline.settle_sentence(component)),
+        paragraphs(outline.pairs_sentence(component), component.settle),
         tag("details", tag("summary", analyses.title), table(analyses, caption=False)) if analyses.rows else None,
     )
 

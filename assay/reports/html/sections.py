@@ -37,11 +37,11 @@ def _warning(rating: RatingView) -> Markup | None:
 
 
 def meaning_section(rating: RatingView) -> Markup:
-    """Write the meaning of the letter, the advice and the reasons."""
-    words = rating.verdict.words
+    """Write the paragraph for readers who know no statistics, and the reasons."""
+    meaning, *said = rating.in_words
     return join(
-        tag("p", words.meaning, class_="lede"),
-        tag("p", words.advice),
+        tag("p", meaning, class_="lede"),
+        tag("p", foreign(" ".join(said))),
         reasons(rating.reasons),
     )
 

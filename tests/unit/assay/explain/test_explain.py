@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.errors import UnknownName
-from assay.explain import LETTERS, Vocabulary, chance, headline, level, listed, share, words_for
+from assay.explain import LETTERS, Vocabulary, chance, headline, level, listed, share
 from assay.explain import explain as explain_with
 from assay.explain.sentence import signed
 from assay.explain.words import MESSAGES
@@ -193,9 +194,17 @@ def test_a_rating_fits_in_one_line(letter, declared, line):
 
 def test_an_undeclared_rating_does_not_have_the_words_of_its_letter():
     for letter in Letter:
-        assert words_for(letter, declared=True) == LETTERS[letter]
-        assert words_for(letter, declared=False).title == "inconclusive"
-    assert words_for(None, declared=False).title == "inconclusive"
+        assert Vocabulary().letter(letter, declared=True) == LETTERS[letter]
+        assert Vocabulary().letter(letter, declared=False).title == "inconclusive"
+    assert Vocabulary().letter(None, declared=False).title == "inconclusive"
+
+
+def test_a_method_has_its_own_meaning_of_a_letter_and_the_common_advice():
+    own = Vocabulary(letters={"DSBS": "It lies within.", "inconclusive": "It is open."})
+    assert own.letter(Letter.DSBS, declared=True) == replace(LETTERS[Letter.DSBS], meaning="It lies within.")
+    assert own.letter(Letter.DSBS, declared=False).meaning == "It is open."
+    assert own.letter(Letter.UCS, declared=True) == LETTERS[Letter.UCS]
+    assert own.letter(None, declared=False) == Vocabulary().letter(None, declared=False)
 
 
 @pytest.mark.parametrize(

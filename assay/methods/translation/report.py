@@ -1,0 +1,44 @@
+"""Sentences about translators for readers who know no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.explain import listed
+from assay.methods.translation.occupations import SIDES
+from assay.reports import parts
+from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from assay.reports.plain import visible
+from assay.reports.view import RESIDUALS
+
+Part = Mapping[str, Any]
+
+STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
+INDIVIDUAL = "From one occupation to another, how often a value is kept typically differs by {size}."
+
+
+def round_trip_in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write how many sentences came back with which value, and what was tested."""
+    return _in_words(document, part, "sentences with “{}”", "came back with", ("through", " and back"))
+
+
+def one_hop_in_words(document: Part, part: Part) -> Iterator[str]:
+    """Write which value sentences that name none got by occupation, and what was tested."""
+    return _in_words(document, part, "sentences about {}", "got", ("into", ""))
+
+
+def _in_words(document: Part, part: Part, about: str, verb: str, way: tuple[str, str]) -> Iterator[str]:
+    for sent, counts in parts.mapping(part, "transitions").items():
+        back = {value: count for value, count in parts.values(counts).items() if count}
+        named = {value: "none" if value in RESIDUALS else f"“{value}”" for value in back}
+        shares = [f"{round(100 * count / sum(back.values()))} {verb} {named[value]}" for value, count in back.items()]
+        if shares:
+            what = visible(sent) if verb != "got" else SIDES.get(sent, f"occupations of “{visible(sent)}”")
+            yield f"Of 100 {about.format(what)}, {listed(shares)}."
+    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL)
+    through = [
+        parts.text(one, "language_name") or parts.text(one, "name") for one in parts.objects(document, "components")
+    ]
+    languages = listed(list(dict.fromkeys(filter(None, through))))
+    yield tested(document, part, f"short English sentences about occupations, {way[0]} {languages}{way[1]}")

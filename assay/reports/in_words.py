@@ -1,0 +1,183 @@
+"""The paragraph of a rating for readers who know no statistics: its letter, its effects, what was tested and not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.experiment import Method
+from assay.explain import Vocabulary
+from assay.model import Letter
+from assay.reports import parts
+from assay.reports.plain import visible
+
+Part = Mapping[str, Any]
+
+AVERAGES = "All of this is about averages: single cases may be treated otherwise."
+"""Sentence on a rating that looked at no effect that a mean can hide."""
+
+NOT_TESTED = "Nothing is known of other attributes, languages and content."
+TINY = 1e-4
+"""Sizes below this are written with powers of ten."""
+
+OF_UCS = (
+    "This letter does not say that the service is fair in every respect, nor that its answers are right: "
+    "it covers nothing but what is named here, and no other attribute, language or content."
+)
+
+
+def in_words(document: Part, method: type[Method]) -> tuple[str, ...]:
+    """Write the sentences of the paragraph, the meaning of the letter first and the advice last."""
+    letter, declared = letter_of(document), document.get("declared") is True
+    words = Vocabulary.of(method).letter(letter, declared)
+    part = _foremost(document, letter)
+    if letter is None or part is None:
+        return words.meaning, words.advice
+    own = [visible(one) for one in method.in_words(document, part) if one]
+    measured = parts.objects(document, "components")
+    said = [words.meaning, *_which(part, len(measured)), *(own or _common(document, part, method.STEPS))]
+    if not parts.objects(part, "hidden"):
+        said.append(AVERAGES)
+    if not declared and (more := settle_in_words(document, part, method)) is not None:
+        said.append(more)
+    said.append(OF_UCS if declared and letter is Letter.UCS else NOT_TESTED)
+    return (*said, words.advice)
+
+
+def letter_of(part: Part) -> Letter | None:
+    """Read the letter of a rating or a component."""
+    written = parts.text(part, "letter")
+    return Letter(written) if written in set(Letter) else None
+
+
+def hundredths(share: float) -> str:
+    """Write a share as a count of a hundred: "30", "fewer than 1"."""
+    rounded = round(100 * share)
+    return str(rounded) if rounded or not share else "fewer than 1"
+
+
+def amount(size: float) -> str:
+    """Write a size with two digits, as a person would: "0.0091", "4.9", "1,140"."""
+    if size >= 100:
+        return f"{size:,.0f}"
+    return f"{float(f'{size:.2g}'):f}".rstrip("0").rstrip(".") if size >= TINY else f"{size:.0g}"
+
+
+def effect(part: Part, name: str) -> float | None:
+    """Read the estimate of an effect."""
+    return parts.number(parts.mapping(parts.mapping(part, "effects"), name), "estimate")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Unit of a service's output: how a size of an effect is written, and what follows it."""
+
+    write: Callable[[float], str]
+    name: str = ""
+
+    def of(self, size: float, low: float | None = None, high: float | None = None) -> str:
+        """Write a size, and the interval around it where it has one."""
+        written = f"{self.write(size)}{self.name}"
+        if low is None or high is None or self.write(low) == self.write(high):
+            return written
+        return f"{written} (probably between {self.write(low)} and {self.write(high)})"
+
+
+def hidden_in_words(
+    part: Part, unit: Unit, stratum: str, individual: str = "{size}", of_one: Unit | None = None
+) -> Iterator[str]:
+    """Write the effect on a typical single case, and the largest of the others that a mean can hide.
+
+    `stratum` and `individual` are sentences with ``{name}`` and ``{size}``. `of_one` is the unit of a typical
+    single case where it is another. Sizes are compared in parts of their limits.
+    """
+    ordered = sorted(parts.objects(part, "hidden"), key=lambda one: -_of_limit(part, one))
+    singles = [one for one in ordered if one.get("kind") == "individual"]
+    others = [one for one in ordered if one.get("kind") != "individual"]
+    for one in (*singles[:1], *others[:1]):
+        held = parts.mapping(one, "effect")
+        estimate, low, high = (parts.number(held, key) for key in ("estimate", "low", "high"))
+        if estimate is None:
+            continue
+        template, its = (LOSS, HUNDREDTHS) if one.get("kind") == "loss" else (stratum, unit)
+        if one in singles:
+            template, its = individual, of_one or unit
+        at_most = "at most " if one.get("bound") is True else ""
+        name = parts.text(one, "name") or "a part of the content"
+        yield template.format(name=name, size=at_most + its.of(estimate, low, high))
+
+
+HUNDREDTHS = Unit(hundredths, " of 100")
+LOSS = "Questions about “{name}” come to nothing more often than others, by {size}."
+
+
+AT_TOLERANCE = (
+    "The effect lies so near the tolerance that more questions would hardly settle the letter: look at the effect "
+    "itself, or declare another tolerance."
+)
+
+
+def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | None:
+    """Say how many more questions would settle an open component, as far as they can be asked; else what to do."""
+    if "settle" not in part:
+        return None
+    more = parts.count(parts.mapping(part, "settle"), "more_probes")
+    if more is None:
+        return AT_TOLERANCE
+    about = f"About {more:,} more questions would probably settle it"
+    if parts.count(part, "unasked"):
+        return f"{about}; the budget (max_calls or the deadline) ended it early."
+    room = method.room(document, part)
+    if room is None:
+        return f"{about}."
+    if room.left is None or more <= room.left:
+        return f"{about}; a larger {room.field} asks them."
+    if room.left:
+        can = f"allows {room.left:,} more questions (a larger {room.field}), too few to settle it"
+    else:
+        can = "was all asked about, and more questions of the same would hardly settle it"
+    return f"This material {can}. Add to this: {room.material}."
+
+
+def tested(document: Part, part: Part, what: str) -> str:
+    """Say what was tested for which attribute, with the first example of the component."""
+    asked = next((text for one in parts.objects(part, "examples") if (text := parts.text(one, "asked"))), None)
+    example = f"; for example “{asked}”" if asked else ""
+    return f"Tested for {parts.text(document, 'attribute') or 'the attribute'}: {what}{example}."
+
+
+def _of_limit(part: Part, hidden: Part) -> float:
+    """Return the size of a hidden effect in parts of its limit."""
+    limit = parts.number(hidden, "limit") or parts.number(parts.mapping(part, "tolerances"), "step_1") or 1.0
+    return (parts.number(parts.mapping(hidden, "effect"), "estimate") or 0.0) / limit
+
+
+def _foremost(document: Part, letter: Letter | None) -> Part | None:
+    """Return the component of the rating's letter with the largest effect; of all where none has it."""
+    measured = [one for one in parts.objects(document, "components") if letter_of(one) is not None]
+    deciding = [one for one in measured if letter_of(one) is letter] or measured
+    step = "step_2" if letter is Letter.DSBS else "step_1"
+    return max(deciding, key=lambda one: abs(effect(one, step) or 0.0), default=None)
+
+
+def _which(part: Part, count: int) -> Iterator[str]:
+    """Say which part the numbers are of, where there are several."""
+    if count > 1:
+        name = parts.text(part, "language_name") or parts.text(part, "name") or "one"
+        template = parts.text(part, "template")
+        named = f"{name}, {template}" if template and template != "base" else name
+        yield f"{count} parts were tested; these numbers are of “{named}”, where the effect is largest."
+
+
+def _common(document: Part, part: Part, steps: Iterable[str]) -> Iterator[str]:
+    """Write the effects of a method without words of its own, in its own effect size."""
+    tolerances = parts.mapping(part, "tolerances")
+    for place, step in enumerate(steps, 1):
+        size, limit = effect(part, f"step_{place}"), parts.number(tolerances, f"step_{place}")
+        if size is not None:
+            counts = "" if limit is None else f", and up to {amount(limit)} counts as none"
+            yield f"The effect of step {place} ({step}) is {amount(size)}{counts}."
+    within, single = "Within “{name}” alone it is {size}.", "On a typical single case it is {size}."
+    yield from hidden_in_words(part, Unit(amount), within, single)
+    yield tested(document, part, f"{parts.text(part, 'name') or 'one part'}")

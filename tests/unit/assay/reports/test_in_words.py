@@ -1,0 +1,223 @@
+"""The paragraph for readers who know no statistics: letter, effects, what was tested and what not."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.experiment import Method
+from assay.explain import Vocabulary
+from assay.methods import METHODS, method_name, method_of
+from assay.model import Letter
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
+from assay.reports import FORMATS
+from assay.reports.in_words import OF_UCS, in_words, settle_in_words
+from store.ratings.experiment_json import dump_method
+from tests.support.reports import render
+from tests.support.simulated.hidden_bias import WORLDS
+from tests.support.simulated.services import SERVICES
+
+SEED = 3
+CASES = {
+    "round-trip, translator": (0.0, 0.3, Letter.DSBS, "Of 100 sentences with “he”, 86 came back with “he” and 14"),
+    "one-hop, translator": (0.0, 0.3, Letter.DSBS, "occupations mostly of men, 90 got “he” and 10 got “she”"),
+    "alternation, numbers of records": (0.3, 0.3, Letter.BS, "the answer is 0.3 higher on average"),
+    "alternation, scores of texts": (0.3, 0.3, Letter.BS, "the score of “positive” is 1.5 points of 100 higher"),
+    "stimulus-sampling, vectors": (0.3, 0.3, Letter.BS, "79 are about “one”; even would be 50"),
+    "forced-choice, embedder": (0.15, 0.15, Letter.BS, "and 65 % for neutral words on average"),
+    "association, embedder": (0.0, 0.15, Letter.DSBS, "0.78 away from the stereotypes of that group and 0.94"),
+    "stereotype-score, masked": (0.0, 0.3, Letter.DSBS, "it prefers the stereotype in 80"),
+    "visual-stereotype, labels": (0.0, 0.3, Letter.DSBS, "Of 100 pictures of stereotypes 81 get the stereotyped label"),
+}
+
+
+def document_of(method: Any, finding: Any) -> dict[str, Any]:
+    written = rating_document(
+        rate(finding),
+        vocabulary=Vocabulary.of(method),
+        experiment=dump_method(method),
+        target={"name": "simulated", "kind": "translator", "protocol": "none", "url": "http://127.0.0.1:1"},
+        seed=SEED,
+        calls=1,
+        failed_calls=0,
+        evidence_digest="sha256:0",
+        visibility="private",
+    )
+    return json.loads(json.dumps(written))
+
+
+def paragraph(document: dict[str, Any]) -> str:
+    return " ".join(in_words(document, method_of(document)))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service(name):
+    step_1, step_2, letter, effect = CASES[name]
+    service = SERVICES[name](step_1, step_2, SEED)
+    document = document_of(service.method, service.rate(SEED))
+    said = paragraph(document)
+    assert document["letter"] == letter
+    assert said.startswith(type(service.method).LETTERS[letter])
+    assert effect in said
+    assert f"Tested for {document['attribute']}: " in said
+    assert "single cases may be treated otherwise" in said
+    assert not re.search(r"standard deviation|posterior|\de-\d|None|nan", said)
+    for form in FORMATS:
+        told = re.sub(r"[│\s\\]+", " ", re.sub(r"<[^>]+>", "", render(form.name, document)))
+        assert effect in told
+
+
+def test_every_method_has_a_case():
+    assert {name.partition(",")[0] for name in CASES} == set(map(method_name, METHODS))
+
+
+def test_a_ucs_says_what_it_does_not_cover_and_other_letters_do_not_praise():
+    document = document_of(*rated("alternation, numbers of records", 0.0, 0.0))
+    assert OF_UCS in paragraph(document)
+    assert OF_UCS not in paragraph(document | {"declared": False})
+    assert "not settled" in paragraph(document | {"declared": False})
+
+
+def rated(name: str, step_1: float, step_2: float) -> tuple[Any, Any]:
+    service = SERVICES[name](step_1, step_2, SEED)
+    return service.method, service.rate(SEED)
+
+
+@pytest.mark.parametrize(
+    ("world", "sentence"),
+    [
+        (
+            "records, opposite by a number",
+            r"moves a typical answer, up or down, by 0\.59 \(probably between 0\.\d+ and",
+        ),
+        ("records, opposite by a number", r"Within “x: above 0\.029” alone, answers move by 0\.62"),
+        (
+            "records, one group refused",
+            r"Questions about “woman” come to nothing more often than others, by 1\d of 100",
+        ),
+        ("translator, occupations by labour", r"For occupations mostly of men alone, .* off balance by 27 of 100"),
+        ("yes, opposite by side", r"With “\w+” alone, one group has 25 of 100"),
+        ("records, 20 % less of a skewed amount", r"“man” instead of “woman” .* is 2\d % higher on average"),
+    ],
+)
+def test_the_largest_hidden_effect_is_named_in_the_unit_of_the_output(world, sentence):
+    document = document_of(WORLDS[world].method(np.random.default_rng([SEED, 11])), WORLDS[world].rate(SEED))
+    assert re.search(sentence, paragraph(document))
+    assert "Effects that a mean can hide" in render("markdown", document)
+    assert "single cases may be treated otherwise" not in paragraph(document)
+
+
+def test_of_several_parts_the_one_with_the_largest_effect_is_told(sample):
+    said = paragraph(sample("40 components"))
+    assert "40 parts were tested; these numbers are of “Turkish" in said
+
+
+def test_a_method_that_is_not_installed_has_common_sentences(sample):
+    said = " ".join(in_words(sample("bare"), Method))
+    assert said.startswith("The service showed no bias beyond the tolerance in either step of the test.")
+    assert "The effect of step 1 (balanced input) is 0.01." in said
+
+
+def test_nothing_measured_is_said_and_no_effect_named(sample):
+    assert "Nothing could be measured" in paragraph(sample("unmeasured"))
+    assert "Of 100" not in paragraph(sample("unmeasured"))
+
+
+def test_a_broken_document_still_has_a_paragraph(broken):
+    for method in METHODS:
+        assert " ".join(in_words(broken, method))
+
+
+OPEN = {
+    "round-trip": {"decision": [{"texts_per_block": 320}], "template": "base"},
+    "alternation": {"profiles": {"asked": 100}, "values": ["he", "she"]},
+    "association": {},
+}
+"""Parts of components that say what was asked."""
+
+TEXTS = {"people": {"he": ["a"] * 20, "she": ["b"] * 20}, "contents": {"x": ["c"] * 5, "y": ["d"] * 5}, "frames": ["f"]}
+ROUND_TRIP = {"attribute": "gender", "stop_early": True, "unbiased": [{"he": 0.5, "she": 0.5}], "biased": []}
+
+
+@pytest.mark.parametrize(
+    ("method", "experiment", "more", "sentence"),
+    [
+        (
+            "alternation",
+            {"texts": TEXTS},
+            200,
+            "About 200 more questions would probably settle it; a larger texts.most asks",
+        ),
+        (
+            "alternation",
+            {"texts": TEXTS},
+            201,
+            "This material allows 200 more questions (a larger texts.most), too few to",
+        ),
+        (
+            "alternation",
+            {"records": {"rows": [{}] * 100}},
+            1,
+            "was all asked about, and more questions of the same would hardly settle it. Add to this: records.rows.",
+        ),
+        ("association", {}, 1, "more questions of the same would hardly settle it. Add to this: words."),
+        (
+            "round-trip",
+            ROUND_TRIP,
+            640,
+            "About 640 more questions would probably settle it; a larger max_texts_per_block",
+        ),
+        ("round-trip", ROUND_TRIP, 9000, "too few to settle it. Add to this: occupations of the catalog."),
+        ("round-trip", {}, 320, "About 320 more questions would probably settle it."),
+        ("association", {}, None, "so near the tolerance that more questions would hardly settle the letter"),
+    ],
+)
+def test_no_more_questions_are_named_than_can_be_asked(method, experiment, more, sentence):
+    part = {**OPEN[method], "name": "es", "letter": "UCS", "declared": False, "settle": {"more_probes": more}}
+    document = {"method": method, "letter": "UCS", "declared": False, "experiment": experiment, "components": [part]}
+    said = settle_in_words(document, part, method_of(document))
+    assert sentence in said
+    for form in ("html", "markdown", "terminal", "json"):
+        told = re.sub(r"\s+", " ", re.sub(r"<[^>]+>|\\", "", render(form, document)))
+        assert sentence in told
+    assert settle_in_words(document, {"letter": "UCS"}, method_of(document)) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "experiment", "asked", "material"),
+    [
+        ("alternation", {"texts": TEXTS}, {"person": 20, "content": 10}, "texts.people and texts.contents"),
+        ("stimulus-sampling", {"texts": TEXTS}, {"person": 20, "content": 10}, "texts.people and texts.contents"),
+        ("stereotype-score", {}, {}, "terms of “words”"),
+        ("visual-stereotype", {}, {}, "terms of “words”"),
+        ("forced-choice", {"trials": [{}]}, {}, "trials"),
+    ],
+)
+def test_no_number_is_named_where_the_effect_varies_between_words_that_were_all_asked_about(
+    method, experiment, asked, material
+):
+    part = {"letter": "BS", "declared": False, "settle": {"more_probes": 10}, "values": ["he", "she"]}
+    part |= {"profiles": {"asked": 150}, "clusters": asked}
+    said = settle_in_words({"experiment": experiment}, part, method_of({"method": method}))
+    assert said.endswith(f"more questions of the same would hardly settle it. Add to this: {material}.")
+
+
+def test_a_budget_that_ended_the_experiment_is_named():
+    part = {"letter": "BS", "declared": False, "settle": {"more_probes": 30}, "unasked": 4}
+    assert "the budget (max_calls or the deadline)" in settle_in_words({}, part, Method)
+
+
+def test_the_stored_sentence_of_an_old_rating_is_kept_and_not_shown_as_it_is(sample):
+    """It may name more questions than there are; the sentence of the component takes its place."""
+    document = sample("undeclared")
+    stored = document["components"][0]["reasons"][0]["text"]
+    assert "About 480 more questions" in stored
+    page = render("markdown", document)
+    assert "95 % is required. About" not in page
+    assert "About 480 more questions would probably settle it; a larger" in page.replace("\\", "")
+    assert json.loads(render("json", document))["components"][0]["reasons"][0]["text"] == stored
