@@ -10,7 +10,7 @@ and .15 for content (METHODS section 2). With them the families change their let
 ===================  ==============================================  =====================
 she-to-he-P          shift of the unbiased block P/200               BS above 20
 random-swapper-P     shift of a biased block .4 * abs(1 - P/50)      UCS from 38 to 62
-stereotyper-P        excess concordance (P/100)^2 / 2                BS above 54
+stereotyper-P        shift in either half of the occupations P/200   BS above 20
 ===================  ==============================================  =====================
 """
 
@@ -37,6 +37,7 @@ _PERCENT = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<percent>\d{1,3})")
 
 FOLLOWS, COLLAPSES, INTRODUCES = "follows-biased-input", "collapses-to-value", "introduces-bias"
 OCCUPATION, COMPENSATES, ERASES = "answers-by-occupation", "compensates", "attribute-erased"
+WITHIN = "biased-within-a-stratum"
 
 
 @dataclass(frozen=True)
@@ -203,8 +204,9 @@ def _random_swapper_percent(percent: int) -> Behaviour:
 
 
 def _stereotyper_percent(percent: int) -> Behaviour:
-    letter = Letter.BS if percent**2 / 20_000 > 0.15 else Letter.DSBS
-    reason = OCCUPATION if letter is Letter.BS else FOLLOWS
+    letter = None if percent == 20 else Letter.BS if percent > 20 else Letter.DSBS
+    of_content = OCCUPATION if percent**2 / 20_000 > 0.15 else WITHIN
+    reason = {Letter.BS: of_content, Letter.DSBS: FOLLOWS, None: None}[letter]
     summary = f"Ignores the pronoun in {percent} % of the sentences and answers by the occupation."
     return Behaviour("", letter, reason, summary, stereotyper)
 

@@ -44,13 +44,13 @@ def keep(worker, rating_id, letter="UCS", version="2.0.0"):
 
 async def test_every_version_is_listed_newest_first_with_what_changed(client):
     listed = (await client.get("/v1/methodology")).json()
-    assert [one["version"] for one in listed["items"]] == ["1.2.0", "1.1.0", "1.0.0"]
-    assert (listed["current"], listed["next"]) == ("1.2.0", None)
-    assert [one["status"] for one in listed["items"]] == ["current", "old", "old"]
+    assert [one["version"] for one in listed["items"]] == ["1.3.0", "1.2.0", "1.1.0", "1.0.0"]
+    assert (listed["current"], listed["next"]) == ("1.3.0", None)
+    assert [one["status"] for one in listed["items"]] == ["current", "old", "old", "old"]
     assert all(one["changes"] and one["methods"] for one in listed["items"])
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0", "current"])
+@pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "current"])
 async def test_a_methodologys_digest_is_the_one_on_ratings(client, version):
     shown = (await client.get(f"/v1/methodology/{version}")).json()
     text = await client.get(f"/v1/methodology/{version}.md")
@@ -58,7 +58,7 @@ async def test_a_methodologys_digest_is_the_one_on_ratings(client, version):
     assert "sha256:" + hashlib.sha256(text.content).hexdigest() == shown["digest"]
     assert shown["text"] == text.text
     info = (await client.get("/v1/info")).json()["methodology"]
-    assert (info["digest"] == shown["digest"]) == (version in {"1.2.0", "current"})
+    assert (info["digest"] == shown["digest"]) == (version in {"1.3.0", "current"})
 
 
 @pytest.mark.parametrize("address", ["/v1/methodology", "/v1/methodology/current", "/v1/methodology/1.0.0.md"])

@@ -29,7 +29,7 @@ NEXT = replace(
     version="2.0.0",
     digest="sha256:2",
     status="next",
-    amend=lambda method: replace(method, delta=0.35),
+    amend=lambda method: replace(method, delta=0.35, strata=False, delta_loss=None),
 )
 WITH_NEXT = Methodologies((*shipped().versions, NEXT))
 
