@@ -80,8 +80,8 @@ def section(tried: Sequence[Tried]) -> Iterator[str]:
         f"The worst world is “{worst[0]}” with effects of size {worst[1]:g}:"
         f" {sum(one.wrong for one in by_world[worst])} of {len(by_world[worst])}."
     )
-    yield "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model that is"
-    yield "fitted. Where one deserves UCS or DSBS, either is right. In brackets: the 95 % interval of the share."
+    yield "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model that"
+    yield "is fitted. Where one deserves UCS or DSBS, either is right. In brackets: the 95 % interval of the share."
     yield ""
     yield "| world | size | declared right | inconclusive | declared wrong | questions (median) |"
     yield "|---|--:|--:|--:|--:|--:|"
