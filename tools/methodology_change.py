@@ -58,7 +58,7 @@ def tables() -> Iterator[Case]:
     yield Case(
         "census-wage",
         Alternation("sex", answers="numbers", records=RecordProfiles("sex", SEXES, rows)),
-        lambda probe: Reply(float(wage.numbers([probe.ask.given])[0])),  # type: ignore[union-attr]
+        lambda probe: Reply(float(wage.numbers([dict(probe.ask.given)])[0])),  # type: ignore[union-attr,arg-type]
     )
     income: Any = load("adult-income")
     rows = tuple(
@@ -66,7 +66,7 @@ def tables() -> Iterator[Case]:
     )
 
     def classify(probe: Probe) -> Reply:
-        shares = income.probabilities([probe.ask.given])[0]  # type: ignore[union-attr]
+        shares = income.probabilities([dict(probe.ask.given)])[0]  # type: ignore[union-attr,arg-type]
         return Reply({"label": None, "scores": dict(zip(income.labels, map(float, shares), strict=True))})
 
     method = Alternation("sex", answers="labels", records=RecordProfiles("sex", SEXES, rows), labels=income.labels)
@@ -78,7 +78,7 @@ def vectors() -> Iterator[Case]:
     known: Any = load("google-news")
 
     def embed(probe: Probe) -> Reply:
-        vector = known.embed(probe.ask.text, "m")  # type: ignore[union-attr]
+        vector = known.embed(probe.ask.text, "m")  # type: ignore[union-attr,arg-type]
         return Reply(failure=Failure("http-404", "no vector")) if vector is None else Reply(list(map(float, vector)))
 
     yield Case(
