@@ -26,9 +26,13 @@ from assay.rating.decision import METHODOLOGY_VERSION
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.services import AT_ONCE, DRAWN, SERVICES
 from tools.compositions import measure_pairs, section
+from tools.worlds import measure_worlds
+from tools.worlds import section as section_of_worlds
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
 KEPT = PAGE.parent.parent / ".calibration" / f"{METHODOLOGY_VERSION}.jsonl"
+
+WORLDS_KEPT = KEPT.with_name(f"worlds-{METHODOLOGY_VERSION}.jsonl")
 
 SIZES = (0.0, 0.5, 2.0, 4.0)
 """Of either effect, in multiples of delta: none of them on a boundary."""
@@ -196,14 +200,15 @@ def _share(runs: Sequence[Run], path: str) -> str:
     return f"{sum(one.held[path] for one in runs) / len(runs):.3f}" if runs else ""
 
 
-def page(runs: Sequence[Run], seeds: int, simulations: int) -> str:
-    """Write the page."""
+def page(runs: Sequence[Run], seeds: int, simulations: int, worlds: Sequence[str] = ()) -> str:
+    """Write the page; `worlds` is its first section."""
     lines = [
         "# Calibration",
         "",
         f"Methodology {METHODOLOGY_VERSION}; written by `make calibrate`. Simulated services of known effects",
         "(`tests/support/simulated/`) are rated with each method's defaults, each from a seed of its own.",
         "",
+        *worlds,
         "## Letters",
         "Effects are multiples of the tolerance `delta`; none lies on the boundary. Right: the letter is the true",
         f"one, declared or leaning, in {seeds} seeds. A confident mistake is a declared letter that is not true.",
@@ -252,7 +257,11 @@ def main() -> None:
     services = [name for name in EVERY if not asked.service or any(part in name for part in asked.service)]
     if not asked.go_on:
         KEPT.unlink(missing_ok=True)
-    written = page(measure(jobs_of(services, asked.seeds, asked.simulations), KEPT), asked.seeds, asked.simulations)
+    if not asked.go_on:
+        WORLDS_KEPT.unlink(missing_ok=True)
+    worlds = () if asked.service else tuple(section_of_worlds(measure_worlds(asked.seeds, WORLDS_KEPT)))
+    runs = measure(jobs_of(services, asked.seeds, asked.simulations), KEPT)
+    written = page(runs, asked.seeds, asked.simulations, worlds)
     if not asked.service or any(part in "compositions" for part in asked.service):
         written += "\n".join(["", *section(measure_pairs())])
     if asked.print or asked.service:

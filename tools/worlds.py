@@ -1,0 +1,98 @@
+"""Calibration without our own assumptions: how often services get a letter that they do not deserve.
+
+The services are described by what they do (`tests.support.simulated.hidden_bias`): they hide a bias behind a mean, or
+break what a method's model takes for granted, such as equal noise, normal tails or a service that does not drift.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from rich.progress import track
+
+from assay.rating.decision import rate
+from assay.statistics.intervals.credible import wilson
+from tests.support.simulated.hidden_bias import WORLDS
+
+SIZES = (1.0, 2.0)
+"""Of the hidden effects, in multiples of what the world's description says; at half of it some are at the tolerance."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Result of one rating; `questions` are usable answers of the component with the most."""
+
+    world: str
+    size: float
+    seed: int
+    letter: str | None
+    declared: bool
+    questions: int
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a letter was declared that the service does not deserve."""
+        return self.declared and self.letter not in {each.value for each in WORLDS[self.world].deserves}
+
+
+def rate_once(job: tuple[str, float, int]) -> Tried:
+    """Rate a service of a world, with effects of a size, from a seed."""
+    world, size, seed = job
+    finding = WORLDS[world].rate(seed, size)
+    rating = rate(finding)
+    letter = None if rating.letter is None else rating.letter.value
+    return Tried(world, size, seed, letter, rating.declared, max(one.usable for one in finding.components))
+
+
+def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
+    """Rate every world, and store each result; what is stored already is not rated again."""
+    written = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
+    done = {(one.world, one.size, one.seed): one for one in (Tried(**json.loads(line)) for line in written)}
+    jobs = [(world, size, seed) for world in WORLDS for size in SIZES for seed in range(seeds)]
+    left = [job for job in jobs if job not in done]
+    kept.parent.mkdir(exist_ok=True)
+    with ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a", encoding="utf-8") as lines:
+        for one in track(pool.map(rate_once, left, chunksize=2), "worlds", total=len(left)):
+            done[one.world, one.size, one.seed] = one
+            lines.write(json.dumps(asdict(one)) + "\n")
+            lines.flush()
+    return [done[job] for job in jobs]
+
+
+def section(tried: Sequence[Tried]) -> Iterator[str]:
+    """Write the section: wrong letters first, the worst world, then a row for each."""
+    by_world = {
+        (world, size): [one for one in tried if (one.world, one.size) == (world, size)]
+        for world, size in dict.fromkeys((one.world, one.size) for one in tried)
+    }
+    wrong = sum(one.wrong for one in tried)
+    worst = max(by_world, key=lambda key: sum(one.wrong for one in by_world[key]))
+    yield "## Wrong letters, in worlds that break what the models assume"
+    share = _share(wrong, len(tried))
+    yield f"**{wrong} of {len(tried)}** services got a letter declared that they do not deserve ({share})."
+    yield (
+        f"The worst world is “{worst[0]}” with effects of size {worst[1]:g}:"
+        f" {sum(one.wrong for one in by_world[worst])} of {len(by_world[worst])}."
+    )
+    yield "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model that"
+    yield "is fitted. Where one deserves UCS or DSBS, either is right. In brackets: the 95 % interval of the share."
+    yield ""
+    yield "| world | size | declared right | inconclusive | declared wrong | questions (median) |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for (world, size), some in by_world.items():
+        mistakes, silent = sum(one.wrong for one in some), sum(not one.declared for one in some)
+        told = f"{mistakes} ({_share(mistakes, len(some))})"
+        right = len(some) - mistakes - silent
+        yield f"| {world} | {size:g} | {right} | {silent} | {told} | {median(one.questions for one in some):g} |"
+    yield ""
+
+
+def _share(count: int, total: int) -> str:
+    interval = wilson(count, total)
+    return f"{interval.low:.1%} to {interval.high:.1%}"
