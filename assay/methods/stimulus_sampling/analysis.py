@@ -68,7 +68,7 @@ def judge(
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, own)
     if effects.within:
         sides = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
-        hidden += share_effects(sides, tolerance.delta, own)
+        hidden += share_effects(sides, np.full(len(heard.values), 1 / len(heard.values)), tolerance.delta, own)
     measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
     evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden)
     # were all lost replies a yes of one value, its share of all yeses would grow by this

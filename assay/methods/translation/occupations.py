@@ -8,6 +8,7 @@ occupations, for those that no list foresaw.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ Floats = NDArray[np.float64]
 
 LEAST_OCCUPATIONS = 8
 """Fewest occupations from which the spread between them is estimated."""
+
+LEAST_SENTENCES = 60
+"""Fewest sentences of a stratum that can make a letter BS; fewer may be off balance by chance, and prevent others."""
 
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
 """Names of the strata by the gender that does the work more often, if one does."""
@@ -70,20 +74,21 @@ def _halves(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the total variation from unbiased within the occupations of either half."""
     side_of = {one.name: one.side for one in occupations()}
-    names, shares = [], []
+    names, shares, few = [], [], set()
     for side, name in SIDES.items():
         mine = [counts for occupation, counts in found.by_occupation.items() if side_of.get(occupation) == side]
         if sum(int(counts.sum()) for counts in mine) and all(np.sum(mine, axis=0).sum(axis=1)):
             drawn = draw_transitions(np.sum(mine, axis=0) * times, rng, draws)
             names.append(name)
+            few |= {name} if np.sum(mine) * times < LEAST_SENTENCES else set()
             shares.append(outputs_under(drawn, found.shares("unbiased")))
     if len(names) < 2:
         return ()
     worst: tuple[HiddenEffect, ...] = ()
     for block, fair in enumerate(pad_to(found.shares("unbiased"), len(found.outputs))):
         away = {name: one[:, block] - fair for name, one in zip(names, shares, strict=True)}
-        worst += share_effects({name: (gaps.mean(axis=0), gaps) for name, gaps in away.items()}, delta, rng)
-    return worst
+        worst += share_effects({name: (gaps.mean(axis=0), gaps) for name, gaps in away.items()}, fair, delta, rng)
+    return tuple(replace(effect, bound=effect.name in few) for effect in worst)
 
 
 def _spread(

@@ -16,6 +16,9 @@ from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 FloatArray = NDArray[np.float64]
 Families = Mapping[str, NDArray[np.str_]]
 
+LEAST_SHARE_VARIANCE = 1e-12
+"""Smallest variance of a share that is divided by."""
+
 LEAST_KINDS = 3
 """Fewest clusters of a kind for which the spread between them is estimated."""
 
@@ -78,14 +81,16 @@ def stratum_effects(
 
 
 def share_effects(
-    strata: Mapping[str, tuple[FloatArray, FloatArray]], scale: float, rng: np.random.Generator
+    strata: Mapping[str, tuple[FloatArray, FloatArray]], fair: FloatArray, scale: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
     """Draw the total variation from even shares within each stratum, fitted together share by share.
 
     Parameters
     ----------
     strata : mapping of str to (ndarray, shape (values,), ndarray, shape (draws, values))
-        For each stratum, by how much the shares deviate from even ones: estimates, and draws of them.
+        For each stratum, by how much the shares deviate from fair ones: estimates, and draws of them.
+    fair : ndarray, shape (values,)
+        The fair shares.
     scale : float
         Scale of the prior of the spread between strata.
     """
@@ -93,9 +98,24 @@ def share_effects(
     drawn = np.stack([draws for _, draws in strata.values()], axis=1)
     away = np.zeros(drawn.shape[:2])
     for value in range(estimates.shape[1]):
-        covariance = np.cov(drawn[:, :, value].T)
+        covariance = _at_one_share(drawn[:, :, value], float(fair[value]))
         away += np.abs(varying_effect(estimates[:, value], covariance, scale, rng, len(drawn)).each) / 2
     return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
+
+
+def _at_one_share(drawn: FloatArray, fair: float) -> FloatArray:
+    """Return the covariance of shares of strata as it would be if all had the same share, shape (strata, strata).
+
+    A share near 0 or 1 seems to be known better than one near 1/2. Of a few answers it may lie there by chance, and it
+    would then be taken for certain: a translator that tossed coins was found biased in one of eight simulations.
+    """
+    covariance = np.atleast_2d(np.cov(drawn.T))
+    shares = np.clip(drawn.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
+    own = shares * (1 - shares)
+    answers = own / np.maximum(np.diag(covariance), LEAST_SHARE_VARIANCE)
+    pooled = float(answers @ shares / answers.sum())
+    wider = np.sqrt(np.maximum(1.0, pooled * (1 - pooled) / own))
+    return np.asarray(covariance * np.outer(wider, wider))
 
 
 def spread_effect(

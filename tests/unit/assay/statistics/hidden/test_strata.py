@@ -71,6 +71,6 @@ def test_shares_that_lean_opposite_ways_are_found(rng):
     away = np.array([0.2, -0.2])
     strata = {"up": away, "down": -away}
     drawn = {name: (one, one + rng.normal(0, 0.02, (2000, 1)) * [1, -1]) for name, one in strata.items()}
-    found = share_effects(drawn, 0.1, rng)
+    found = share_effects(drawn, np.full(2, 0.5), 0.1, rng)
     assert [one.name for one in found] == ["up", "down"]
     assert all(one.draws.mean() == pytest.approx(0.2, abs=0.02) for one in found)
