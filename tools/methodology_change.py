@@ -78,7 +78,7 @@ def vectors() -> Iterator[Case]:
     known: Any = load("google-news")
 
     def embed(probe: Probe) -> Reply:
-        vector = known.embed(probe.ask.text, "m")  # type: ignore[union-attr,arg-type]
+        vector = known.embed(probe.ask.text, "m")  # type: ignore[union-attr]
         return Reply(failure=Failure("http-404", "no vector")) if vector is None else Reply(list(map(float, vector)))
 
     yield Case(
