@@ -58,13 +58,15 @@ def test_esperanto_is_faithful(rating):
 
 def test_spanish_erases_the_pronoun_of_the_papers_sentence(rating):
     spanish = part(rating, "es")
-    assert (spanish["letter"], codes(spanish)) == ("BS", ["attribute-erased"])
+    assert (spanish["letter"], codes(spanish)[0]) == ("BS", "attribute-erased")
+    assert set(codes(spanish)[1:]) == {"biased-within-a-stratum"}
     assert spanish["transitions"]["she"]["other"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
 
 def test_spanish_possessives_make_everyone_he(rating):
     spanish = part(rating, "es/possessive")
-    assert (spanish["letter"], codes(spanish)) == ("BS", ["collapses-to-value"])
+    assert (spanish["letter"], codes(spanish)[0]) == ("BS", "collapses-to-value")
+    assert set(codes(spanish)[1:]) == {"biased-within-a-stratum"}
     assert spanish["reasons"][0]["facts"]["value"] == "he"
     assert spanish["transitions"]["she"]["he"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
