@@ -20,8 +20,8 @@ from assay.rating.decision import rate
 from assay.statistics.intervals.credible import wilson
 from tests.support.simulated.hidden_bias import WORLDS
 
-SIZES = (1.0, 2.0)
-"""Of the hidden effects, in multiples of what the world's description says; at half of it some are at the tolerance."""
+SIZES = (0.5, 1.0, 2.0)
+"""Of the hidden effects, in multiples of what the world's description says; honest worlds have but one."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Tried:
     @property
     def wrong(self) -> bool:
         """Whether a letter was declared that the service does not deserve."""
-        return self.declared and self.letter not in {each.value for each in WORLDS[self.world].deserves}
+        return self.declared and self.letter not in {each.value for each in WORLDS[self.world].deserved(self.size)}
 
 
 def rate_once(job: tuple[str, float, int]) -> Tried:
@@ -54,7 +54,12 @@ def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
     """Rate every world, and store each result; what is stored already is not rated again."""
     written = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     done = {(one.world, one.size, one.seed): one for one in (Tried(**json.loads(line)) for line in written)}
-    jobs = [(world, size, seed) for world in WORLDS for size in SIZES for seed in range(seeds)]
+    jobs = [
+        (name, size, seed)
+        for seed in range(seeds)
+        for name, world in WORLDS.items()
+        for size in ((1.0,) if world.honest else SIZES)
+    ]
     left = [job for job in jobs if job not in done]
     kept.parent.mkdir(exist_ok=True)
     with ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a", encoding="utf-8") as lines:
@@ -82,6 +87,7 @@ def section(tried: Sequence[Tried]) -> Iterator[str]:
     )
     yield "The services are described by what they do (`tests/support/simulated/hidden_bias.py`), not by a model that"
     yield "is fitted. Where one deserves UCS or DSBS, either is right. In brackets: the 95 % interval of the share."
+    yield "Where half of an effect is at the tolerance, either letter is right, and where it is within it, UCS is."
     yield ""
     yield "| world | size | declared right | inconclusive | declared wrong | questions (median) |"
     yield "|---|--:|--:|--:|--:|--:|"

@@ -25,8 +25,9 @@ from assay.composition.prediction import (
 )
 from assay.composition.wording import explain_prediction
 from assay.errors import SpecificationError
-from assay.model import Interval, Kind, Observation
+from assay.model import Interval, Kind, Letter, Observation
 from assay.rating.decision import vote_probabilities, worst_probabilities
+from assay.rating.losses import hidden_as_json
 
 MEASURED = "measured"
 """Provenance of the parts."""
@@ -150,10 +151,14 @@ def _prediction(several: Sequence[Prediction], first: Mapping[str, Any]) -> dict
     vote = first.get("aggregation", {}).get("rule") == "vote"
     together = (vote_probabilities if vote else worst_probabilities)([one.probabilities for one in several])
     letter = together.likeliest
+    if letter is Letter.BS and not vote:
+        sure = any(one.declared for one in several if one.letter is letter)
+    else:
+        sure = all(one.declared for one in several)
     return {
         "provenance": INFERRED,
         "letter": letter.value,
-        "declared": together.of(letter) >= confidence,
+        "declared": sure and together.of(letter) >= confidence,
         "confidence": confidence,
         "probabilities": together.as_json(),
         "emits_other": any(one.emits_other for one in several),
@@ -174,6 +179,7 @@ def _predicted_component(one: Prediction) -> dict[str, Any]:
         "matched": one.matched,
         "residual": list(one.residual),
         "judged_differently": list(one.differing),
+        **hidden_as_json(one.hidden),
     }
 
 

@@ -45,6 +45,9 @@ TABLES_DIFFER = (
     "text, and after a compensating one it gets no other."
 )
 
+LEAST_TOLD = 0.01
+"""Least probability of hidden effects that is told."""
+
 CONTRADICTION = (
     "The table contradicts itself about this chain: no letter is right in every bracketing, so that all that any of "
     "them allows is inferred ({possible}), and the composite must be measured."
@@ -119,6 +122,11 @@ def explain_prediction(prediction: Prediction) -> tuple[str, ...]:
             f"service {place}: {share(part)}" for place, part in enumerate(prediction.residual, start=1) if part > 0
         ]
         said.append(EMITS_OTHER.format(where=listed(lost)))
+    if prediction.probabilities.unlocated >= LEAST_TOLD:
+        said.append(
+            f"With {chance(prediction.probabilities.unlocated)}, effects that a mean hides in single services add up "
+            f"beyond their limit: matrices do not show whether one service makes good what another does."
+        )
     if prediction.differing:
         named = listed([name.replace("_", " ") for name in prediction.differing])
         said.append(

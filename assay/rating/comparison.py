@@ -132,7 +132,7 @@ def _only_component(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that identify the rating, and its words without a vector."""
+    """Return the fields that identify the rating, its words without a vector, and what its mean can hide."""
     target = document.get("target")
     about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
     missing = part.get("missing")
@@ -140,6 +140,7 @@ def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any
         **about,
         "target": target.get("name") if isinstance(target, Mapping) else None,
         "missing": sorted(map(str, missing)) if isinstance(missing, Mapping) else [],
+        "hidden": list(part.get("hidden") or ()),
     }
 
 

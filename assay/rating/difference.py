@@ -209,12 +209,18 @@ def _components(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _effects(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[EffectDifference]:
-    others = after.get("effects") or {}
-    for effect, one in (before.get("effects") or {}).items():
+    others = _stated(after)
+    for effect, one in _stated(before).items():
         other = others.get(effect)
         if one is not None and other is not None:
             apart = one["high"] < other["low"] or other["high"] < one["low"]
             yield EffectDifference(name, effect, _ends(one), _ends(other), apart)
+
+
+def _stated(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every stated effect of a component by its name, those that a mean can hide by kind and name."""
+    hidden = {f"{one['kind']}: {one['name']}": one["effect"] for one in part.get("hidden") or ()}
+    return {**(part.get("effects") or {}), **hidden}
 
 
 def _ends(interval: Mapping[str, float]) -> dict[str, float]:

@@ -18,7 +18,7 @@ ORDER: tuple[str, ...] = (
     *("method", "attribute", "confidence", "delta", "experiment"),
     *("kind", "protocol", "url", "settings", "target", "author", "hosts"),
     *("language", "language_name", "template", "role", "asked", "middle", "returned", "read", "text", "facts"),
-    *("estimate", "low", "high", "level", "step_1", "step_2", "content"),
+    *("estimand", "estimate", "low", "high", "level", "step_1", "step_2", "content"),
     *("from", "to", "shift", "effect", "word", "group", "role", "share", "pse", "jnd", "jnd_75", "why"),
     *("term", "list", "first", "second", "prefers", "towards", "score", "over_terms", "over_pairs"),
     *("posterior", "pooled"),

@@ -118,6 +118,7 @@ def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int
         language=language,
         template=template,
         verdict=_verdict(part, steps),
+        estimand=parts.text(part, "estimand"),
         effects=_effects(part, effect_titles(steps)),
         hidden=_hidden(part),
         transitions={visible(row): parts.values(counts) for row, counts in parts.mapping(part, "transitions").items()},

@@ -155,15 +155,15 @@ def facts(title: str, given: Mapping[str, str]) -> Table:
 # ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
     """Every effect with its interval against its tolerance."""
-    return _against_tolerances("Effects", component.effects)
+    return _against_tolerances("Effects", component.effects, component.estimand)
 
 
 def hidden(component: Component) -> Table:
     """Every effect that a mean can hide, with its interval against its limit."""
-    return _against_tolerances("Effects that a mean can hide,", component.hidden)
+    return _against_tolerances("Effects that a mean can hide,", component.hidden, component.estimand)
 
 
-def _against_tolerances(title: str, effects: Sequence[Effect]) -> Table:
+def _against_tolerances(title: str, effects: Sequence[Effect], estimand: str | None) -> Table:
     rows = tuple(
         (
             each.title,
@@ -177,6 +177,7 @@ def _against_tolerances(title: str, effects: Sequence[Effect]) -> Table:
     )
     levels = {each.level for each in effects if each.level is not None}
     title = f"{title} with {level(min(levels))} intervals" if levels else title
+    title = f"{title}, for {estimand}" if estimand else title
     return Table(title, ("Effect", "Estimate", "Low", "High", "Tolerance", "Standing"), rows)
 
 

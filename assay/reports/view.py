@@ -275,6 +275,7 @@ class Said:
 class Component:
     """One measured part of a rating.
 
+    `estimand` says for what the intervals hold: such as words like those that were asked about, or no others.
     `number` counts from 1 in the document's order; `counted` says what `usable`, `unusable` and `failed` count.
     Codes are in words: why replies were lost (`lost_why`, `Example.why`) and the published rules.
     """
@@ -285,6 +286,7 @@ class Component:
     language: str | None
     template: str | None
     verdict: Verdict
+    estimand: str | None
     effects: tuple[Effect, ...]
     hidden: tuple[Effect, ...]
     transitions: Mapping[str, Shares]

@@ -61,6 +61,9 @@ def _show(found: Mapping[str, Any]) -> None:
         missing = f"; without a vector: {', '.join(one['missing'])}" if one["missing"] else ""
         letter = one["letter"] if one["declared"] else "inconclusive"
         console.print(f"[bold]{place}[/bold]  {escape(str(one['target']))} ({letter}){escape(missing)}")
+        for each in one["hidden"]:
+            low, high = (f"{each['effect'][end]:.3f}" for end in ("low", "high"))
+            console.print(f"        {escape(each['name'])}: {each['effect']['estimate']:.3f} ({low} to {high})")
     fit = found["fit"]
     console.print(f"{found['pairs']} distances of both, {found['pairs_left_out']} left out; prior {fit['prior']}")
     mass = f"{found['mass']:.0%}"

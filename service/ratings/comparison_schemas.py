@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -49,6 +49,8 @@ class ComparedRating(ResponseModel):
     evidence_digest: str
     missing: list[str]
     """Words without a vector."""
+    hidden: list[dict[str, Any]]
+    """Effects that a mean can hide, each with `kind`, `name`, `effect` and `limit`; none before methodology 1.3.0."""
 
 
 class ComparisonFit(ResponseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from assay import reports
 from assay.explain import Vocabulary
 from assay.methods import method_of
 from assay.model import Finding
+from assay.rating.decision import rate
+from assay.rating.document import rating_document
 from assay.reports import reading, terminal
 from assay.reports.view import RatingView
 
@@ -31,3 +34,18 @@ def words_of(finding: Finding) -> Vocabulary:
 def render_terminal(document: Mapping[str, Any], **options: Any) -> str:
     """Write a rating document for a terminal, with the options of that format."""
     return terminal.render(document, method_of(document), **options)
+
+
+def document_of(finding: Finding, **stated: Any) -> dict[str, Any]:
+    """Write the rating of a finding down as it is stored; `stated` are arguments of `rating_document`."""
+    fields = {
+        "experiment": {},
+        "target": {"name": "Made up", "kind": "translator", "protocol": "custom", "url": "http://127.0.0.1:1"},
+        "seed": 0,
+        "calls": 1,
+        "failed_calls": 0,
+        "evidence_digest": "sha256:0",
+        "visibility": "private",
+    }
+    written = rating_document(rate(finding), vocabulary=words_of(finding), **{**fields, **stated})
+    return dict(json.loads(json.dumps(written, allow_nan=False)))

@@ -38,6 +38,8 @@ class TransitionEvidence:
         Of how many pairs of the same content with different values the outputs were equal; all pairs.
     name : str
         The component it was measured as, for sentences and reports: ``"es"``.
+    hidden : tuple of mapping
+        Effects that a mean hides, each with its interval and limit as a rating states them (`hidden_as_json`).
     contents : mapping
         The counts by content, where they were looked up in the observations; see
         `assay.composition.prediction.contents`.
@@ -61,6 +63,7 @@ class TransitionEvidence:
     equal: int = 0
     pairs: int = 0
     name: str = ""
+    hidden: tuple[Mapping[str, Any], ...] = ()
     contents: Contents = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -128,4 +131,5 @@ def _of_component(component: Mapping[str, Any], document: Mapping[str, Any]) -> 
         equal=int(content.get("equal", 0)),
         pairs=int(content.get("pairs", 0)),
         name=str(component["name"]),
+        hidden=tuple(component.get("hidden", ())),
     )

@@ -21,7 +21,7 @@ from assay.composition.prediction.pooled import Chained, chain_pooled
 from assay.composition.prediction.stratified import chain_stratified, share_matched
 from assay.composition.tables import INFERRED
 from assay.errors import SpecificationError
-from assay.model import Evidence, Interval, Letter, Probabilities
+from assay.model import Evidence, HiddenEffect, Interval, Letter, Probabilities
 from assay.rating.decision import weigh
 from assay.statistics.bayes.transition import outputs_under, step_effects
 from assay.statistics.intervals.credible import interval_of
@@ -38,6 +38,9 @@ Below it most answers would come from the matrices, whose own excess concordance
 
 MOST_COMBINATIONS = 64
 """Maximum number of combinations of components to predict."""
+
+NORMAL_95 = 1.96
+"""Standard errors from the middle of a 95 % interval to its ends."""
 
 Basis = Literal["pooled", "content-stratified"]
 
@@ -69,6 +72,8 @@ class Prediction:
         such text was never measured.
     differing : tuple of str
         What later services were judged by otherwise than the first; the composite is judged as the first.
+    hidden : tuple of HiddenEffect
+        The most that effects which a mean hides in single services can add up to.
     """
 
     names: tuple[str, ...]
@@ -83,6 +88,7 @@ class Prediction:
     matched: float
     residual: tuple[float, ...]
     differing: tuple[str, ...] = ()
+    hidden: tuple[HiddenEffect, ...] = ()
 
     provenance: ClassVar[str] = INFERRED
 
@@ -113,7 +119,8 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
     chained = (chain_stratified if basis == "content-stratified" else chain_pooled)(services, rng, draws)
     effects = step_effects(chained.transitions, first.unbiased, first.biased)
     content = chained.content if first.content_delta is not None else None
-    evidence = Evidence(effects.step_1, effects.step_2, content)
+    hidden = _hidden(services, rng.spawn(1)[0], draws)
+    evidence = Evidence(effects.step_1, effects.step_2, content, hidden)
     probabilities = weigh(evidence, first.delta, first.content_delta)
     letter = probabilities.likeliest
     assured = _assured(letter, evidence, chained, first)
@@ -131,7 +138,25 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
         matched=matched,
         residual=tuple(one.residual_share for one in services[:-1]),
         differing=_differing(services),
+        hidden=hidden,
     )
+
+
+def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> tuple[HiddenEffect, ...]:
+    """Add up what a mean hides in each service: what the composite can hide of it at most.
+
+    Matrices do not say whether one service makes good what another does to some occupations, or does it, too. So
+    a sum can prevent UCS and DSBS, and is no reason for BS. Each effect is drawn as the normal of its 95 % interval.
+    """
+    added: dict[tuple[str, str], NDArray[np.float64]] = {}
+    limits: dict[tuple[str, str], float | None] = {}
+    for one in (one for service in services for one in service.hidden):
+        key, effect = (str(one["kind"]), str(one["name"])), one["effect"]
+        error = (effect["high"] - effect["low"]) / (2 * NORMAL_95)
+        drawn = np.maximum(0.0, effect["estimate"] + error * rng.standard_normal(draws))
+        added[key] = added.get(key, np.zeros(draws)) + drawn
+        limits.setdefault(key, one["limit"])
+    return tuple(HiddenEffect(*key, drawn, limits[key], bound=True) for key, drawn in added.items())
 
 
 def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
@@ -213,7 +238,7 @@ def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: Transi
 
 def _moved(evidence: Evidence, by_1: NDArray[np.float64], by_2: NDArray[np.float64]) -> Evidence:
     content = None if evidence.content is None else evidence.content + 2 * by_1
-    return Evidence(evidence.step_1 + by_1, evidence.step_2 + by_2, content)
+    return replace(evidence, step_1=evidence.step_1 + by_1, step_2=evidence.step_2 + by_2, content=content)
 
 
 def _named(chained: Chained, first: TransitionEvidence) -> dict[str, dict[str, float]]:

@@ -16,7 +16,7 @@ from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_
 from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few
-from assay.methods.shared.profiles import Case
+from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
@@ -186,6 +186,7 @@ class _Output:
         measurement.detail |= {
             "scale": profiles.scale,
             "means": dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
+            "estimand": like_those_asked(profiles.clusters),
             "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
             "pairs": [self._pair(a, b, pairs[a, b], profiles) for a, b in pairs],
             "leverage": leverage.as_json(),

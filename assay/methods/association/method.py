@@ -39,6 +39,9 @@ from assay.statistics.intervals.worst_block import largest_interval
 CONNECTIONS = ("associated", "different", "human", "neutral")
 """Kinds of relation between an attribute word and a protected word."""
 
+THESE = "these words"
+LIKE_THESE = "control words and stereotypes like these with these words for the groups"
+
 MASS = 0.89
 """Mass of the intervals P2 prints."""
 
@@ -124,6 +127,7 @@ class Association(OneSpecification[AssociationWords]):
                 "dimensions": vectors.dims,
                 "coverage": {name: one.as_json() for name, one in covered.items()},
                 "missing": dict(vectors.missing),
+                "estimand": LIKE_THESE if self.strata else THESE,
             },
         )
         lacking = uncovered(covered, words.name)

@@ -87,6 +87,7 @@ def judge_vectors(
         | {"half_samples": replicates.half_samples},
         **_beside(table, effects, rng),
         **hidden_as_json(effects.hidden),
+        "estimand": "models, cue pairs, templates and words like these",
     }
     mean = points.mean(axis=(0, 1, 2))[: len(concepts)]
     return measurement.conclude(
@@ -237,6 +238,7 @@ def judge_choices(
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail |= _beside(table, effects, rng) | hidden_as_json(effects.hidden)
+    measurement.detail["estimand"] = "words like these"
     mean = np.array([made.fits[word].pse.estimate for word in concepts])
     return measurement.conclude(
         Evidence(effects.step_1, effects.step_2, hidden=effects.hidden),

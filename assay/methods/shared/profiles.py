@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Annotated, Any, ClassVar
@@ -17,6 +17,7 @@ from assay.bounds import check_bounds
 from assay.catalog import attribute as attribute_named
 from assay.catalog.profiles import contents, frames, people, write_profile
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.explain import listed
 from assay.model import Record
 
 Cell = str | int | float | bool | None
@@ -126,8 +127,8 @@ def check_profiles(profiles: TextProfiles) -> None:
             raise SpecificationError(
                 f"the frame {frame!r} must hold {{person}} or {{Person}}, and {{content}}", f"texts.frames.{place}"
             )
-    for group, listed in (("people", profiles.people), ("contents", profiles.contents)):
-        for name, words in listed.items():
+    for group, by_name in (("people", profiles.people), ("contents", profiles.contents)):
+        for name, words in by_name.items():
             _check_listed(f"texts.{group}.{name}", name, words)
 
 
@@ -257,6 +258,11 @@ def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bo
             clusters[profiles.cluster] = str(row[profiles.cluster])
         cases.append(Case(name=f"row-{number}", given=given, clusters=clusters, own=places[row[profiles.column]]))
     return tuple(cases)
+
+
+def like_those_asked(kinds: Iterable[str]) -> str:
+    """Name what an effect is of, from the kinds of clusters whose members were sampled, such as people and contents."""
+    return f"any {listed(tuple(kinds)) or 'row'} like those asked about"
 
 
 def record_strata(

@@ -139,6 +139,8 @@ class TermScores(ABC, Generic[W, T, F]):
         drawn = drawn if shift is None else drawn.for_groups_like_these(shift)
         neutral, score = float(drawn.neutral.mean()), float(drawn.stereotyped.mean())
         hidden = self._hidden(drawn, tolerance, drawing)
+        groups = "with these words for the groups" if shift is None else "and words for the groups like these"
+        judged.detail["estimand"] = f"terms like these {groups}"
         judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)
         share = 1 - len(self.tally.results) / self.tally.asked if self.tally.asked else 0.0
         return judged.conclude(

@@ -53,7 +53,7 @@ def judge(
 ) -> Component:
     """Judge sentences or vectors; if `brief`, without the numbers beside the letter."""
     drawing, showing = rng.spawn(2)
-    detail = detail | {"weights": heard.weights.as_json(), **heard.clusters}
+    detail = detail | {"weights": heard.weights.as_json(), **heard.clusters, "estimand": heard.estimand}
     measurement = Measurement(heard.label, tally.counts, tolerance, detail)
     try:
         effects = heard.effects(rules.tie, drawing, within=rules.strata)

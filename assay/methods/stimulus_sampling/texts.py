@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
-from assay.methods.shared.profiles import Case
+from assay.methods.shared.profiles import Case, like_those_asked
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
@@ -91,6 +91,11 @@ class TextsHeard:
     def clusters(self) -> dict[str, dict[str, int]]:
         """Number of clusters of each kind, as the detail of a component has it."""
         return {"clusters": {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}}
+
+    @property
+    def estimand(self) -> str:
+        """What the effects are of."""
+        return like_those_asked(self.paired.profiles.clusters)
 
     @property
     def rates(self) -> Floats:

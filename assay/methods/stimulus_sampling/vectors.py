@@ -102,6 +102,7 @@ class CellsHeard:
     clusters: ClassVar[dict[str, dict[str, int]]] = {}
     carried_by: ClassVar[dict[str, float]] = {}
     """Vectors are drawn one by one: nothing of one is shared with another."""
+    estimand: ClassVar[str] = "any vector of the stated prior"
 
     @property
     def rates(self) -> Floats:

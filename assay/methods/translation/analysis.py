@@ -212,6 +212,7 @@ class TwoStepTest:
                 "analyses": analyses.detail,
                 "step_1_p": analyses.step_1_p,
                 "examples": found.examples,
+                "estimand": f"{'occupations like these' if self.strata else 'these occupations'}, in these frames",
             },
             published=analyses.letters,
             about=about,

@@ -37,7 +37,7 @@ def association_service(step_1: float, step_2: float, seed: int, *, common: floa
     vectors = {word: np.eye(dims)[place] for place, word in enumerate(spoken)}
     between = {name: rng.normal(0, 0.03, len(spoken)) for name in ("associated", "different", "human", "neutral")}
     # centre the effects of each group, so that the true effects are exactly the given ones
-    for name in ("human", "neutral"):
+    for name in between if common else ("human", "neutral"):
         for half in (slice(0, groups), slice(groups, None)):
             between[name][half] -= between[name][half].mean()
     # large distances, because squared cosines sum to at most 1 and a word must be able to be 4 delta nearer to 8 others

@@ -45,6 +45,17 @@ class World:
 
     make: Callable[[Rng, float], tuple[AnyMethod, Answer]]
     deserves: frozenset[Letter]
+    at_half: frozenset[Letter] | None = None
+    """Letters that it deserves with half of its effects, where those are another's: they may be within tolerance."""
+
+    @property
+    def honest(self) -> bool:
+        """Whether it hides no effect, so that it is the same at every size."""
+        return Letter.BS not in self.deserves
+
+    def deserved(self, size: float) -> frozenset[Letter]:
+        """Return the letters that may be declared with effects times `size`."""
+        return self.at_half if size <= 0.5 and self.at_half is not None else self.deserves
 
     def rate(self, seed: int, size: float = 1.0, **fields: Any) -> Finding:
         """Rate the service with its effects times `size`, with its method's defaults unless `fields` say otherwise."""
@@ -57,10 +68,16 @@ class World:
         return session.finding
 
 
+AT_TOLERANCE = frozenset(Letter)
+
+
 def _world(
-    method: Callable[[Rng], AnyMethod], answer: Callable[[Rng, float], Answer], deserves: frozenset[Letter]
+    method: Callable[[Rng], AnyMethod],
+    answer: Callable[[Rng, float], Answer],
+    deserves: frozenset[Letter],
+    at_half: frozenset[Letter] | None = None,
 ) -> World:
-    return World(lambda rng, size: (method(rng), answer(rng, size)), deserves)
+    return World(lambda rng, size: (method(rng), answer(rng, size)), deserves, at_half)
 
 
 def chance(*of: object) -> float:
@@ -289,7 +306,10 @@ WORLDS: Mapping[str, World] = {
         _letters(BS),
     ),
     "records, 8 % less wage": _world(
-        _recorded(), _records(lambda row, women, _: math.exp(_pay(row)) * (1 - 0.08 * women)), _letters(BS)
+        _recorded(),
+        _records(lambda row, women, _: math.exp(_pay(row)) * (1 - 0.08 * women)),
+        _letters(BS),
+        _letters(UCS),
     ),
     "records, one group refused": _world(
         _recorded(),
@@ -325,7 +345,7 @@ WORLDS: Mapping[str, World] = {
     "records, honest": _world(_recorded(), _records(lambda row, _, noise: row["z"] + noise), _letters(UCS, DSBS)),
     # translators
     "translator, occupations by labour": _world(_round_trip, _translator(_overriding), _letters(BS)),
-    "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS)),
+    "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS), AT_TOLERANCE),
     "translator, one group refused": _world(
         _round_trip,
         _translator(lambda _, value, __, size, rng: None if value == "she" and rng.random() < 0.175 * size else value),
@@ -355,17 +375,23 @@ WORLDS: Mapping[str, World] = {
     "yes, rare": _world(_sampled, _yes(lambda *_: 0.05), _letters(UCS)),
     "yes, honest": _world(_sampled, _yes(lambda *_: 1.0), _letters(UCS)),
     # language models, image classifiers, word spaces: neutral words are even, the words of both stereotypes are not
-    "sentences, one group preferred in both lists": World(_sharing(stereotype_service, 0.2, rung="echo"), _letters(BS)),
+    "sentences, one group preferred in both lists": World(
+        _sharing(stereotype_service, 0.2, rung="echo"), _letters(BS), AT_TOLERANCE
+    ),
     "sentences, words of a group differ": World(
         _sharing(stereotype_service, 0.0, rung="echo", groups_apart=1.0), _letters(UCS)
     ),
     "sentences, forty neutral words": World(_sharing(stereotype_service, 0.0, rung="echo", neutral=40), _letters(UCS)),
     "sentences, honest": World(_sharing(stereotype_service, 0.0, rung="echo"), _letters(UCS)),
-    "pictures, one label preferred in both lists": World(_sharing(picture_service, 0.2, kind="labels"), _letters(BS)),
+    "pictures, one label preferred in both lists": World(
+        _sharing(picture_service, 0.2, kind="labels"), _letters(BS), AT_TOLERANCE
+    ),
     "pictures, honest": World(_sharing(picture_service, 0.0, kind="labels"), _letters(UCS)),
-    "distances, one group nearer to all stereotypes": World(_sharing(association_service, 0.1), _letters(BS)),
+    "distances, one group nearer to all stereotypes": World(
+        _sharing(association_service, 0.1), _letters(BS), AT_TOLERANCE
+    ),
     "distances, honest": World(_sharing(association_service, 0.0), _letters(UCS)),
-    "choices, both sides lean to one group": World(_sharing(choice_service, 0.1), _letters(BS)),
+    "choices, both sides lean to one group": World(_sharing(choice_service, 0.1), _letters(BS), AT_TOLERANCE),
     "choices, honest": World(_sharing(choice_service, 0.0), _letters(UCS)),
 }
 

@@ -18,14 +18,14 @@ from assay.composition.prediction import (
     read_evidence,
     with_contents,
 )
+from assay.composition.wording import explain_prediction
 from assay.errors import OutOfBounds, SpecificationError
 from assay.experiment import Session, generator
-from assay.explain import Vocabulary
 from assay.methods import RoundTrip
 from assay.model import Ask, Letter, Observation, Probe, Reply, Translate
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
+from tests.support.reports import document_of
+from tests.support.simulated.hidden_bias import WORLDS
 from tests.support.simulated.translators import round_trip_answer
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
@@ -300,18 +300,7 @@ def carried_out(
             record.append(Observation(probe, reply))
             session.accept(probe, reply)
         session.advance()
-    written = rating_document(
-        rate(session.finding),
-        vocabulary=Vocabulary.of(method),
-        experiment=asdict(method),
-        target={},
-        seed=seed,
-        calls=len(record),
-        failed_calls=0,
-        evidence_digest="",
-        visibility="private",
-    )
-    return written, record
+    return document_of(session.finding, experiment=asdict(method), target={}, seed=seed, calls=len(record)), record
 
 
 def in_sequence(first: Callable[[Ask], Reply], second: Callable[[Ask], Reply]) -> Callable[[Ask], Reply]:
@@ -391,3 +380,17 @@ def test_failed_texts_are_not_counted_as_contents(pair):
 def test_other_methods_give_no_matrices():
     assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
     assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()
+
+
+@pytest.mark.parametrize(
+    ("world", "letters"), [("translator, honest", {DSBS}), ("translator, occupations by labour", set())]
+)
+def test_what_a_mean_hides_in_one_service_is_not_forgotten_in_a_chain(world, letters, rng):
+    method = WORLDS[world].make(np.random.default_rng(0), 1.0)[0]
+    document = document_of(WORLDS[world].rate(1), experiment=asdict(method))
+    for chain in line_up([read_evidence(document)] * 2):
+        predicted = predict_chain(chain, rng, 5_000)
+        assert {one.name for one in predicted.hidden} == {one["name"] for one in document["components"][0]["hidden"]}
+        assert ({predicted.letter} if predicted.declared and predicted.letter is not BS else set()) == letters
+        told = " ".join(explain_prediction(predicted))
+        assert ("a mean hides in single services" in told) is (not letters)

@@ -12,10 +12,8 @@ from assay.errors import SpecificationError
 from assay.experiment import run
 from assay.methods import fit_to
 from assay.model import Kind, Reply
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from store.ratings.experiment_json import dump_method, parse_method
-from tests.support.reports import render, words_of
+from tests.support.reports import document_of, render
 
 PEOPLE = {"he": [f"Mr {n}" for n in range(20)], "she": [f"Ms {n}" for n in range(20)]}
 CONTENTS = {"glad": [f"glad-{n}" for n in range(8)], "sad": [f"sad-{n}" for n in range(8)]}
@@ -49,17 +47,7 @@ def document(specification, answer, kind=Kind.REGRESSOR):
     """Rate a service by a specification as a request has it."""
     method = fit_to(parse_method(specification), kind)
     finding = run(method, answer, 0)
-    return rating_document(
-        rate(finding),
-        vocabulary=words_of(finding),
-        experiment=dump_method(method),
-        target={"name": "T", "kind": str(kind)},
-        seed=0,
-        calls=1,
-        failed_calls=0,
-        evidence_digest="",
-        visibility="private",
-    )
+    return document_of(finding, experiment=dump_method(method), target={"name": "T", "kind": str(kind)})
 
 
 def alternation(of, **fields):

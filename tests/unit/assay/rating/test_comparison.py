@@ -8,14 +8,12 @@ import json
 import pytest
 
 from assay.experiment import run
-from assay.explain import Vocabulary
 from assay.methods import Association, RoundTrip
 from assay.model import Failure, Reply
 from assay.rating.comparison import NotComparable, comparison_document
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from demo.predictors.embedders import embed
 from store.ratings.experiment_json import dump_method
+from tests.support.reports import document_of
 
 
 def rating(strength=0.6, unknown=(), method=None, **changes):
@@ -27,19 +25,10 @@ def rating(strength=0.6, unknown=(), method=None, **changes):
             return Reply(failure=Failure("missing-word", "not known"))
         return Reply(embed(probe.ask.text, "m", strength=strength, tilt=0.0))
 
-    document = rating_document(
-        rate(run(method, answer, seed=5)),
-        vocabulary=Vocabulary.of(method),
-        experiment=dump_method(method),
-        target={"name": f"strength {strength}", "kind": "embedder", "protocol": "openai-embeddings", "url": "http://t"},
-        seed=5,
-        calls=1,
-        failed_calls=0,
-        evidence_digest="sha256:0",
-        visibility="private",
-    )
+    target = {"name": f"strength {strength}", "kind": "embedder", "protocol": "openai-embeddings", "url": "http://t"}
+    document = document_of(run(method, answer, seed=5), experiment=dump_method(method), target=target, seed=5)
     dates = {"id": f"rat_{strength}", "rated_at": "2026-01-02T03:04:05Z", "expires_at": "2027-01-02T03:04:05Z"}
-    return json.loads(json.dumps(document | dates | changes, allow_nan=False))
+    return document | dates | changes
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +81,12 @@ def test_a_comparison_names_the_ratings_and_the_fit(change):
     assert change["fit"] == {"residual": "per-connection", "prior": "paper", "draws": 4000}
     assert (change["mass"], change["pairs_left_out"]) == (0.89, 0)
     json.dumps(change, allow_nan=False)
+
+
+def test_a_comparison_states_what_each_mean_can_hide(change, stereotyped, debiased):
+    for place, rated in (("before", stereotyped), ("after", debiased)):
+        assert change[place]["hidden"] == rated["components"][0]["hidden"]
+        assert {one["name"] for one in change[place]["hidden"]} == {"words of all stereotypes"}
 
 
 def test_a_comparison_is_reproducible_to_the_last_digit(change, stereotyped, debiased):

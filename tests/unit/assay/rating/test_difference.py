@@ -125,6 +125,16 @@ def test_effects_differ_only_if_their_intervals_do_not_overlap():
     assert found.effects[1].moved == pytest.approx(0.3)
 
 
+def test_effects_that_a_mean_hides_are_compared_like_others():
+    parts = [
+        component() | {"hidden": [{"kind": "stratum", "name": "nurses", "effect": effect(*of), "limit": None}]}
+        for of in ((0.02, 0.0, 0.05), (0.3, 0.2, 0.4))
+    ]
+    found = difference(*(rating(components=[part]) for part in parts)).effects
+    assert [(one.name, one.apart) for one in found] == [("stratum: nurses", True)]
+    assert found[0].moved == pytest.approx(0.28)
+
+
 # ---------------------------------------------------------------------------- the inputs
 @pytest.mark.parametrize(
     ("changes", "what", "place"),

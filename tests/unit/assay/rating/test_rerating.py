@@ -6,13 +6,12 @@ import pytest
 
 from assay.errors import RecordIncomplete
 from assay.experiment import Session, generator
-from assay.explain import Vocabulary
 from assay.methods import OneHop, RoundTrip
 from assay.model import Letter, Reply
 from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.rating.methodology import as_recorded, shipped
 from assay.rating.rerating import EvidenceAltered, MethodUnknownThen, rerate
+from tests.support.reports import document_of
 
 SEED = 7
 
@@ -45,16 +44,14 @@ def rated(method, answer=translate):
         for probe in session.missing:
             record += session.accept(probe, answer(probe))
         session.advance()
-    document = rating_document(
-        rate(session.finding),
-        vocabulary=Vocabulary.of(method),
+    document = document_of(
+        session.finding,
         experiment={"method": method.method},
         target={"name": "He"},
         seed=SEED,
         calls=session.asked,
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
-        visibility="private",
     )
     return document | {"id": "rat_1"}, record
 

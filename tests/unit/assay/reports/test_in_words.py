@@ -7,20 +7,16 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from assay.experiment import Method
-from assay.explain import Vocabulary
 from assay.methods import METHODS, method_name, method_of
 from assay.model import Letter
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.rating.methodology import as_recorded
 from assay.reports import FORMATS
 from assay.reports.in_words import OF_UCS, in_words, settle_in_words
 from store.ratings.experiment_json import dump_method
-from tests.support.reports import render
+from tests.support.reports import document_of, render
 from tests.support.simulated.hidden_bias import WORLDS
 from tests.support.simulated.services import SERVICES
 
@@ -38,21 +34,6 @@ CASES = {
 }
 
 
-def document_of(method: Any, finding: Any) -> dict[str, Any]:
-    written = rating_document(
-        rate(finding),
-        vocabulary=Vocabulary.of(method),
-        experiment=dump_method(method),
-        target={"name": "simulated", "kind": "translator", "protocol": "none", "url": "http://127.0.0.1:1"},
-        seed=SEED,
-        calls=1,
-        failed_calls=0,
-        evidence_digest="sha256:0",
-        visibility="private",
-    )
-    return json.loads(json.dumps(written))
-
-
 def paragraph(document: dict[str, Any]) -> str:
     return " ".join(in_words(document, method_of(document)))
 
@@ -62,7 +43,7 @@ def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service
     step_1, step_2, letter, effect = CASES[name]
     made = SERVICES[name](step_1, step_2, SEED)
     service = replace(made, method=as_recorded(made.method, "1.2.0"))  # single cases and parts are not judged
-    document = document_of(service.method, service.rate(SEED))
+    document = document_of(service.rate(SEED), experiment=dump_method(service.method), seed=SEED)
     said = paragraph(document)
     assert document["letter"] == letter
     assert said.startswith(type(service.method).LETTERS[letter])
@@ -80,15 +61,33 @@ def test_every_method_has_a_case():
 
 
 def test_a_ucs_says_what_it_does_not_cover_and_other_letters_do_not_praise():
-    document = document_of(*rated("alternation, numbers of records", 0.0, 0.0))
+    document = rated("alternation, numbers of records", 0.0, 0.0)
     assert OF_UCS in paragraph(document)
     assert OF_UCS not in paragraph(document | {"declared": False})
     assert "not settled" in paragraph(document | {"declared": False})
 
 
-def rated(name: str, step_1: float, step_2: float) -> tuple[Any, Any]:
-    service = SERVICES[name](step_1, step_2, SEED)
-    return service.method, service.rate(SEED)
+def rated(name: str, step_1: float, step_2: float) -> dict[str, Any]:
+    return document_of(SERVICES[name](step_1, step_2, SEED).rate(SEED), seed=SEED)
+
+
+@pytest.mark.parametrize(
+    ("name", "estimand"),
+    [
+        ("round-trip, translator", "occupations like these, in these frames"),
+        ("alternation, scores of texts", "any person, frame and content like those asked about"),
+        ("stimulus-sampling, vectors", "any vector of the stated prior"),
+        ("forced-choice, embedder", "models, cue pairs, templates and words like these"),
+        ("association, embedder", "control words and stereotypes like these with these words for the groups"),
+        ("stereotype-score, masked", "terms like these and words for the groups like these"),
+        ("visual-stereotype, labels", "terms like these with these words for the groups"),
+    ],
+)
+def test_every_format_says_beside_the_intervals_what_they_are_of(name, estimand):
+    document = rated(name, 0.0, 0.0)
+    assert {one["estimand"] for one in document["components"]} == {estimand}
+    for name_of_format in ("html", "markdown", "terminal"):
+        assert f"Effects with 95 % intervals, for {estimand}" in " ".join(render(name_of_format, document).split())
 
 
 @pytest.mark.parametrize(
@@ -109,7 +108,7 @@ def rated(name: str, step_1: float, step_2: float) -> tuple[Any, Any]:
     ],
 )
 def test_the_largest_hidden_effect_is_named_in_the_unit_of_the_output(world, sentence):
-    document = document_of(WORLDS[world].make(np.random.default_rng([SEED, 11]), 1.0)[0], WORLDS[world].rate(SEED))
+    document = document_of(WORLDS[world].rate(SEED), seed=SEED)
     assert re.search(sentence, paragraph(document))
     assert "Effects that a mean can hide" in render("markdown", document)
     assert "single cases may be treated otherwise" not in paragraph(document)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import combinations
 from xml.etree import ElementTree as ET
@@ -13,12 +12,10 @@ from assay.experiment import run
 from assay.methods import Alternation, Association, ForcedChoice, StereotypeScore
 from assay.methods.shared.sentence_generation import Writing
 from assay.model import Failure, Reply, Write
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.reports import FORMATS, figures
 from assay.reports.figures.canvas import WIDTH
 from assay.reports.plain import width
-from tests.support.reports import read, render, words_of
+from tests.support.reports import document_of, read, render
 from tests.support.simulated.choosers import choice_service, observer_service
 from tests.support.simulated.embedders import association_service
 from tests.support.simulated.image_classifiers import picture_service
@@ -55,25 +52,9 @@ def _services():
     }
 
 
-def _document(finding):
-    target = {"name": "Made up", "kind": "embedder", "protocol": "custom", "url": "http://127.0.0.1:1"}
-    written = rating_document(
-        rate(finding),
-        vocabulary=words_of(finding),
-        experiment={},
-        target=target,
-        seed=SEED,
-        calls=9,
-        failed_calls=0,
-        evidence_digest="sha256:0",
-        visibility="private",
-    )
-    return json.loads(json.dumps(written, allow_nan=False))
-
-
 @pytest.fixture(scope="module")
 def documents():
-    return {name: _document(service.rate(SEED)) for name, service in _services().items()}
+    return {name: document_of(service.rate(SEED)) for name, service in _services().items()}
 
 
 @pytest.fixture(params=SHOWN)
@@ -190,7 +171,7 @@ def test_the_report_shows_the_rung_and_the_counts_of_the_author():
             return Reply(f"{words[1]} and him" if wrong else f"The {words[1]} saw {words[3]} {probe.ask.number} times.")
         return Reply({"log_probability": -float(sum(map(ord, probe.ask.text)) % 97), "tokens": 8})
 
-    document = _document(run(method, answer, SEED))
+    document = document_of(run(method, answer, SEED))
     for page in (render(name, document) for name in ("terminal", "html", "markdown")):
         told = " ".join(page.split())
         assert "log-probabilities of whole sentences" in told
@@ -205,7 +186,7 @@ def _absent(_probe):
 
 @pytest.mark.parametrize("method", [ForcedChoice("gender"), Association("gender")])
 def test_words_that_are_missing_are_counted_named_and_not_drawn(method):
-    document = _document(run(method, _absent, seed=SEED))
+    document = document_of(run(method, _absent, seed=SEED))
     assert document["letter"] is None
     page = render("html", document)
     assert "Words that could be used" in page
@@ -215,7 +196,7 @@ def test_words_that_are_missing_are_counted_named_and_not_drawn(method):
 
 
 def test_a_constant_output_is_shown_with_its_value():
-    document = _document(run(Alternation("gender", answers="numbers"), lambda _: Reply(1.0), seed=SEED))
+    document = document_of(run(Alternation("gender", answers="numbers"), lambda _: Reply(1.0), seed=SEED))
     assert document["letter"] is None
     for name in ("html", "markdown", "terminal"):
         written = " ".join(render(name, document).split())
@@ -231,7 +212,7 @@ def test_a_posterior_of_too_few_words_is_shown_without_a_letter(documents):
         lost = probe.ask.text.startswith("neutral") and not probe.ask.text.endswith("7")
         return _absent(probe) if lost else service.answer(probe.ask)
 
-    document = _document(run(service.method, forgetful, seed=SEED))
+    document = document_of(run(service.method, forgetful, seed=SEED))
     component = read(document).components[0]
     assert component.verdict.letter is None
     assert component.reasons[0].code == "coverage-low"

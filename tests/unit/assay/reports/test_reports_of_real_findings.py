@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
 from assay.experiment import run
-from assay.explain import Vocabulary
 from assay.methods import OneHop, RoundTrip
 from assay.model import Failure, Probe, Reply
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.reports import FORMATS
-from tests.support.reports import render
+from tests.support.reports import document_of, render
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 
@@ -36,20 +32,7 @@ def _unavailable(probe: Probe) -> Reply:
 
 
 def _document(method, answer):
-    rating = rate(run(method, answer, seed=5))
-    target = {"name": "Made up", "kind": "translator", "protocol": "libretranslate", "url": "http://127.0.0.1:1"}
-    written = rating_document(
-        rating,
-        vocabulary=Vocabulary.of(method),
-        experiment={},
-        target=target,
-        seed=5,
-        calls=9,
-        failed_calls=0,
-        evidence_digest="sha256:0",
-        visibility="private",
-    )
-    return json.loads(json.dumps(written))
+    return document_of(run(method, answer, seed=5), seed=5, calls=9)
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,12 @@
 """Findings of stimulus sampling, of texts and of vectors, in every format."""
 
-import json
 import re
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.reports import FORMATS, figures
-from tests.support.reports import read, render, words_of
+from tests.support.reports import document_of, read, render
 from tests.support.simulated.sampling import sampling_service, vector_service
 
 SEED = 3
@@ -22,22 +19,7 @@ SHOWN = {
 @pytest.fixture(scope="module")
 def documents():
     services = {"texts": sampling_service(0.05, 0.3, SEED), "vectors": vector_service(0.05, 0.3, SEED)}
-    return {name: _document(service.rate(SEED)) for name, service in services.items()}
-
-
-def _document(finding):
-    written = rating_document(
-        rate(finding),
-        vocabulary=words_of(finding),
-        experiment={},
-        target={"name": "Made up", "kind": "classifier", "protocol": "custom", "url": "http://127.0.0.1:1"},
-        seed=SEED,
-        calls=9,
-        failed_calls=0,
-        evidence_digest="sha256:0",
-        visibility="private",
-    )
-    return json.loads(json.dumps(written, allow_nan=False))
+    return {name: document_of(service.rate(SEED)) for name, service in services.items()}
 
 
 @pytest.fixture(params=SHOWN)

@@ -10,11 +10,8 @@ import pytest
 from assay.errors import CertificateError, SpecificationError, UnknownName
 from assay.evidence.export import ExportWriter
 from assay.experiment import Session, generator
-from assay.explain import Vocabulary
 from assay.methods import RoundTrip
 from assay.model import Reply
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.rating.methodology import Methodologies, shipped
 from cli.rating.rerate import rerate_database, rerate_export
 from store.core.database import Database
@@ -26,6 +23,7 @@ from store.ratings import ratings, rerated
 from store.ratings.experiment_json import dump_method
 from store.ratings.ratings import NewRating
 from tests.support.jobs import new_job
+from tests.support.reports import document_of
 
 METHOD = RoundTrip("gender")
 NEXT = replace(
@@ -56,16 +54,14 @@ def run():
         for probe in session.missing:
             record += session.accept(probe, translate(probe))
         session.advance()
-    document = rating_document(
-        rate(session.finding),
-        vocabulary=Vocabulary.of(METHOD),
+    document = document_of(
+        session.finding,
         experiment=dump_method(METHOD),
         target={"name": "He", "kind": "translator", "protocol": "x", "url": "http://he", "digest": "sha256:0"},
         seed=7,
         calls=session.asked,
         failed_calls=session.failed,
         evidence_digest=session.evidence.head(),
-        visibility="private",
     )
     return document, record
 

@@ -10,12 +10,10 @@ from assay.errors import SpecificationError
 from assay.experiment import run
 from assay.methods import RoundTrip
 from assay.model import Reply
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from assay.rating.side_by_side import side_by_side_document
 from cli.rating.side_by_side import show_side_by_side
 from store.ratings.experiment_json import dump_method
-from tests.support.reports import words_of
+from tests.support.reports import document_of
 from tools.papers import printed
 
 SURE = {"BS": {"BS": 1.0, "DSBS": 0.0, "UCS": 0.0}, "DSBS": {"BS": 0.0, "DSBS": 1.0, "UCS": 0.0}}
@@ -91,12 +89,7 @@ def test_rated_translators_have_the_overall_letters_of_their_own_ratings():
             return Reply(text.replace("She ", "He ") if share and probe.ask.target == "en" else text)
 
         finding = run(method, answer, 0)
-        documents.append(
-            rating_document(
-                rate(finding), vocabulary=words_of(finding), experiment=dump_method(method), target={"name": name},
-                seed=0, calls=1, failed_calls=0, evidence_digest="", visibility="private",
-            )
-        )  # fmt: skip
+        documents.append(document_of(finding, experiment=dump_method(method), target={"name": name}))
     found = side_by_side_document(documents)
     assert letters(found["overall"]) == [one["letter"] for one in documents] == ["DSBS", "BS"]
     assert [cell["declared"] for cell in found["overall"]] == [one["declared"] for one in documents]

@@ -18,14 +18,12 @@ from assay.evidence.merkle import inclusion_proof, leaf_hash
 from assay.evidence.statement import PAYLOAD_TYPE, rating_statement, statements
 from assay.evidence.verification import _rounding
 from assay.experiment import Session, generator
-from assay.explain import Vocabulary
 from assay.methods.translation.round_trip import RoundTrip
 from assay.model import Reply
-from assay.rating.decision import rate
-from assay.rating.document import rating_document
 from cli.exits import Exit, as_one_line
 from cli.rating.verify import verify_file
 from store.ratings.experiment_json import dump_method
+from tests.support.reports import document_of
 
 PRIVATE, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"k", b"o"))
 PUBLIC, OTHERS = (each.public_key().public_bytes_raw() for each in (PRIVATE, OTHER))
@@ -53,9 +51,8 @@ def rated() -> Rating:
         order += [session._answers[probe.unit].as_json() for probe in asked]
         session.advance()
     target = {"name": "Echo", "kind": "translator", "protocol": "libretranslate", "url": "http://echo", "settings": {}}
-    document = rating_document(
-        rate(session.finding),
-        vocabulary=Vocabulary.of(method),
+    document = document_of(
+        session.finding,
         experiment=dump_method(method),
         target=target | {"digest": target_digest(target)},
         seed=SEED,

@@ -11,6 +11,7 @@ from assay.experiment import Session, generator, replay, run
 from assay.methods import RoundTrip
 from assay.model import Failure, Letter, Observation, Probe, Reply
 from assay.rating.decision import rate
+from tests.support.reports import document_of
 
 THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 PRONOUN = re.compile(r"\b(He|She)\b")
@@ -277,20 +278,6 @@ def test_an_invalid_specification_names_its_field(wrong: dict, field: str, kind:
 
 def test_a_finding_has_no_nan_or_infinity():
     from assay.canonical import canonical_json
-    from assay.explain import Vocabulary
-    from assay.rating.document import rating_document
 
     for make in (faithful, eraser, balancing):
-        rating = rate(run(RoundTrip("gender"), make(0), 0))
-        document = rating_document(
-            rating,
-            vocabulary=Vocabulary.of(RoundTrip),
-            experiment={},
-            target={},
-            seed=0,
-            calls=1,
-            failed_calls=0,
-            evidence_digest="",
-            visibility="private",
-        )
-        canonical_json(document)  # refuses NaN and infinity
+        canonical_json(document_of(run(RoundTrip("gender"), make(0), 0)))  # refuses NaN and infinity
