@@ -104,6 +104,7 @@ def test_jobs_are_accepted_and_finish_while_redis_is_out_of_memory(agency, post,
 FILL = "for i = 1, 200 do redis.call('SET', 'filler' .. i, string.rep('x', 10000)) end"
 
 
+# Row 82 of docs/reliability.md: at c37b512 Redis at its memory limit was not tested.
 def test_redis_at_its_memory_limit_stops_no_running_job_and_no_reader(agency, post, port):
     """The limit is reached by what Redis stores while jobs run, and Redis refuses, as `noeviction` says."""
     batch = post(2, delay_s=0.1, place=0)

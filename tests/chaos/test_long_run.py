@@ -126,6 +126,7 @@ def notices_by_job(
     return told
 
 
+# Row 85 of docs/reliability.md: at c37b512 the longest run under faults had 100 jobs.
 def test_a_long_run_under_faults_loses_doubles_and_changes_nothing(agency, prepare, scales, received):
     rng, scale, (receiver, notices) = np.random.default_rng(SEED), scales["all parts"], received
     batch = prepare(scale.jobs)

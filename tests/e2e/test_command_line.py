@@ -129,6 +129,7 @@ AUTHENTICATIONS = {
 }
 
 
+# Row 78 of docs/reliability.md: at c37b512 `assay rate` could not open a secret, so that the service never received it.
 @pytest.mark.parametrize("name", AUTHENTICATIONS)
 def test_rate_sends_the_secret_to_the_service_that_demands_it(tmp_path, name):
     # guards against eb55f1e, where no secret given to `assay rate` could be opened

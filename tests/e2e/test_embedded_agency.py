@@ -177,6 +177,7 @@ def test_sigterm_releases_the_job_and_the_next_process_finishes_it(serve, counte
     assert ended["status"] == "succeeded"
 
 
+# Row 70 of docs/reliability.md: at c37b512 a wait that was pending at SIGTERM ended in a 500.
 def test_a_pending_wait_is_answered_at_sigterm(serve, services):
     # guards against eb55f1e, where it was answered with 500
     one = serve()
@@ -192,6 +193,7 @@ def test_a_pending_wait_is_answered_at_sigterm(serve, services):
     assert (answer.status_code, answer.json()["status"]) in {(200, "running"), (200, "queued")}
 
 
+# Row 74 of docs/reliability.md: at c37b512 `/readyz` was 200 with a full disk.
 def test_reading_goes_on_while_nothing_can_be_written(serve, services):
     """A limit on the size of files stands for the full disk: the kernel refuses every write to the database."""
     # guards against eb55f1e, where `/readyz` said ready (row 74)
@@ -274,6 +276,7 @@ def test_metrics_of_the_embedded_worker_are_exported_by_the_service(shared_agenc
     assert "assay_webhook_backlog" in numbers
 
 
+# Row 81 of docs/reliability.md: at c37b512 rotation, migration and backup were tested without load only.
 def test_a_backup_made_while_a_job_runs_is_restored_and_resumes_it(serve, services):
     """As docs/operations.md says: SQLite's online backup, and the key file, without which the job's secret is lost."""
     secret, asked = "sk-in-the-backup-51c2", request(services.url("slow"), seed=21)

@@ -2,6 +2,8 @@
 
 Row 84 of docs/reliability.md: before, a copy of the database could sign in the agency's name, a rating had no signature
 until somebody asked for it, and nobody else vouched for the log.
+
+Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
 """
 
 from __future__ import annotations

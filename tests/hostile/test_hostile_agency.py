@@ -257,6 +257,7 @@ COMPLAINING = {
 }  # fmt: skip
 
 
+# Row 79 of docs/reliability.md: at c37b512 a service's message was passed on as it came.
 @pytest.mark.parametrize("speaking", COMPLAINING)
 @pytest.mark.parametrize("status", ["400 No", "401 No", "200 OK"])
 def test_a_services_own_message_arrives_without_its_key_and_without_control_characters(

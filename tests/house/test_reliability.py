@@ -9,6 +9,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+FIRST_LIMIT = 62
+"""First of the promises about what one request or job may cost."""
 OPEN: set[int] = set()
 """Promises without a test yet."""
 FAULTS = [number for number in range(1, 86) if number not in OPEN]
@@ -40,6 +42,16 @@ def test_every_row_of_the_main_table_names_tests_that_exist():
             known = known_tests(file)
             assert known, f"row {number}: {file} holds no test"
             assert name == "*" or name in known, f"row {number}: {file} has no {name}"
+
+
+def test_tests_of_limits_say_what_happened_without_them():
+    main = PAGE.partition("## Apart")[0]
+    for number, rest in rows(main).items():
+        for file in re.findall(r"`([\w/]+\.py)::", rest.rsplit("|", 2)[1]) if number >= FIRST_LIMIT else ():
+            text = (TESTS / file).read_text(encoding="utf-8")
+            assert f"Row {number} of docs/reliability.md: " in text, (
+                f"{file} does not say what row {number} guards against"
+            )
 
 
 def test_every_fault_of_the_second_table_names_its_test():

@@ -189,8 +189,7 @@ class _Output:
             "estimand": like_those_asked(profiles.clusters),
             "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
             "pairs": [self._pair(a, b, pairs[a, b], profiles) for a, b in pairs],
-            "leverage": leverage.as_json(),
-            **({} if self.judged.brief else self._beside(profiles, third)),
+            **({} if self.judged.brief else {"leverage": leverage.as_json(), **self._beside(profiles, third)}),
         }
         carrier = leverage.carrier()
         evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]), hidden=hidden)

@@ -74,10 +74,11 @@ class Leverage:
 
     def as_json(self) -> dict[str, Any]:
         """Return the clusters with the largest leverage, and the one that carries the effect, as JSON."""
-        told: dict[str, Any] = {"pair": list(self.pair), "effect": self.effect}
+        effect = self.effect
+        told: dict[str, Any] = {"pair": list(self.pair), "effect": effect}
         for kind in self.profiles.clusters:
             left = without_each(self.profiles, kind, self.pair)
-            order = sorted(left, key=lambda cluster: -abs(left[cluster] - self.effect))[:LISTED]
+            order = sorted(left, key=lambda cluster: -abs(left[cluster] - effect))[:LISTED]
             told[kind] = [{"without": self._names(kind)[cluster], "effect": left[cluster]} for cluster in order]
         if (carrier := self.carrier()) is not None:
             told["carrier"] = asdict(carrier)

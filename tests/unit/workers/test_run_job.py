@@ -350,6 +350,7 @@ async def never_returns(workplace: Workplace, claim: object) -> None:
         pass
 
 
+# Row 65 of docs/reliability.md: at c37b512 a job whose own code did not return held its slot past its deadline.
 def test_a_job_whose_own_code_does_not_return_fails_and_its_worker_goes_on(workplace, services, monkeypatch):
     # guards against eb55f1e, where such a job held its slot for ever
     monkeypatch.setattr("workers.run_job.OVERDUE_S", 0.5)
@@ -361,6 +362,7 @@ def test_a_job_whose_own_code_does_not_return_fails_and_its_worker_goes_on(workp
     assert after.status == "succeeded"
 
 
+# Row 76 of docs/reliability.md: at c37b512 a cancelled job's lease ended while its thread ran on.
 def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, services, monkeypatch):
     # guards against eb55f1e, where its slot was given to another job at once (row 76)
     held: list[bool] = []

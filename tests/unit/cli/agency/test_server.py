@@ -1,4 +1,7 @@
-"""Connections of the HTTP server: their number, and requests that arrive slowly (reliability rows 70 and 71)."""
+"""Connections of the HTTP server: their number, and requests that arrive slowly (reliability rows 70 and 71).
+
+Row 71 of docs/reliability.md: at c37b512 1,500 half-sent requests stayed open.
+"""
 
 from __future__ import annotations
 

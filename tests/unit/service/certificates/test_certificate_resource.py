@@ -221,6 +221,7 @@ async def test_a_signing_key_that_cannot_be_decrypted_is_503_but_old_certificate
     assert (await stranger.get(f"/v1/ratings/{new}/attestation.json")).status_code == 200
 
 
+# Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
 async def test_a_signing_command_that_fails_is_503_and_the_rating_is_readable(serve, settings, rated, tmp_path):
     """The caller learns that the signature follows, and no detail of the operator's command."""
     key, down, public = Ed25519PrivateKey.generate(), tmp_path / "down", tmp_path / "public.pem"

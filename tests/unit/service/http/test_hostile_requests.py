@@ -327,6 +327,7 @@ async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
     assert tried == len(CREATE_JOBS)
 
 
+# Row 72 of docs/reliability.md: at c37b512 a fresh key began the rate anew.
 async def test_every_operation_that_changes_something_is_429_above_its_rate(build):
     world = await build({"upload_rate": "40/hour", "call_rate": "40/hour", "write_rate": "40/hour"})
     changing = [

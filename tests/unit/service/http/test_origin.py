@@ -14,6 +14,7 @@ async def unkeyed(serve, settings):
     return await serve(settings.model_copy(update={"public_url": None}))
 
 
+# Row 69 of docs/reliability.md: at c37b512 a web page could make an admin key, as Host and Origin were not looked at.
 @pytest.mark.parametrize(
     "headers",
     [

@@ -140,6 +140,7 @@ async def test_a_wait_ends_with_the_present_status_when_the_service_stops(app, c
     assert (answer.status_code, answer.json()["status"]) == (200, "queued")
 
 
+# Row 70 of docs/reliability.md: at c37b512 a wait that was pending at SIGTERM ended in a 500.
 async def test_a_stream_ends_with_a_retry_hint_when_the_service_stops(app, client, request_body):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     following = asyncio.create_task(client.get(f"/v1/jobs/{job_id}/events"))

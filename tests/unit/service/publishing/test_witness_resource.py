@@ -1,4 +1,7 @@
-"""The agency as a witness of other logs, and the cosignatures of its own, over HTTP."""
+"""The agency as a witness of other logs, and the cosignatures of its own, over HTTP.
+
+Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
+"""
 
 from __future__ import annotations
 

@@ -90,6 +90,7 @@ CUSTOM = {
 }
 
 
+# Row 68 of docs/reliability.md: at c37b512 the stored secret was sent to the new address.
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,4 +1,7 @@
-"""Tests of signing keys outside the database: in a file, and behind a real program."""
+"""Tests of signing keys outside the database: in a file, and behind a real program.
+
+Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Refusals of ratings by hosts and their owners, on both databases. Earlier, neither could refuse."""
+"""Refusals of ratings by hosts and their owners, on both databases. Earlier, neither could refuse.
+
+Row 73 of docs/reliability.md: at c37b512 several tenants added up on one host, and nobody could refuse to be rated.
+"""
 
 import pytest
 

@@ -1,6 +1,8 @@
 """Limits of hosts over all tenants, with real services on 127.0.0.0/8 that stand for public ones.
 
 `host_exempt=""` switches the exemption of this machine off. Counts are kept in this process and in a real Redis.
+
+Row 73 of docs/reliability.md: at c37b512 several tenants added up on one host, and nobody could refuse to be rated.
 """
 
 from __future__ import annotations

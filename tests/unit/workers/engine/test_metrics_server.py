@@ -1,4 +1,7 @@
-"""Who may read a worker's metrics. Earlier, everybody who reached its port could."""
+"""Who may read a worker's metrics. Earlier, everybody who reached its port could.
+
+Row 77 of docs/reliability.md: at c37b512 `/metrics` was open to everybody.
+"""
 
 from __future__ import annotations
 
