@@ -89,10 +89,10 @@ class Method(ABC):
     """True if the method can rate uploaded trials of a forced-choice experiment."""
 
     SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Fields that a version of the methodology added, by the version, with the values by which they do nothing."""
+    """Fields that each version of the methodology added, with the values that switch them off."""
 
     ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """The same of fields that change what is asked: recorded evidence is judged with the values it was recorded by."""
+    """Likewise, fields that change what is asked: recorded evidence keeps the values it was recorded with."""
 
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
     """Names of the input in step 1 and in step 2."""
@@ -104,7 +104,7 @@ class Method(ABC):
     """Words for its other codes, which stand in sentences and tables: why a reply was lost, a published rule."""
 
     LETTERS: ClassVar[Mapping[str, str]] = {}
-    """What ``UCS``, ``DSBS``, ``BS`` and ``inconclusive`` mean of what it rates, in a sentence each."""
+    """One sentence for each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``: what it says about a rated service."""
 
     @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:

@@ -213,7 +213,9 @@ def compose(
 @app.command()
 def rerate(
     ratings: Annotated[list[str] | None, typer.Argument(help="Ids of ratings. [default: all that lack it]")] = None,
-    methodology: Annotated[str, typer.Option(help="Version to rate by; see GET /v1/methodology.")] = "current",
+    methodology: Annotated[
+        str, typer.Option(help="Version to rate by, or all, side by side; see GET /v1/methodology.")
+    ] = "current",
     export: Annotated[Path | None, typer.Option(help="An exported rating instead of the database.")] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,

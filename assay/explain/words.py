@@ -84,7 +84,7 @@ MESSAGES: Mapping[str, str] = {
         "| (typical effect {effect:effect})]."
     ),
     "refuses-one-group": (
-        "{where:where}questions about one group come to nothing more often"
+        "{where:where}questions about one group stay without a usable answer more often"
         "[: {share:share} of those about {most:value}, {other_share:share} of those about {least:value}]."
     ),
     "letter-depends-on-what-was-lost": (

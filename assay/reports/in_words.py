@@ -37,7 +37,7 @@ def in_words(document: Part, method: type[Method]) -> tuple[str, ...]:
     own = [visible(one) for one in method.in_words(document, part) if one]
     measured = parts.objects(document, "components")
     said = [words.meaning, *_which(part, len(measured)), *(own or _common(document, part, method.STEPS))]
-    if not parts.objects(part, "hidden"):
+    if not any(one.get("kind") != "loss" for one in parts.objects(part, "hidden")):
         said.append(AVERAGES)
     if not declared and (more := settle_in_words(document, part, method)) is not None:
         said.append(more)
@@ -109,7 +109,7 @@ def hidden_in_words(
 
 
 HUNDREDTHS = Unit(hundredths, " of 100")
-LOSS = "Questions about “{name}” come to nothing more often than others, by {size}."
+LOSS = "Questions about “{name}” stay without a usable answer more often than others, by {size}."
 
 
 AT_TOLERANCE = (

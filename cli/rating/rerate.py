@@ -28,18 +28,23 @@ console = Console(highlight=False)
 
 PAGE = 100
 
+ALL = "all"
+"""Word for every version of the methodology, whose letters are shown side by side."""
+
+UNKNOWN_THEN, KEPT = "method unknown then", "stored already"
+"""Cells of a version that does not know a rating's method, and of one whose letter was computed before."""
+
 NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_digest", "target", "visibility", "letter"})
 """Required parts of an exported rating."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """One rating before and after, or the reason why there is no new letter."""
+    """One rating before, and after by version of the methodology: a rating, or why there is none."""
 
     name: str
     before: Mapping[str, Any]
-    after: Mapping[str, Any] | None
-    why: str = ""
+    after: dict[str, Mapping[str, Any] | str]
 
 
 def rerate_database(
@@ -64,12 +69,15 @@ def rerate_database(
     SpecificationError
         If there is no such version or rating, or the version does not know a named rating's method.
     """
-    methodology = (methodologies or shipped()).named(version)
+    chosen = _chosen(version, methodologies)
     migrate.check(settings.resolved_database_url)
+    done: dict[str, Done] = {}
     with contextlib.closing(Database(settings.resolved_database_url)) as database:
-        ids = iter(named) if named else _lacking(database, methodology)
-        done = [_rerate_kept(database, each, methodology) for each in ids]
-    return _tell(done, methodology)
+        for methodology in chosen:
+            for each in named or _lacking(database, methodology):
+                before, after = _rerate_kept(database, each, methodology, skip=version == ALL)
+                done.setdefault(each, Done(each, before, {})).after[methodology.version] = after
+    return _tell(tuple(done.values()), chosen)
 
 
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
@@ -78,7 +86,7 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     Raise `SpecificationError` if the file cannot be read or the version does not exist or know the method,
     `CertificateError` if the file was altered or cut.
     """
-    methodology = (methodologies or shipped()).named(version)
+    chosen = _chosen(version, methodologies)
     try:
         with file.open("rb") as lines:
             export = read_export(lines)
@@ -88,11 +96,23 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
     document = export.rating
     if lacking := sorted(NEEDED - set(document)):
         raise SpecificationError(f"the rating in {file} lacks {', '.join(lacking)}; it cannot be rated again")
-    try:
-        after = rerate(document, parse_method(document["experiment"]), record, methodology)
-    except RecordError as wrong:
-        return _tell([Done(str(document.get("id")), document, None, str(wrong))], methodology)
-    return _tell([Done(str(document.get("id")), document, after)], methodology)
+    done = Done(str(document.get("id")), document, {})
+    for methodology in chosen:
+        if version == ALL and document["method"] not in methodology.methods:
+            done.after[methodology.version] = UNKNOWN_THEN
+            continue
+        try:
+            after = rerate(document, parse_method(document["experiment"]), record, methodology)
+        except RecordError as wrong:
+            done.after[methodology.version] = str(wrong)
+        else:
+            done.after[methodology.version] = after
+    return _tell((done,), chosen)
+
+
+def _chosen(version: str, methodologies: Methodologies | None) -> tuple[Methodology, ...]:
+    known = methodologies or shipped()
+    return known.versions if version == ALL else (known.named(version),)
 
 
 def _lacking(database: Database, methodology: Methodology) -> Iterator[str]:
@@ -106,40 +126,52 @@ def _lacking(database: Database, methodology: Methodology) -> Iterator[str]:
         after = page[-1]
 
 
-def _rerate_kept(database: Database, rating_id: str, methodology: Methodology) -> Done:
+def _rerate_kept(
+    database: Database, rating_id: str, methodology: Methodology, *, skip: bool
+) -> tuple[Mapping[str, Any], Mapping[str, Any] | str]:
+    """Rate a stored rating again and store the result; return the rating, and the result or why there is none.
+
+    `skip` a version that does not know the method, instead of refusing.
+    """
     with database.read() as connection:
         rating = rerated.any_rating(connection, rating_id)
         if rating is None:
             raise UnknownName("rating", rating_id, ("see GET /v1/ratings",))
         record = list(rerated.evidence(connection, rating.job_id))
+    if skip and rating.document["method"] not in methodology.methods:
+        return rating.document, UNKNOWN_THEN
     try:
         document = rerated.recompute(rating, record, methodology)
     except RecordError as wrong:
-        return Done(rating.id, rating.document, None, str(wrong))
+        return rating.document, str(wrong)
     with database.write() as connection:
         rerated.keep(connection, rating.id, document)
-    return Done(rating.id, rating.document, document)
+    return rating.document, document
 
 
-def _tell(done: Sequence[Done], methodology: Methodology) -> int:
+def _tell(done: Sequence[Done], chosen: Sequence[Methodology]) -> int:
     """Print a line for each rating, with changed letters highlighted."""
     if not done:
-        console.print(f"Every rating has its letter by methodology {methodology.version}, or is by a method it lacks.")
+        versions = " and ".join(one.version for one in chosen)
+        console.print(f"Every rating has its letter by methodology {versions}, or is by a method it lacks.")
         return 0
-    table = Table("rating", "method", "given by", "letter", f"by {methodology.version}", box=None)
+    table = Table("rating", "method", "given by", "letter", *(f"by {one.version}" for one in chosen), box=None)
     for one in done:
-        after = escape(one.why) if one.after is None else _letter(one.after)
-        changed = one.after is None or _letter(one.after) != _letter(one.before)
         given = str(one.before["methodology"]["version"])
-        row = (one.name, str(one.before["method"]), given, _letter(one.before), after)
+        by_version = {given: one.before, **one.after}
+        letters = [_letter(by_version.get(each.version, KEPT)) for each in chosen]
+        changed = any(letter not in {_letter(one.before), KEPT, UNKNOWN_THEN} for letter in letters)
+        row = (one.name, str(one.before["method"]), given, _letter(one.before), *map(escape, letters))
         table.add_row(*row, style="bold" if changed else "")
     console.print(table)
-    failed = sum(one.after is None for one in done)
+    failed = sum(any(isinstance(each, str) and each != UNKNOWN_THEN for each in one.after.values()) for one in done)
     if failed:
         console.print(f"{failed} of {len(done)} could not be rated again.")
     return Exit.UNAVAILABLE if failed else 0
 
 
-def _letter(document: Mapping[str, Any]) -> str:
+def _letter(document: Mapping[str, Any] | str) -> str:
+    if isinstance(document, str):
+        return document
     letter = document["letter"] or "none"
     return letter if document["declared"] else f"inconclusive ({letter})"

@@ -25,7 +25,7 @@ UNLIKE_THE_TEXT = {
     ("weat_1_reddit", "associated", "different"): "overlaps",
     ("gender_group_glove_dataset", "associated", "different"): "is closer than",
 }
-"""Where the 89 % intervals do not lie as section 5.1 says."""
+"""Words whose 89 % intervals are not where section 5.1 of the paper says."""
 
 
 def posterior(name):

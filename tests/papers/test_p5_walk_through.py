@@ -19,7 +19,7 @@ LANGUAGES = tuple(printed.TABLE_1)
 """Table 1, in its order."""
 
 BEHAVIOUR = {"BS": "he", "UCS": "coin", "DSBS": "faithful"}
-"""How a simulated translator answers that deserves a letter of table 1."""
+"""Answers of a simulated translator, for each letter that table 1 can give it."""
 
 
 def through(behaviour: dict[str, str]):

@@ -64,7 +64,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         yield f"Of 100 neutral pictures {round(100 * neutral)} get the label “{first}”; 50 would be no preference."
     if stereotyped is not None:
         yield f"Of 100 pictures of stereotypes {round(100 * stereotyped)} get the stereotyped label."
-    yield from hidden_in_words(part, HUNDREDTHS, "Over the {name} one label comes too often, by {size}.")
+    yield from hidden_in_words(part, HUNDREDTHS, "For pictures of {name} one label is given too often, by {size}.")
     number, name = parts.count(part, "images_asked") or 0, parts.text(part, "name")
     yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")
 

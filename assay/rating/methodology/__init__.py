@@ -168,27 +168,29 @@ def shipped() -> Methodologies:
     )
 
 
+def _old(version: str, **about: Any) -> Methodology:
+    """Make the entry of a former version: it judges without the fields that later ones added."""
+    return Methodology(
+        version, status="old", text=_text(version), amend=partial(without_later_fields, version), **about
+    )
+
+
 def _old_versions() -> tuple[Methodology, ...]:
     return (
-        # Versions 1.0.0 and 1.1.0 give the same letters for the methods of 1.0.0 (round-trip and one-hop), because
-        # nothing that decides these letters was changed (docs/decisions/0028).  The increased default of one hop's
-        # `max_texts_per_block` does not affect recorded evidence, which stores its specification with all defaults.
-        Methodology(
+        # 1.0.0 and 1.1.0 rate translators alike (docs/decisions/0028). One hop has a larger default of
+        # `max_texts_per_block` since, but recorded evidence holds the value that it was recorded with.
+        _old(
             version="1.0.0",
             digest="sha256:103744e07e28ece7e27c3676bd101898d694272fe10921c38f7e05be840e2124",
             published="2026-11-20",
-            status="old",
             summary="Translators, by the two-step test read with tolerances and posterior probabilities.",
             changes=("The first version.",),
             methods=("round-trip", "one-hop"),
-            text=_text("1.0.0"),
-            amend=partial(without_later_fields, "1.0.0"),
         ),
-        Methodology(
+        _old(
             version="1.1.0",
             digest="sha256:7d650e9567c2b9b68030ec129de319e53803742cb191e74c2845755c5ddc5e33",
             published="2026-11-21",
-            status="old",
             summary="Adds classifiers, regressors and embeddings; translators are rated as before.",
             changes=(
                 "Added: the methods alternation, forced-choice and association.",
@@ -196,14 +198,11 @@ def _old_versions() -> tuple[Methodology, ...]:
                 "Nothing changed for the methods of 1.0.0: the same evidence has the same letter.",
             ),
             methods=("round-trip", "one-hop", "alternation", "forced-choice", "association"),
-            text=_text("1.1.0"),
-            amend=partial(without_later_fields, "1.1.0"),
         ),
-        Methodology(
+        _old(
             version="1.2.0",
             digest="sha256:bbe3f972ed913f95c172ed7fd3c5cb8bffd7eebdcb6554113f5e136817d21eaa",
             published="2026-11-21",
-            status="old",
             summary="Adds language models, images, and inputs that make a classifier say yes.",
             changes=(
                 "Added: the methods stereotype-score, visual-stereotype and stimulus-sampling.",
@@ -211,8 +210,6 @@ def _old_versions() -> tuple[Methodology, ...]:
                 "Nothing changed for the methods of 1.1.0: the same evidence has the same letter.",
             ),
             methods=EIGHT,
-            text=_text("1.2.0"),
-            amend=partial(without_later_fields, "1.2.0"),
         ),
     )
 

@@ -95,7 +95,7 @@ class Shown:
 
     @property
     def meaning(self) -> str:
-        """What the letter means of the service, or that none holds."""
+        """One sentence: what the letter says about the service, or that there is no valid letter."""
         return self.vocabulary.letter(self.letter, self.declared).meaning
 
     @property

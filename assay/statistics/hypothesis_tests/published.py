@@ -78,7 +78,7 @@ Reading = Literal["similar-to-biased", "departs-from-unbiased"]
 Statistic = Literal["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"]
 Join = Literal["or", "and", "vote"]
 Aggregate = Literal["worst", "vote"]
-"""How comparisons become one: biased if any says so, or if half of them or more do (a tie goes to the worse)."""
+"""How several comparisons are combined: ``worst`` is biased if any is, ``vote`` if at least half of them are."""
 
 JOIN_OF: Mapping[Reading, Join] = MappingProxyType({"similar-to-biased": "or", "departs-from-unbiased": "and"})
 """Default rule of each reading to join the blocks of step 2."""

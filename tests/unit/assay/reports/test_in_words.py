@@ -100,7 +100,7 @@ def test_every_format_says_beside_the_intervals_what_they_are_of(name, estimand)
         ("records, opposite by a number", r"Within “x: above 0\.029” alone, answers move by 0\.62"),
         (
             "records, one group refused",
-            r"Questions about “woman” come to nothing more often than others, by 1\d of 100",
+            r"Questions about “woman” stay without a usable answer more often than others, by 1\d of 100",
         ),
         ("translator, occupations by labour", r"For occupations mostly of men alone, .* off balance by 2\d of 100"),
         ("yes, opposite by side", r"With “\w+” alone, one group has 25 of 100"),

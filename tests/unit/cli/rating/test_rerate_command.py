@@ -156,6 +156,17 @@ def test_an_export_is_rated_again_without_a_database(exported, capsys):
     assert "UCS" in told
 
 
+def test_letters_of_all_versions_stand_side_by_side(kept, exported, capsys):
+    settings, database, rating_id = kept
+    every = [one.version for one in shipped().versions]
+    assert rerate_database(settings, "all", [rating_id]) == rerate_export(exported, "all") == 0
+    told = capsys.readouterr().out
+    assert all(told.count(version) >= 2 for version in every)
+    assert told.count("BS") == 2 * (len(every) + 1)
+    with database.read() as c:
+        assert {one.methodology_version for one in rerated.of_rating(c, rating_id)} == set(every)
+
+
 def test_an_export_with_an_incomplete_rating_is_refused(tmp_path):
     writer, file = ExportWriter(), tmp_path / "export.jsonl"
     file.write_bytes(writer.opening({"id": "rat_1"}) + writer.closing({}))
