@@ -48,6 +48,9 @@ Item = TypeVar("Item")
 class ListModel(ResponseModel, Generic[Item]):
     """One page of a list."""
 
+    # For the source of ListModel[…], which has none, pydantic would go through all that imports it: .4 s at each start
+    model_config = ConfigDict(use_attribute_docstrings=False)
+
     items: list[Item]
     next_cursor: str | None
 
