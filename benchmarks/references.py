@@ -10,7 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-SCIENCE = ("annotated-types", "inflect", "numpy", "scipy")
+SCIENCE = ("annotated-types", "numpy", "scipy")
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
 

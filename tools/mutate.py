@@ -56,7 +56,7 @@ SKIPPED = frozenset(
 """Operators whose mutants say little: another exception's name, a dataclass that is none."""
 
 LIBRARIES = (
-    *("scipy.optimize", "scipy.special", "scipy.stats", "hypothesis.strategies", "annotated_types", "inflect"),
+    *("scipy.optimize", "scipy.special", "scipy.stats", "hypothesis.strategies", "annotated_types"),
     *("alembic.command", "alembic.config", "sqlalchemy.ext.asyncio", "psycopg", "pydantic", "pydantic_settings"),
 )
 """What every child needs and no mutant changes; loading it in each would take longer than most tests."""

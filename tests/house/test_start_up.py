@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-HEAVY = ("scipy.stats", "inflect", "sqlalchemy", "celery", "httpx", "fastapi", "pydantic", "deep_translator")
+HEAVY = ("scipy.stats", "sqlalchemy", "celery", "httpx", "fastapi", "pydantic", "deep_translator")
 
 
 def loaded_by(code: str) -> set[str]:

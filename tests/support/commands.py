@@ -1,7 +1,7 @@
 """`assay` in processes that have its libraries loaded: forked from one that imported them once.
 
 A process started anew needs 2 s of a processor for importing, and the tests start hundreds. With its first rating it
-imports inflect and parts of SciPy, which takes as long again.
+imports parts of SciPy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 _forked = multiprocessing.get_context("forkserver")
 _forked.set_forkserver_preload(
-    ["cli.rating.rate", "cli.agency.serve", "cli.agency.work", "cli.agency.keys", "inflect", "scipy.optimize"]
+    ["cli.rating.rate", "cli.agency.serve", "cli.agency.work", "cli.agency.keys", "scipy.optimize"]
 )
 
 
