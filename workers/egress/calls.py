@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import ssl
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -18,7 +18,7 @@ import httpx
 from assay import __version__
 from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
 from workers.egress.guard import Network, Resolve, place_of, resolve
-from workers.egress.transport import Dial, GuardedTransport, dial
+from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
 from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library
 
@@ -137,7 +137,7 @@ class Egress:
         response_cap: int = RESPONSE_CAP,
         resolve: Resolve = resolve,
         dial: Dial = dial,
-        trust: ssl.SSLContext | None = None,
+        trust: Trust = default_trust,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         scraping: bool = False,
         library: Library | None = None,
@@ -149,13 +149,28 @@ class Egress:
             allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust, exempt=exempt
         )
         self._hosts = hosts
-        self._now, self._cap = now, response_cap
+        self.now, self._cap = now, response_cap
+        self._certified: dict[str, Egress] = {}
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.transport.aclose()
+        for each in (self, *self._certified.values()):
+            await each.transport.aclose()
+
+    def certified(self, certificate: str) -> Egress:
+        """Return a client that shows servers a certificate, and shares everything but connections with this one.
+
+        Parameters
+        ----------
+        certificate : str
+            Client certificate with its chain and its unencrypted key, as PEM.
+        """
+        if certificate not in self._certified:
+            self._certified[certificate] = copy(self)
+            self._certified[certificate].transport = self.transport.certified(certificate)
+        return self._certified[certificate]
 
     async def send(
         self,
@@ -247,7 +262,7 @@ class Egress:
             f"http-{status}",
             f"{place} answered with HTTP status {status}{hint}{response.quote()}",
             retriable=status in retriable if said is None else said,
-            retry_after_s=parse_retry_after(response.headers, self._now()),
+            retry_after_s=parse_retry_after(response.headers, self.now()),
             status=status,
         )
 

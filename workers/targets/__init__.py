@@ -16,8 +16,9 @@ from typing import Any
 
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Kind
-from workers.egress import Egress, Network, refuse_url
+from workers.egress import AddressRefused, Egress, Network, refuse_url
 from workers.targets.adapter import Adapter, Limits, Target
+from workers.targets.auth.schemes import MULTILINE, AwsSigV4, scheme_name
 from workers.targets.chain.chain import Chain, ChainSettings, Link, fields_of, tightened
 from workers.targets.protocols.apertium import Apertium
 from workers.targets.protocols.azure import Azure
@@ -78,6 +79,7 @@ BY_KIND: Mapping[tuple[str, Kind], Any] = {
 
 ENTRY_POINTS = "assay.protocols"
 
+_SECRET_FILE = re.compile(r"[\x20-\x7e\t\r\n]{1,8192}", re.ASCII)
 _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII)
 
 
@@ -155,9 +157,11 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
         read.check_kind(kind)
     if secret is not None or "secret" in written:
         secret = secret if secret is not None else written["secret"]
-        _check_secret(secret, adapter)
+        _check_secret(secret, adapter, getattr(read, "auth", None))
         if isinstance(read, TargetSettings):
             read.check_secret(secret)
+    if isinstance(auth := getattr(read, "auth", None), AwsSigV4) and base_url:
+        auth.region_of(base_url)
     limits = read_fields(Limits, _object(written, "limits"), "limits")
     name = str(written.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
@@ -188,6 +192,8 @@ def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, 
                 "base_url",
             )
         refuse_url(target.base_url, allow)
+        read: Any = read_fields(adapter_type(target.protocol).settings_type, target.settings, "settings")
+        _check_token_url(getattr(read, "auth", None), allow)
     if target.protocol == DeepTranslator.protocol and not scraping:
         raise SpecificationError(
             "the operator of this service does not allow scraped translators; use the protocol of the service itself",
@@ -275,12 +281,24 @@ def _kind(written: Any, adapter: type[Adapter]) -> Kind:
     return kind
 
 
-def _check_secret(secret: str | None, adapter: type[Adapter]) -> None:
+def _check_secret(secret: str | None, adapter: type[Adapter], auth: Any) -> None:
     if secret is None:
-        if adapter.needs_secret:
+        if adapter.needs_secret and auth != "none":
             raise SpecificationError(f"protocol {adapter.protocol} needs a secret", "secret")
+    elif isinstance(secret, str) and auth is not None and scheme_name(auth) in MULTILINE:
+        if not _SECRET_FILE.fullmatch(secret):
+            raise SpecificationError("secret must be a file of 1 to 8192 ASCII characters", "secret")
     elif not isinstance(secret, str) or not _SECRET.fullmatch(secret):
         raise SpecificationError("secret must be 1 to 4096 visible ASCII characters on one line", "secret")
+
+
+def _check_token_url(auth: Any, allow: Sequence[Network]) -> None:
+    """Validate the address of a token endpoint, to which the secret is sent."""
+    if token_url := getattr(auth, "token_url", ""):
+        try:
+            refuse_url(token_url, allow)
+        except AddressRefused as refused:
+            raise AddressRefused(str(refused), "settings.auth.token_url") from None
 
 
 __all__ = [

@@ -149,8 +149,8 @@ BAD = [
     ("settings.body", predictor("custom", "classifier", body={"q": "{text}", "r": "{row}"})),
     ("settings.body", predictor("custom", "classifier", body={"q": "a {row}"})),
     ("settings.body", predictor("custom", "classifier", body={"q": "{rows}"})),
-    ("auth", {**custom(), "secret": "k"}),
-    ("auth", {**custom(auth="header"), "secret": None}),
+    ("settings.auth", {**custom(), "secret": "k"}),
+    ("settings.auth", {**custom(auth="header"), "secret": None}),
 ]
 
 

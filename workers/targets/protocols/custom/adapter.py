@@ -12,6 +12,7 @@ from jmespath.exceptions import JMESPathError
 from assay.model import Ask, Choose, Failure, Kind, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
+from workers.targets.auth.schemes import Plain, Scheme
 from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
 from workers.targets.protocols.custom.language import accept_declared
 from workers.targets.protocols.custom.settings import CustomSettings
@@ -46,6 +47,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             target.kind is Kind.LANGUAGE_MODEL and settings.answer == "log-probability"
         )
 
+    def _auth(self) -> Plain | Scheme:
+        return self.settings.scheme
+
     def code(self, language: str) -> str:
         """Return the code of a language in the declared style."""
         settings = self.settings
@@ -64,11 +68,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
     def _ask_for(self, asks: Sequence[Ask]) -> Request:
         settings, values = self.settings, self._values(asks)
-        headers, query, body = self._with_auth(
-            {name: fill_text(value, values) for name, value in settings.headers.items()},
-            {name: fill_text(value, values) for name, value in settings.query.items()},
-            fill(settings.body, values),
-        )
+        headers = {name: fill_text(value, values) for name, value in settings.headers.items()}
+        query = {name: fill_text(value, values) for name, value in settings.query.items()}
+        body = fill(settings.body, values)
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -91,21 +93,6 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
-
-    def _with_auth(
-        self, headers: dict[str, str], query: dict[str, str], body: Any
-    ) -> tuple[dict[str, str], dict[str, str], Any]:
-        """Add the secret to the headers, the query or the body."""
-        if self.settings.auth == "none" or not self.target.secret:
-            return headers, query, body
-        entry = {self.settings.auth_name: fill_text(self.settings.auth_value, {"secret": self.target.secret})}
-        match self.settings.auth:
-            case "header":
-                return {**headers, **entry}, query, body
-            case "query":
-                return headers, {**query, **entry}, body
-            case _:
-                return headers, query, {**body, **entry}
 
     def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
         place = response.place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -12,17 +11,21 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
+from workers.targets.auth.schemes import (
+    VISIBLE,
+    CustomAuth,
+    Placed,
+    Plain,
+    Scheme,
+    check_auth,
+    check_header_name,
+    scheme_name,
+)
 from workers.targets.protocols.custom.expressions import Expression
 from workers.targets.protocols.custom.templates import check_placeholders, placeholders, standing_alone
 from workers.targets.protocols.http.language_model import LanguageModelSettings
 from workers.targets.settings import PredictorSettings, TranslatorSettings
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
-_VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
-_OURS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "upgrade", "expect"}
-    | {"trailer", "keep-alive", "proxy-connection"}
-)
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
 
 WORDS = ("source", "target")
@@ -69,8 +72,9 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     """``array``: one call carries several texts, as ``"{texts}"``, or records, as ``"{rows}"``."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 25
     """Most questions in one call, with ``batch: array``."""
-    auth: Literal["none", "header", "query", "body"] = "none"
-    """Where the secret goes."""
+    auth: CustomAuth = "none"  # type: ignore[assignment]  # more values than its base's
+    """How the secret authenticates calls; ``header``, ``query`` and ``body`` are those of `auth_name` and
+    `auth_value`."""
     auth_name: Annotated[str, MaxLen(100)] = "Authorization"
     """Name of the header, parameter or field that carries it."""
     auth_value: Annotated[str, MaxLen(500)] = "Bearer {secret}"
@@ -90,11 +94,18 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_headers()
         self._check_auth()
 
+    @property
+    def scheme(self) -> Plain | Scheme:
+        """How the secret authenticates calls."""
+        match self.auth:
+            case "header" | "query" | "body" as place:
+                return Placed(type=place, name=self.auth_name, value=self.auth_value)
+            case scheme:
+                return scheme
+
     def check_secret(self, secret: str | None) -> None:
         """Raise a `SpecificationError` for a secret that would not be sent, or a missing one."""
-        if (self.auth == "none") != (secret is None):
-            wrong = "auth is none, so the secret would not be sent" if secret else f"auth is {self.auth}"
-            raise SpecificationError(f"{wrong}: give both auth and a secret, or neither", "auth")
+        check_auth(self.scheme, secret)
 
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
@@ -122,7 +133,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def _check_places(self) -> None:
         """Validate that the question is sent, and that every placeholder has a value."""
         text, row = ("texts", "rows") if self.batch == "array" else ("text", "row")
-        if self.path and (not self.path.startswith("/") or not _VISIBLE.fullmatch(self.path)):
+        if self.path and (not self.path.startswith("/") or not VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
             raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
@@ -158,27 +169,20 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
                 raise SpecificationError(
                     f"{name} carries a key, and settings are public: give it as the target's secret, with auth", where
                 )
-            _check_header_name(name, where)
-            if not _VISIBLE.fullmatch(value):
+            check_header_name(name, where)
+            if not VISIBLE.fullmatch(value):
                 raise SpecificationError(f"{where} may hold visible ASCII characters only", where)
 
     def _check_auth(self) -> None:
         check_placeholders(self.auth_value, ("secret",), "auth_value")
-        if self.auth == "none":
-            return
         if not self.auth_name or "secret" not in check_placeholders(self.auth_value, ("secret",), "auth_value"):
             raise SpecificationError("auth needs an auth_name, and an auth_value that holds {secret}", "auth_value")
         if self.auth == "header":
-            _check_header_name(self.auth_name, "auth_name")
-        if not _VISIBLE.fullmatch(self.auth_value):
+            check_header_name(self.auth_name, "auth_name")
+        if not VISIBLE.fullmatch(self.auth_value):
             raise SpecificationError("auth_value may hold visible ASCII characters only", "auth_value")
-        if self.auth == "body" and not isinstance(self.body, dict):
+        if scheme_name(self.scheme) == "body" and not isinstance(self.body, dict):
             raise SpecificationError("auth can be put in a body only if that is an object", "auth")
-
-
-def _check_header_name(name: str, where: str) -> None:
-    if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
-        raise SpecificationError(f"{name!r} is not a header that can be set", where)
 
 
 def _flat(body: Any) -> bool:

@@ -84,7 +84,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
             "stream": False,
             **{name: getattr(self.settings, name) for name in ("temperature", "seed", "max_tokens")},
         }
-        return post_json("/v1/chat/completions", without_nulls(body), self._bearer())
+        return post_json("/v1/chat/completions", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place
@@ -126,7 +126,7 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
                 "max_tokens": settings.writing_tokens,
                 "stop": list(settings.writing_stop) or None,
             }
-        return post_json("/v1/chat/completions", without_nulls(asked), self._bearer())
+        return post_json("/v1/chat/completions", without_nulls(asked))
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         return [said_in(response)]
