@@ -117,9 +117,11 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         self.settings, self.target = settings, target
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
         self._questions = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
-        auth, secret = self._auth(), target.secret
-        made = None if secret is None else Credentials(auth, secret, target.base_url, egress, target.limits.timeout_s)
-        self._credentials, self._egress = made, egress if made is None else made.egress
+        self._credentials, self._egress = None, egress
+        if (secret := target.secret) is not None:
+            timeout_s = target.limits.timeout_s
+            self._credentials = Credentials(self._auth(), secret, target.base_url, egress, timeout_s)
+            self._egress = self._credentials.egress
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Send questions of one form in one call; see `Adapter.answer`."""
