@@ -39,6 +39,13 @@ QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by prepaid
 QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")
 """Words in the body of a 429 or 403 that mean "pay", not "wait" (OpenAI and compatible services)."""
 
+REFUSED_MARKS = (
+    *(b"UnrecognizedClientException", b"InvalidSignatureException", b"MissingAuthenticationToken"),
+    *(b"IncompleteSignature", b"ExpiredToken", b"AccessDeniedException", b"API_KEY_INVALID"),
+)
+BUSY_MARKS = (b"ThrottlingException", b"TooManyRequestsException", b"LimitExceededException")
+"""Words in the body of a 400 that mean a wrong key, or too many calls (AWS's JSON interfaces, Google)."""
+
 HINTS: Mapping[int, str] = {
     400: "it did not understand the request; check the protocol, the settings and the languages",
     404: "nothing is there; check the base_url",
@@ -253,10 +260,12 @@ class Egress:
         if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
             used_up = f"the account at {place} is used up (HTTP {status}){response.quote()}"
             return CallFailed("quota", used_up, status=status)
-        if status in {401, 403}:
+        if status in {401, 403} or (status == 400 and any(mark in response.body for mark in REFUSED_MARKS)):
             refused = f"{place} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
             return CallFailed("auth", refused, status=status)
         said = should_retry(response.headers)
+        if status == 400 and any(mark in response.body for mark in BUSY_MARKS):
+            said = True
         hint = f": {HINTS[status]}" if status in HINTS else ""
         return CallFailed(
             f"http-{status}",
