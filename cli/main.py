@@ -126,6 +126,12 @@ def rate(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None,
+    python: Annotated[
+        str | None, typer.Option(help="Rate a function: package.module:function, called with a text or a record.")
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option(help="Rate a program that answers JSON lines on its standard input and output.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rating as JSON instead of a report.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
     report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
@@ -160,6 +166,8 @@ def rate(
         secret=secret,
         seed=seed,
         max_calls=max_calls,
+        python=python,
+        command=command,
     )
     settings = _settings(None, None, None, egress_allow)
     raise typer.Exit(rate_here(asked, settings, as_json=as_json, full=full, report=report, export=export))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -175,7 +175,7 @@ class Egress:
             Client certificate with its chain and its unencrypted key, as PEM.
         """
         if certificate not in self._certified:
-            self._certified[certificate] = copy(self)
+            self._certified[certificate] = copy.copy(self)
             self._certified[certificate].transport = self.transport.certified(certificate)
         return self._certified[certificate]
 

@@ -50,9 +50,10 @@ def spellings(secret: str) -> frozenset[str]:
 class Quoter:
     """Cleans texts of a service; `secrets` are the keys that the service was sent."""
 
-    def __init__(self, *secrets: str) -> None:
-        forms = {_bare(form) for secret in secrets for form in _forms(secret)}
-        self._shows = all(len(_bare(secret)) >= FEWEST for secret in secrets)
+    def __init__(self, *secrets: str | None) -> None:
+        known = [secret for secret in secrets if secret is not None]
+        forms = {_bare(form) for secret in known for form in _forms(secret)}
+        self._shows = all(len(_bare(secret)) >= FEWEST for secret in known)
         self._parts: dict[int, set[str]] = {}
         for form in forms:
             if len(form) >= FEWEST:

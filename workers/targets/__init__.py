@@ -84,6 +84,10 @@ _SECRET_FILE = re.compile(r"[\x20-\x7e\t\r\n]{1,8192}", re.ASCII)
 _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII)
 
 
+_HERE: dict[str, type[Adapter]] = {}
+"""Protocols of this process (`offer_here`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProtocolInfo:
     """Facts about a protocol; the fields are those of `workers.targets.adapter.Adapter`."""
@@ -111,10 +115,15 @@ def _adapters() -> Mapping[str, type[Adapter]]:
 
 def _offered(protocol: str) -> type[Adapter] | Preset:
     """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
-    found = _adapters().get(protocol) or presets().get(protocol)
+    found = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
     if found is None:
         raise UnknownName("protocol", protocol, [*_adapters(), *presets()], "protocol")
     return found
+
+
+def offer_here(adapter: type[Adapter]) -> None:
+    """Offer a protocol in this process only, which is in no list: for the command line, never for a service."""
+    _HERE[adapter.protocol] = adapter
 
 
 def _read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tuple[type[Adapter], Any]:
@@ -328,6 +337,7 @@ __all__ = [
     "check_target",
     "connect",
     "keep_to_links",
+    "offer_here",
     "protocols",
     "read_target",
 ]

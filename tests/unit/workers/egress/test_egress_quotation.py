@@ -19,7 +19,7 @@ SECRET = 'sk+live/9f3b7c21=d"e&4a5b'
 
 def said(body: object, secret: str | None = SECRET) -> str:
     written = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    return Quoter(*([] if secret is None else [secret])).quote(written)
+    return Quoter(secret).quote(written)
 
 
 @pytest.mark.parametrize(
