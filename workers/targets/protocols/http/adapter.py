@@ -189,7 +189,8 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return "bearer"
 
     def _auth(self) -> Plain | Scheme:
-        return self.settings.auth or self.usual_auth()
+        # a plug-in's settings may have no such field
+        return getattr(self.settings, "auth", None) or self.usual_auth()
 
     def _url(self, path: str) -> str:
         return endpoint(self.target.base_url, path)
