@@ -57,6 +57,12 @@ BrokerUrl = Annotated[
     str | None,
     typer.Option(help="redis://… : ring for separate workers instead of the embedded one. [env: ASSAY_BROKER_URL]"),
 ]
+PythonFunction = Annotated[
+    str | None, typer.Option(help="Rate a function: package.module:function, called with a text or a record.")
+]
+JsonLinesCommand = Annotated[
+    str | None, typer.Option(help="Rate a program that answers JSON lines on its standard input and output.")
+]
 EgressAllow = Annotated[
     list[str] | None,
     typer.Option(help="Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable."),
@@ -126,6 +132,8 @@ def rate(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None,
+    python: PythonFunction = None,
+    command: JsonLinesCommand = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rating as JSON instead of a report.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
     report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
@@ -136,12 +144,9 @@ def rate(
 ) -> None:
     """Rate one service here and now, without a server, and print the report.
 
-    The exit code is the letter, so that a build can be gated on it:
-    **0** UCS, **1** DSBS, **2** BS, **3** inconclusive, 64 a request that makes no sense,
-    69 a service that could not be rated.
+    The exit code is the letter: **0** UCS, **1** DSBS, **2** BS, **3** inconclusive, 64 a wrong request, 69 no rating.
 
-    A service on this machine may be rated without further ado; other private networks need
-    --egress-allow.
+    A service on this machine may be rated without further ado; other private networks need --egress-allow.
     """
     from cli.rating.rate import Asked, rate_here
 
@@ -160,6 +165,8 @@ def rate(
         secret=secret,
         seed=seed,
         max_calls=max_calls,
+        python=python,
+        command=command,
     )
     settings = _settings(None, None, None, egress_allow)
     raise typer.Exit(rate_here(asked, settings, as_json=as_json, full=full, report=report, export=export))

@@ -23,6 +23,7 @@ from assay.methods import check_kind, fit_to, method_of, usual_method
 from assay.model import Kind
 from assay.reports import installed_formats, render, terminal
 from cli.exits import Exit
+from cli.local.program import local_target
 from cli.logs import configure_logs
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.export import check_export, write_export
@@ -69,6 +70,8 @@ class Asked:
     secret: str | None = None
     seed: int | None = None
     max_calls: int | None = None
+    python: str | None = None
+    command: str | None = None
 
 
 def rate_here(
@@ -123,8 +126,12 @@ def _request(asked: Asked) -> dict[str, Any]:
     experiment = dict(written.get("experiment", {}))
     given = (("kind", asked.kind), ("protocol", asked.protocol), ("base_url", asked.url))
     target.update({key: value for key, value in given if value})
+    program = local_target(asked.python, asked.command)
+    target |= program | {"settings": {**target.get("settings", {}), **program.get("settings", {})}}
     if "protocol" not in target:
-        raise SpecificationError("say how the service speaks: --protocol NAME (see `assay protocols`), or a FILE.toml")
+        raise SpecificationError(
+            "say how the service speaks: --protocol NAME (see `assay protocols`), a FILE.toml, --python or --command"
+        )
     target.setdefault("kind", "translator")
     target["name"] = asked.name or target.get("name") or f"{target['protocol']} {target.get('base_url', '')}".strip()
     target["settings"] = {**target.get("settings", {}), **_settings(asked.settings)}

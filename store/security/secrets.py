@@ -132,7 +132,9 @@ def destination_of(described: Mapping[str, Any]) -> str:
         origin = [address.scheme, address.hostname, address.port or DEFAULT_PORTS.get(address.scheme)]
     except ValueError:  # the URL is invalid, so it is never called
         origin = [base_url]
-    return json.dumps([described["protocol"], origin, {name: settings.get(name) for name in AUTHENTICATION}])
+    return json.dumps(
+        [described["protocol"], origin, {name: settings.get(name) for name in AUTHENTICATION}], sort_keys=True
+    )
 
 
 def key_id_of(key: bytes) -> str:

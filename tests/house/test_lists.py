@@ -15,6 +15,7 @@ from assay.rating.methodology import shipped as methodologies
 from assay.reports import FORMATS
 from demo.translators.behaviours import BEHAVIOURS
 from store.core.settings import Settings
+from tools.protocol_settings import with_settings
 from workers.targets import protocols
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,11 @@ def test_every_protocol_has_a_test_and_a_line_in_the_documentation(one):
     assert one.name in tests
     assert f"`{one.name}`" in page("operations.md") + page("api.md") + page("targets.md")
     assert one.summary
+
+
+def test_the_settings_of_every_protocol_are_documented_as_in_the_code():
+    written = page("targets.md")
+    assert with_settings(written) == written, "run: python -m tools.protocol_settings docs/targets.md"
 
 
 def test_every_report_format_has_a_test():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
-import ssl
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ import httpx
 from assay import __version__
 from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
 from workers.egress.guard import Network, Resolve, place_of, resolve
-from workers.egress.transport import Dial, GuardedTransport, dial
+from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
 from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library
 
@@ -38,6 +38,13 @@ PARTIAL = 206
 QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by prepaid services
 QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")
 """Words in the body of a 429 or 403 that mean "pay", not "wait" (OpenAI and compatible services)."""
+
+REFUSED_MARKS = (
+    *(b"UnrecognizedClientException", b"InvalidSignatureException", b"MissingAuthenticationToken"),
+    *(b"IncompleteSignature", b"ExpiredToken", b"AccessDeniedException", b"API_KEY_INVALID"),
+)
+BUSY_MARKS = (b"ThrottlingException", b"TooManyRequestsException", b"LimitExceededException")
+"""Words in the body of a 400 that mean a wrong key, or too many calls (AWS's JSON interfaces, Google)."""
 
 HINTS: Mapping[int, str] = {
     400: "it did not understand the request; check the protocol, the settings and the languages",
@@ -137,7 +144,7 @@ class Egress:
         response_cap: int = RESPONSE_CAP,
         resolve: Resolve = resolve,
         dial: Dial = dial,
-        trust: ssl.SSLContext | None = None,
+        trust: Trust = default_trust,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         scraping: bool = False,
         library: Library | None = None,
@@ -149,13 +156,28 @@ class Egress:
             allow, response_cap=response_cap, resolve=resolve, dial=dial, trust=trust, exempt=exempt
         )
         self._hosts = hosts
-        self._now, self._cap = now, response_cap
+        self.now, self._cap = now, response_cap
+        self._certified: dict[str, Egress] = {}
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.transport.aclose()
+        for each in (self, *self._certified.values()):
+            await each.transport.aclose()
+
+    def certified(self, certificate: str) -> Egress:
+        """Return a client that shows servers a certificate, and shares everything but connections with this one.
+
+        Parameters
+        ----------
+        certificate : str
+            Client certificate with its chain and its unencrypted key, as PEM.
+        """
+        if certificate not in self._certified:
+            self._certified[certificate] = copy.copy(self)
+            self._certified[certificate].transport = self.transport.certified(certificate)
+        return self._certified[certificate]
 
     async def send(
         self,
@@ -238,16 +260,18 @@ class Egress:
         if status in QUOTA_STATUSES or (status in {403, 429} and any(mark in response.body for mark in QUOTA_MARKS)):
             used_up = f"the account at {place} is used up (HTTP {status}){response.quote()}"
             return CallFailed("quota", used_up, status=status)
-        if status in {401, 403}:
+        if status in {401, 403} or (status == 400 and any(mark in response.body for mark in REFUSED_MARKS)):
             refused = f"{place} refused access (HTTP {status}); the key is missing, wrong or banned{response.quote()}"
             return CallFailed("auth", refused, status=status)
         said = should_retry(response.headers)
+        if status == 400 and any(mark in response.body for mark in BUSY_MARKS):
+            said = True
         hint = f": {HINTS[status]}" if status in HINTS else ""
         return CallFailed(
             f"http-{status}",
             f"{place} answered with HTTP status {status}{hint}{response.quote()}",
             retriable=status in retriable if said is None else said,
-            retry_after_s=parse_retry_after(response.headers, self._now()),
+            retry_after_s=parse_retry_after(response.headers, self.now()),
             status=status,
         )
 

@@ -48,11 +48,12 @@ def spellings(secret: str) -> frozenset[str]:
 
 
 class Quoter:
-    """Cleans texts of a service; `secret` is the key that the service was sent."""
+    """Cleans texts of a service; `secrets` are the keys that the service was sent."""
 
-    def __init__(self, secret: str | None = None) -> None:
-        forms = {_bare(form) for form in _forms(secret)}
-        self._shows = secret is None or len(_bare(secret)) >= FEWEST
+    def __init__(self, *secrets: str | None) -> None:
+        known = [secret for secret in secrets if secret is not None]
+        forms = {_bare(form) for secret in known for form in _forms(secret)}
+        self._shows = all(len(_bare(secret)) >= FEWEST for secret in known)
         self._parts: dict[int, set[str]] = {}
         for form in forms:
             if len(form) >= FEWEST:
@@ -88,10 +89,8 @@ class Quoter:
         return text
 
 
-def _forms(secret: str | None) -> frozenset[str]:
+def _forms(secret: str) -> frozenset[str]:
     """Return all spellings of a key, and of the user name and password if it is those of basic authentication."""
-    if secret is None:
-        return frozenset()
     try:
         decoded = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
     except (binascii.Error, ValueError):

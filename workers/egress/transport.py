@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -49,6 +51,9 @@ Made = tuple[asyncio.BaseTransport, asyncio.BaseProtocol]
 Dial = Callable[[Callable[[], asyncio.Protocol], str, int, ssl.SSLContext | None, str | None], Awaitable[Made]]
 """Function that connects a protocol to a literal address and port, with TLS for a host name if a context is given."""
 
+Trust = Callable[[], ssl.SSLContext]
+"""Function that makes a context with the trusted certificates."""
+
 
 async def dial(
     protocol: Callable[[], asyncio.Protocol], address: str, port: int, tls: ssl.SSLContext | None, host: str | None
@@ -63,6 +68,18 @@ def default_trust() -> ssl.SSLContext:
     context.load_default_certs()
     context.minimum_version = ssl.TLSVersion.TLSv1_2  # some distributions build Python without this default
     context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def certified_trust(trust: Trust, certificate: str) -> ssl.SSLContext:
+    """Return a context with a client certificate and its key (PEM).
+
+    OpenSSL reads them from files only, so they are in a file in memory, which never reaches a disk.
+    """
+    context = trust()
+    with open(os.memfd_create("client-certificate"), "wb", buffering=0) as file:
+        file.write(certificate.encode())
+        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}")
     return context
 
 
@@ -154,8 +171,8 @@ class GuardedTransport:
         Maximum size of a response body in bytes, unless a request sets another.
     whole : bool
         Whether a longer response is refused; otherwise it is truncated.
-    trust : SSLContext, optional
-        Trusted certificates, by default `default_trust`.
+    trust : callable
+        Makes the context with the trusted certificates.
     exempt : sequence of network
         Networks of the operator in which the limits of hosts do not apply.
     """
@@ -168,13 +185,19 @@ class GuardedTransport:
         whole: bool = True,
         resolve: Resolve = resolve,
         dial: Dial = dial,
-        trust: ssl.SSLContext | None = None,
+        trust: Trust = default_trust,
         exempt: Sequence[Network] = (),
     ) -> None:
-        self._cap, self._whole, self._trust = response_cap, whole, trust
+        self._cap, self._whole, self._trust, self._dial = response_cap, whole, trust, dial
         self._guard, self._exempt = Guard(tuple(allow), resolve), ExemptHosts(tuple(exempt))
-        self._connector = partial(GuardedConnector, self._guard, dial, self._trusted, self._exempt, whole=whole)
+        self._context: ssl.SSLContext | None = None
         self._kept: aiohttp.ClientSession | None = None
+
+    def certified(self, certificate: str) -> GuardedTransport:
+        """Return a transport with connections of its own, on which it shows a client certificate (PEM)."""
+        own = copy(self)
+        vars(own).update(_trust=partial(certified_trust, self._trust, certificate), _context=None, _kept=None)
+        return own
 
     async def exempt(self, place: Place) -> bool:
         """Whether all addresses of a host are in the exempt networks, which its connections then cannot leave."""
@@ -217,7 +240,8 @@ class GuardedTransport:
             await kept.close()
 
     def _open(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(connector=self._connector(), cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
+        connector = GuardedConnector(self._guard, self._dial, self._trusted, self._exempt, whole=self._whole)
+        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
 
     async def _exchange(self, place: Place, session: aiohttp.ClientSession, request: dict[str, Any]) -> Received:
         """Send a request and read the response."""
@@ -243,6 +267,6 @@ class GuardedTransport:
         raise failure
 
     def _trusted(self) -> ssl.SSLContext:
-        if self._trust is None:
-            self._trust = default_trust()
-        return self._trust
+        if self._context is None:
+            self._context = self._trust()
+        return self._context

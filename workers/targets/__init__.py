@@ -16,9 +16,11 @@ from typing import Any
 
 from assay.errors import SpecificationError, UnknownName
 from assay.model import Kind
-from workers.egress import Egress, Network, refuse_url
+from workers.egress import AddressRefused, Egress, Network, refuse_url
 from workers.targets.adapter import Adapter, Limits, Target
+from workers.targets.auth.schemes import MULTILINE, AwsSigV4, scheme_name
 from workers.targets.chain.chain import Chain, ChainSettings, Link, fields_of, tightened
+from workers.targets.presets import Preset, presets
 from workers.targets.protocols.apertium import Apertium
 from workers.targets.protocols.azure import Azure
 from workers.targets.protocols.custom.adapter import Custom
@@ -78,7 +80,12 @@ BY_KIND: Mapping[tuple[str, Kind], Any] = {
 
 ENTRY_POINTS = "assay.protocols"
 
+_SECRET_FILE = re.compile(r"[\x20-\x7e\t\r\n]{1,8192}", re.ASCII)
 _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII)
+
+
+_HERE: dict[str, type[Adapter]] = {}
+"""Protocols of this process (`offer_here`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +113,41 @@ def _adapters() -> Mapping[str, type[Adapter]]:
     return {**added, **{each.protocol: each for each in PROTOCOLS}}
 
 
-def adapter_type(protocol: str) -> type[Adapter]:
-    """Return a protocol's adapter class, or raise `UnknownName` with ``field`` ``"protocol"``."""
-    found = _adapters().get(protocol)
+def _offered(protocol: str) -> type[Adapter] | Preset:
+    """Return a protocol's adapter class or preset, or raise `UnknownName` with ``field`` ``"protocol"``."""
+    found = _adapters().get(protocol) or presets().get(protocol) or _HERE.get(protocol)
     if found is None:
-        raise UnknownName("protocol", protocol, _adapters(), "protocol")
+        raise UnknownName("protocol", protocol, [*_adapters(), *presets()], "protocol")
     return found
 
 
+def offer_here(adapter: type[Adapter]) -> None:
+    """Offer a protocol in this process only, which is in no list: for the command line, never for a service."""
+    _HERE[adapter.protocol] = adapter
+
+
+def _read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tuple[type[Adapter], Any]:
+    """Return the adapter class of a protocol and its settings, validated; those of a preset are filled in first."""
+    offered = _offered(protocol)
+    if isinstance(offered, Preset):
+        settings, offered = offered.expanded(kind, settings), _adapters()[offered.base]
+    return offered, read_fields(offered.settings_type, settings, "settings")
+
+
 def protocols() -> tuple[ProtocolInfo, ...]:
-    """Return the facts about all protocols: built-in ones in the order of the list, then plug-ins."""
-    built_in = {each.protocol: each for each in PROTOCOLS}
-    facts = [field.name for field in fields(ProtocolInfo) if field.name != "name"]
-    return tuple(
-        ProtocolInfo(name, *(getattr(adapter, fact) for fact in facts))
-        for name, adapter in {**built_in, **_adapters()}.items()
+    """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
+    built_in: dict[str, type[Adapter] | Preset] = {each.protocol: each for each in PROTOCOLS}
+    return tuple(_facts(name, each) for name, each in {**built_in, **presets(), **_adapters()}.items())
+
+
+def _facts(name: str, offered: type[Adapter] | Preset) -> ProtocolInfo:
+    own: type = (
+        offered.settings_type(_adapters()[offered.base].settings_type)
+        if isinstance(offered, Preset)
+        else offered.settings_type
     )
+    facts = [field.name for field in fields(ProtocolInfo) if field.name not in {"name", "settings_type"}]
+    return ProtocolInfo(name, settings_type=own, **{fact: getattr(offered, fact) for fact in facts})
 
 
 def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target:
@@ -140,24 +166,27 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
     SpecificationError
         With the invalid field. The message never repeats a secret.
     """
-    adapter = adapter_type(str(written.get("protocol")))
+    adapter = _offered(str(written.get("protocol")))
     kind = _kind(written.get("kind"), adapter)
     base_url = str(written.get("base_url") or "")
     if adapter.needs_url and not base_url:
-        raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service", "base_url")
+        such = f", such as {adapter.example}" if isinstance(adapter, Preset) else ""
+        raise SpecificationError(f"protocol {adapter.protocol} needs the base_url of the service{such}", "base_url")
     if base_url and not adapter.needs_url:
         raise SpecificationError(
             f"protocol {adapter.protocol} has addresses of its own; leave base_url out", "base_url"
         )
     settings = _object(written, "settings")
-    read: Any = read_fields(adapter.settings_type, settings, "settings")
+    _, read = _read_settings(adapter.protocol, kind, settings)
     if isinstance(read, TargetSettings):
         read.check_kind(kind)
     if secret is not None or "secret" in written:
         secret = secret if secret is not None else written["secret"]
-        _check_secret(secret, adapter)
+        _check_secret(secret, adapter, getattr(read, "auth", None))
         if isinstance(read, TargetSettings):
             read.check_secret(secret)
+    if isinstance(auth := getattr(read, "auth", None), AwsSigV4) and base_url:
+        auth.region_of(base_url)
     limits = read_fields(Limits, _object(written, "limits"), "limits")
     name = str(written.get("name") or adapter.protocol)
     return Target(name, kind, adapter.protocol, base_url, settings, secret, limits)
@@ -188,6 +217,8 @@ def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, 
                 "base_url",
             )
         refuse_url(target.base_url, allow)
+        _, read = _read_settings(target.protocol, target.kind, target.settings)
+        _check_token_url(getattr(read, "auth", None), allow)
     if target.protocol == DeepTranslator.protocol and not scraping:
         raise SpecificationError(
             "the operator of this service does not allow scraped translators; use the protocol of the service itself",
@@ -202,7 +233,7 @@ def _check_link(link: Link, where: str, allow: Sequence[Network]) -> None:
     """Validate a link of a chain; the secret of a saved link is stored with its target."""
     target_fields = fields_of(link) if link.id is not None else {**fields_of(link), "secret": None}
     try:
-        adapter = adapter_type(link.protocol)
+        adapter = _offered(link.protocol)
         if link.protocol in {Chain.protocol, Uploaded.protocol} or not adapter.reproducible:
             raise SpecificationError(
                 f"{link.protocol} cannot be a link of a chain; name services that are called themselves", "protocol"
@@ -248,12 +279,12 @@ def connect(target: Target, egress: Egress) -> Adapter:
     CallFailed
         ``unsupported``, if the operator does not allow the protocol.
     """
-    made: Any = adapter_type(target.protocol)
-    settings = read_fields(made.settings_type, target.settings, "settings")
+    made: Any
+    made, settings = _read_settings(target.protocol, target.kind, target.settings)
     if made is Chain:
         links = [connect(_link_target(link, target.link_secrets), egress) for link in settings.links]
         return Chain(target, settings, links)
-    adapter: Adapter = BY_KIND.get((target.protocol, target.kind), made)(target, settings, egress)
+    adapter: Adapter = BY_KIND.get((made.protocol, target.kind), made)(target, settings, egress)
     return adapter
 
 
@@ -264,7 +295,7 @@ def _object(written: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value or {}
 
 
-def _kind(written: Any, adapter: type[Adapter]) -> Kind:
+def _kind(written: Any, adapter: type[Adapter] | Preset) -> Kind:
     offered = tuple(str(kind) for kind in sorted(adapter.kinds))
     try:
         kind = Kind(written)
@@ -275,12 +306,24 @@ def _kind(written: Any, adapter: type[Adapter]) -> Kind:
     return kind
 
 
-def _check_secret(secret: str | None, adapter: type[Adapter]) -> None:
+def _check_secret(secret: str | None, adapter: type[Adapter] | Preset, auth: Any) -> None:
     if secret is None:
-        if adapter.needs_secret:
+        if adapter.needs_secret and auth != "none":
             raise SpecificationError(f"protocol {adapter.protocol} needs a secret", "secret")
+    elif isinstance(secret, str) and auth is not None and scheme_name(auth) in MULTILINE:
+        if not _SECRET_FILE.fullmatch(secret):
+            raise SpecificationError("secret must be a file of 1 to 8192 ASCII characters", "secret")
     elif not isinstance(secret, str) or not _SECRET.fullmatch(secret):
         raise SpecificationError("secret must be 1 to 4096 visible ASCII characters on one line", "secret")
+
+
+def _check_token_url(auth: Any, allow: Sequence[Network]) -> None:
+    """Validate the address of a token endpoint, to which the secret is sent."""
+    if token_url := getattr(auth, "token_url", ""):
+        try:
+            refuse_url(token_url, allow)
+        except AddressRefused as refused:
+            raise AddressRefused(str(refused), "settings.auth.token_url") from None
 
 
 __all__ = [
@@ -290,11 +333,11 @@ __all__ = [
     "Limits",
     "ProtocolInfo",
     "Target",
-    "adapter_type",
     "address_of",
     "check_target",
     "connect",
     "keep_to_links",
+    "offer_here",
     "protocols",
     "read_target",
 ]

@@ -14,9 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from assay.errors import SpecificationError
 from assay.model import Field as Cell
 from assay.model import Kind
-
-STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
-"""Configuration for pydantic: refuse unknown fields; use field docstrings as descriptions in the schema."""
+from workers.targets.auth.schemes import STRICT, Auth, check_auth
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()_|-]{0,63}", re.ASCII)
 
@@ -43,7 +41,22 @@ class TargetSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslatorSettings(TargetSettings):
+class CalledSettings(TargetSettings):
+    """Base class of the settings of services that are called over HTTP."""
+
+    auth: Annotated[
+        Auth | None, Field(description="How the secret authenticates calls. Null: as the protocol does by itself.")
+    ] = None
+
+    def check_secret(self, secret: str | None) -> None:
+        """Raise a `SpecificationError` if the secret does not fit `auth`."""
+        super().check_secret(secret)
+        if self.auth is not None:
+            check_auth(self.auth, secret)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorSettings(CalledSettings):
     """Base class of the settings of translators."""
 
     language_codes: Annotated[
@@ -64,7 +77,7 @@ class TranslatorSettings(TargetSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictorSettings(TargetSettings):
+class PredictorSettings(CalledSettings):
     """Base class of the settings of classifiers, regressors and embedders."""
 
     labels: Annotated[
@@ -120,7 +133,8 @@ def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_input=False)[0]
     cause = first.get("ctx", {}).get("error")
-    inner = cause.field if isinstance(cause, SpecificationError) else ".".join(str(part) for part in first["loc"])
+    loc = first["loc"][:1] + first["loc"][2:] if first["loc"][:1] == ("auth",) else first["loc"]  # [1] is the scheme
+    inner = cause.field if isinstance(cause, SpecificationError) else ".".join(str(part) for part in loc)
     name = f"{where}.{inner}" if inner else where
     message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {first['msg']}"
     raise SpecificationError(message, name)

@@ -19,8 +19,9 @@ from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, questions_for
+from workers.targets.auth.schemes import STRICT
 from workers.targets.chain.chain_route import ASKED, Hop, NoWay, Path, check_path, hops, through
-from workers.targets.settings import STRICT, TargetSettings
+from workers.targets.settings import TargetSettings
 
 CHAIN = "chain"
 

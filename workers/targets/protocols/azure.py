@@ -13,6 +13,7 @@ from annotated_types import Ge, Le
 from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
+from workers.targets.auth.schemes import Placed
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
@@ -61,14 +62,16 @@ class Azure(HttpTranslator[AzureSettings]):
         named = {name for code in codes for name in names_of(str(code), self.settings.language_codes, DEFAULT_CODES)}
         return all_pairs(named, named)
 
+    def usual_auth(self) -> Placed:
+        """Return the header of Azure's keys."""
+        return Placed(type="header", name="Ocp-Apim-Subscription-Key")
+
     def code(self, language: str) -> str:
         """Return Azure's code for a language."""
         return self.settings.language_codes.get(language) or DEFAULT_CODES.get(language, language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
-        headers = {"Ocp-Apim-Subscription-Key": self.target.secret or ""}
-        if self.settings.region:
-            headers["Ocp-Apim-Subscription-Region"] = self.settings.region
+        headers = {"Ocp-Apim-Subscription-Region": self.settings.region} if self.settings.region else {}
         version, given, wanted = self.settings.api_version, self.code(source), self.code(target)
         if version == "3.0":
             query = urlencode({"api-version": version, "from": given, "to": wanted})

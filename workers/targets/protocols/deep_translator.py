@@ -119,6 +119,8 @@ class DeepTranslatorSettings(TranslatorSettings):
     """Which one: google, my-memory, libre, microsoft, baidu or qcri."""
     domain: str = "general-fast"
     """The domain qcri translates in."""
+    auth: None = None
+    """Nothing: the library places the secret."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,6 +10,7 @@ from annotated_types import Ge, Le
 
 from assay.model import Reply, Translate
 from workers.egress import Response
+from workers.targets.auth.schemes import Placed
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
@@ -47,13 +48,13 @@ class DeepL(HttpTranslator[DeepLSettings]):
         return all_pairs(sources, await self._listed("target"))
 
     async def _listed(self, role: str) -> set[str]:
-        response = await self._send(Request("GET", f"/v2/languages?type={role}", self._key))
+        response = await self._send(Request("GET", f"/v2/languages?type={role}"))
         codes = [dig(each, "language", place=response.place) for each in listed(response.json(), place=response.place)]
         return {name for code in codes for name in names_of(str(code), self.settings.language_codes, INTO)}
 
-    @property
-    def _key(self) -> dict[str, str]:
-        return {"Authorization": f"DeepL-Auth-Key {self.target.secret or ''}"}
+    def usual_auth(self) -> Placed:
+        """Return the header of DeepL's keys."""
+        return Placed(type="header", name="Authorization", value="DeepL-Auth-Key {secret}")
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         into = self.settings.language_codes.get(target) or INTO.get(target, target.upper())
@@ -65,7 +66,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
         }
         if self.settings.formality:
             body["formality"] = self.settings.formality
-        return post_json("/v2/translate", body, self._key)
+        return post_json("/v2/translate", body)
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place

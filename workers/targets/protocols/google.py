@@ -12,6 +12,7 @@ from annotated_types import Ge, Le
 from assay.errors import SpecificationError
 from assay.model import Reply, Translate
 from workers.egress import Response
+from workers.targets.auth.schemes import Placed, Plain, Scheme
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
@@ -58,7 +59,7 @@ class Google(HttpTranslator[GoogleSettings]):
         field, way, path = "languageCode", ["languages"], f"{self._parent}/supportedLanguages"
         if self.settings.version == "v2":
             field, way, path = "language", ["data", "languages"], "/language/translate/v2/languages"
-        response = await self._send(Request("GET", path, self._key))
+        response = await self._send(Request("GET", path))
         place = response.place
         codes = [dig(each, field, place=place) for each in listed(dig(response.json(), *way, place=place), place=place)]
         named = {name for code in codes for name in names_of(str(code), self.settings.language_codes)}
@@ -68,23 +69,22 @@ class Google(HttpTranslator[GoogleSettings]):
     def _parent(self) -> str:
         return f"/v3/projects/{self.settings.project}/locations/{self.settings.location}"
 
-    @property
-    def _key(self) -> dict[str, str]:
-        secret = self.target.secret or ""
-        return {"X-Goog-Api-Key": secret} if self.settings.version == "v2" else {"Authorization": f"Bearer {secret}"}
+    def usual_auth(self) -> Plain | Scheme:
+        """Return the header of API keys for v2, a bearer token for v3."""
+        return Placed(type="header", name="X-Goog-Api-Key") if self.settings.version == "v2" else "bearer"
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         body: dict[str, Any]
         if self.settings.version == "v2":
             body = {"q": list(texts), "source": self.code(source), "target": self.code(target), "format": "text"}
-            return post_json("/language/translate/v2", body, self._key)
+            return post_json("/language/translate/v2", body)
         body = {
             "contents": list(texts),
             "mimeType": "text/plain",
             "sourceLanguageCode": self.code(source),
             "targetLanguageCode": self.code(target),
         }
-        return post_json(f"{self._parent}:translateText", body, self._key)
+        return post_json(f"{self._parent}:translateText", body)
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place

@@ -102,7 +102,7 @@ class Kserve(HttpPredictor[KserveSettings]):
         if settings.outputs:
             body["outputs"] = [{"name": name} for name in settings.outputs]
         version = f"/versions/{settings.version}" if settings.version else ""
-        return post_json(f"/v2/models/{settings.model}{version}/infer", body, self._bearer())
+        return post_json(f"/v2/models/{settings.model}{version}/infer", body)
 
     def _inputs(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> list[dict[str, Any]]:
         if texts:

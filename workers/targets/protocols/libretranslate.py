@@ -12,6 +12,7 @@ from annotated_types import Ge, Le
 
 from assay.model import Reply, Translate
 from workers.egress import CallFailed, Response
+from workers.targets.auth.schemes import Placed
 from workers.targets.protocols.http.adapter import Request, dig, listed, post_json
 from workers.targets.protocols.http.translator import HttpTranslator, all_pairs, names_of, texts_of
 from workers.targets.settings import TranslatorSettings
@@ -40,6 +41,10 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         "a ban is status 403",
     )
 
+    def usual_auth(self) -> Placed:
+        """Return the field of the body that carries the key."""
+        return Placed(type="body", name="api_key")
+
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return the pairs of ``/languages``; versions without lists of targets translate between all languages."""
         response = await self._send(Request("GET", "/languages"))
@@ -59,8 +64,6 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
             "target": self.code(target),
             "format": "text",
         }
-        if self.target.secret:
-            body["api_key"] = self.target.secret
         return post_json("/translate", body)
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:

@@ -48,7 +48,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         texts, rows = texts_in(asks), rows_in(asks)
         how = self.settings.input_format
         body = {how: list(texts)} if texts and how in {"instances", "inputs"} else {how: self._table(texts, rows)}
-        return post_json("/invocations", body, self._bearer())
+        return post_json("/invocations", body)
 
     def _table(self, texts: Sequence[str], rows: Sequence[dict[str, Field]]) -> Any:
         """Return questions as a table; all rows of a call have the same columns."""

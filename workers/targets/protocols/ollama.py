@@ -58,7 +58,7 @@ class Ollama(HttpPredictor[OllamaSettings]):
             "truncate": self.settings.truncate,
             "dimensions": self.settings.dimensions,
         }
-        return post_json("/api/embed", without_nulls(body), self._bearer())
+        return post_json("/api/embed", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
         return listed(dig(json_of(response), "embeddings", place=response.place), place=response.place)
@@ -94,7 +94,7 @@ class OllamaModel(HttpLanguageModel[OllamaSettings]):
         }
         if isinstance(ask, Choose) and settings.top_logprobs is not None:
             body |= {"logprobs": True, "top_logprobs": settings.top_logprobs}
-        return post_json("/api/chat", body, self._bearer())
+        return post_json("/api/chat", body)
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         said = json_of(response)

@@ -44,9 +44,9 @@ class Tei(HttpPredictor[TeiSettings]):
         texts, truncate = texts_in(asks), self.settings.truncate
         if self.target.kind is Kind.EMBEDDER:
             body: dict[str, Any] = {"inputs": texts, "normalize": self.settings.normalize, "truncate": truncate}
-            return post_json("/embed", body, self._bearer())
+            return post_json("/embed", body)
         body = {"inputs": [[text] for text in texts], "raw_scores": False, "truncate": truncate}
-        return post_json("/predict", body, self._bearer())
+        return post_json("/predict", body)
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - callers count
         return listed(json_of(response), place=response.place)

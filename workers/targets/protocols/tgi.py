@@ -40,7 +40,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
         (ask,) = asks
         inputs = prompt_of(ask, self.settings.choice_instruction)
         parameters = {"details": True, **without_nulls(self._parameters(ask))}
-        return post_json("/generate", {"inputs": inputs, "parameters": parameters}, self._bearer())
+        return post_json("/generate", {"inputs": inputs, "parameters": parameters})
 
     def _parameters(self, ask: Worded) -> dict[str, Any]:
         settings = self.settings

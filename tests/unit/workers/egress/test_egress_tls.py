@@ -77,7 +77,7 @@ def fetch(wire, server, trust, host=HOST):
 
     async def go():
         answering = wire.listening(lambda heard: wire.raw("sealed"), tls=server)
-        async with answering as service, Egress(wire.loopback, resolve=resolve, trust=trust) as egress:
+        async with answering as service, Egress(wire.loopback, resolve=resolve, trust=lambda: trust) as egress:
             first = await egress.send("GET", f"https://{host}:{service.port}/", timeout_s=5)
             await egress.send("GET", f"https://{host}:{service.port}/", timeout_s=5)
             return first.text, [heard.connection for heard in service.heard]

@@ -149,8 +149,8 @@ BAD = [
     ("settings.body", predictor("custom", "classifier", body={"q": "{text}", "r": "{row}"})),
     ("settings.body", predictor("custom", "classifier", body={"q": "a {row}"})),
     ("settings.body", predictor("custom", "classifier", body={"q": "{rows}"})),
-    ("auth", {**custom(), "secret": "k"}),
-    ("auth", {**custom(auth="header"), "secret": None}),
+    ("settings.auth", {**custom(), "secret": "k"}),
+    ("settings.auth", {**custom(auth="header"), "secret": None}),
 ]
 
 
@@ -206,7 +206,7 @@ def test_every_protocol_is_listed_with_a_documented_schema():
         assert info.kinds
 
 
-def test_every_setting_but_a_model_or_an_upload_has_a_default():
+def test_every_setting_but_what_names_a_model_or_its_place_has_a_default():
     needed = {info.name: info.settings_schema().get("required", []) for info in protocols()}
     assert {name: names for name, names in needed.items() if names} == {
         "openai-chat": ["model"],
@@ -217,6 +217,16 @@ def test_every_setting_but_a_model_or_an_upload_has_a_default():
         "kserve": ["model"],
         "uploaded": ["upload"],
         "chain": ["links"],
+        "anthropic": ["model"],
+        "azure-openai": ["deployment"],
+        "bedrock": ["model"],
+        "cohere": ["model"],
+        "gemini": ["model"],
+        "hf-providers": ["model"],
+        "mistral": ["model"],
+        "sagemaker": ["endpoint"],
+        "triton": ["model"],
+        "vertex": ["project", "location", "model"],
     }
 
 

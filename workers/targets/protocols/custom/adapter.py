@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
-
-from jmespath.exceptions import JMESPathError
 
 from assay.model import Ask, Choose, Failure, Kind, Reply, Score, Translate, Write
 from workers.egress import CallFailed, Egress, Response
 from workers.targets.adapter import Prediction, Target, Worded
-from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
+from workers.targets.auth.schemes import Plain, Scheme
+from workers.targets.protocols.custom.answers import events_of, found, in_place, joined, rescaled
+from workers.targets.protocols.custom.expressions import Expression
 from workers.targets.protocols.custom.language import accept_declared
 from workers.targets.protocols.custom.settings import CustomSettings
 from workers.targets.protocols.custom.templates import fill, fill_text, placeholders
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed, post_form, post_json
 from workers.targets.protocols.http.language_model import prompt_of, why_unasked
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, json_of, rows_in, texts_in, why_not
-from workers.targets.protocols.http.translator import accept_text, texts_of, three_letters
+from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
 
-MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
+STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": named}
+"""How languages are written."""
 
 
 class Custom(HttpAdapter[CustomSettings, Ask]):
@@ -42,15 +43,18 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         self.batch_limit = settings.batch_maximum if settings.batch == "array" else 1
         self.retriable: Container[int] = frozenset(settings.retriable_statuses)
         self._output = Expression(settings.output)
-        self._numeric = target.kind is Kind.REGRESSOR or (
-            target.kind is Kind.LANGUAGE_MODEL and settings.answer == "log-probability"
+        self._numeric = (
+            target.kind is Kind.REGRESSOR
+            or settings.number == "probability"
+            or (target.kind is Kind.LANGUAGE_MODEL and settings.answer == "log-probability")
         )
+
+    def _auth(self) -> Plain | Scheme:
+        return self.settings.scheme
 
     def code(self, language: str) -> str:
         """Return the code of a language in the declared style."""
-        settings = self.settings
-        styled = three_letters(language) if settings.language_style == "639-3" else language
-        return settings.language_codes.get(language) or styled
+        return self.settings.language_codes.get(language) or STYLES[self.settings.language_style](language)
 
     def _url(self, path: str) -> str:
         return f"{self.target.base_url.rstrip('/') if path[:1] == '/' else self.target.base_url}{path}"
@@ -64,11 +68,9 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
 
     def _ask_for(self, asks: Sequence[Ask]) -> Request:
         settings, values = self.settings, self._values(asks)
-        headers, query, body = self._with_auth(
-            {name: fill_text(value, values) for name, value in settings.headers.items()},
-            {name: fill_text(value, values) for name, value in settings.query.items()},
-            fill(settings.body, values),
-        )
+        headers = {name: fill_text(value, values) for name, value in settings.headers.items()}
+        query = {name: fill_text(value, values) for name, value in settings.query.items()}
+        body = fill(settings.body, values, _items(values) if settings.repeats else ())
         in_path = {name: quote(str(values[name]), safe="", errors="replace") for name in placeholders(settings.path)}
         path = fill_text(settings.path, in_path)
         if query:
@@ -87,45 +89,85 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
             return {**words, "text": first.text, "texts": [ask.text for ask in translations]}
         instruction = self.settings.choice_instruction
         if prompts := [prompt_of(ask, instruction) for ask in asks if isinstance(ask, Worded)]:
-            return {"text": prompts[0], "texts": prompts}
+            return {"text": prompts[0], "texts": prompts, **self._writing(asks[0])}
         predictions = [ask for ask in asks if isinstance(ask, Prediction)]
         texts, rows = texts_in(predictions), rows_in(predictions)
         return {"text": texts[0], "texts": texts} if texts else {"row": rows[0], "rows": rows}
 
-    def _with_auth(
-        self, headers: dict[str, str], query: dict[str, str], body: Any
-    ) -> tuple[dict[str, str], dict[str, str], Any]:
-        """Add the secret to the headers, the query or the body."""
-        if self.settings.auth == "none" or not self.target.secret:
-            return headers, query, body
-        entry = {self.settings.auth_name: fill_text(self.settings.auth_value, {"secret": self.target.secret})}
-        match self.settings.auth:
-            case "header":
-                return {**headers, **entry}, query, body
-            case "query":
-                return headers, {**query, **entry}, body
-            case _:
-                return headers, query, {**body, **entry}
+    def _writing(self, ask: Ask) -> dict[str, Any]:
+        """Return the values of the placeholders of a model's parameters; ``None`` leaves a parameter out."""
+        settings = self.settings
+        if not isinstance(ask, Write):
+            return {"max_tokens": settings.choice_tokens, "temperature": 0.0, "seed": 0, "stop": None}
+        return {
+            "max_tokens": settings.writing_tokens,
+            "temperature": settings.writing_temperature,
+            "seed": ask.number,
+            "stop": list(settings.writing_stop) or None,
+        }
+
+    async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
+        """Send a request and, if the answer comes later, fetch it until it is there or the time of a call is over."""
+        response, poll = await super()._send(request, extra), self.settings.poll
+        if poll is None:
+            return response
+        place, limit_s = response.place, self.target.limits.timeout_s
+        job = found(Expression(poll.id), json_of(response), place, "poll.id")
+        if not isinstance(job, str | int):
+            raise CallFailed("wrong-shape", f"{place} answered without the id of an answer that comes later")
+        fetch = Request("GET", fill_text(poll.path, {"id": quote(str(job), safe="")}), request.headers)
+        try:
+            async with asyncio.timeout(limit_s):
+                while (
+                    status := found(Expression(poll.status), json_of(response), place, "poll.status")
+                ) not in poll.done:
+                    if status in poll.failed:
+                        raise CallFailed("declined", f"{place} made no answer: {str(status)[:60]}{response.quote()}")
+                    await asyncio.sleep(poll.interval_s)
+                    response = await self._fetched(fetch, response)
+        except TimeoutError:
+            raise CallFailed("timeout", f"{place} had no answer within {limit_s:g} s") from None
+        return response
+
+    async def _fetched(self, fetch: Request, before: Response) -> Response:
+        """Fetch the state of an answer; a passing failure leaves the state before, since the call itself succeeded."""
+        try:
+            return await super()._send(fetch)
+        except CallFailed as failed:
+            if not failed.retriable:
+                raise
+            return before
 
     def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:
-        place = response.place
+        place, settings = response.place, self.settings
         translating = self.target.kind is Kind.TRANSLATOR
-        if self.settings.response == "text":
+        if settings.response == "text":
             said: Any = [response.text.strip() if translating else bare(response.text.strip(), self._numeric)]
             return texts_of(said, len(asks), place=place) if translating else said
-        body = json_of(response)
-        try:
-            said = self._output.search(body)
-        except MISFITS:
-            raise CallFailed("wrong-shape", f"the output expression does not fit what {place} answered") from None
-        except ExpressionTooLong:
-            raise CallFailed(
-                "wrong-shape", f"the output expression takes more than {MAX_STEPS:,} steps on what {place} answered"
-            ) from None
+        bodies = events_of(response) if settings.response == "events" else [json_of(response)]
+        if settings.ended and (reply := self._unfinished(bodies, asks, place)):
+            return [reply] * len(asks)
+        pieces = [found(self._output, body, place) for body in bodies]
+        said = joined(pieces) if settings.response == "events" else pieces[0]
         if said is None:
             raise CallFailed("wrong-shape", f"the output expression finds nothing in what {place} answered")
-        answers = said if self.settings.batch == "array" else [said]
-        return texts_of(answers, len(asks), place=place) if translating else listed(answers, place=place)
+        answers = listed(said, place=place) if settings.batch == "array" else [said]
+        if not settings.index:
+            return texts_of(answers, len(asks), place=place) if translating else answers
+        texts = texts_of(answers, len(answers), place=place) if translating else answers
+        return in_place(texts, found(Expression(settings.index), bodies[0], place, "index"), len(asks), place)
+
+    def _unfinished(self, bodies: Sequence[Any], asks: Sequence[Ask], place: str) -> Reply | None:
+        """Return a failure if a model did not finish its text; an option's letter may be there all the same."""
+        ended = Expression(self.settings.ended)
+        reasons = [reason for body in bodies if (reason := found(ended, body, place, "ended")) is not None]
+        if not reasons and self.settings.response == "events":
+            raise CallFailed("truncated", f"{place} ended its stream before its text")
+        if any(reason in self.settings.ended_declined for reason in reasons):
+            return Reply(failure=Failure("declined", f"the model at {place} chose not to answer"))
+        if not isinstance(asks[0], Choose) and any(reason in self.settings.ended_cut for reason in reasons):
+            return Reply(failure=Failure("cut-short", f"the model at {place} stopped at its limit of tokens"))
+        return None
 
     def _accept(self, said: Any, ask: Ask, place: str) -> Reply:
         if isinstance(ask, Translate):
@@ -133,8 +175,17 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         if isinstance(ask, Worded):
             return accept_declared(said, ask, place)
         if isinstance(ask, Prediction):
+            said = said if self.settings.scale is None else rescaled(said, self.settings.scale)
+            if self.settings.number == "probability" and isinstance(said, int | float):
+                said = [said]
             return accept_prediction(said, ask, self.settings.labels, place)
         raise AssertionError(ask.asks)  # pragma: no cover - refused before
+
+
+def _items(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the values of the placeholders that differ between the questions of a call."""
+    name = "text" if "texts" in values else "row"
+    return [{name: value, "index": place} for place, value in enumerate(values[f"{name}s"])]
 
 
 def bare(text: str, numeric: bool) -> Any:

@@ -52,20 +52,21 @@ class Expression:
     Raises
     ------
     SpecificationError
-        If `text` is not JMESPath, or holds what could make its result grow; the message names it.
+        If `text` is not JMESPath, or holds what could make its result grow; the message names it and `field`.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, field: str = "output") -> None:
         try:
             self._tree: Node = jmespath.compile(text).parsed
             nodes = list(_nodes(self._tree))
         except (JMESPathError, RecursionError) as wrong:
             line = (str(wrong).splitlines() or ["it cannot be read"])[0][:200]
-            raise SpecificationError(f"output is not a JMESPath expression: {line}", "output") from None
+            raise SpecificationError(f"{field} is not a JMESPath expression: {line}", field) from None
         for node, parent in nodes:
-            _check(node, parent)
+            if why := _why_not(node, parent):
+                raise SpecificationError(f"{field} {why}", field)
         if sum(node["type"] in _COLUMNS for node, _ in nodes) > 1:
-            raise SpecificationError("output may hold one [a, b] or {a: b}, not several", "output")
+            raise SpecificationError(f"{field} may hold one [a, b] or {{a: b}}, not several", field)
 
     def search(self, value: Any) -> Any:
         """Evaluate on parsed JSON.
@@ -101,23 +102,20 @@ def _nodes(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Node 
             yield from _nodes(child, node)
 
 
-def _check(node: Node, parent: Node | None) -> None:
+def _why_not(node: Node, parent: Node | None) -> str | None:
+    """Return why an expression must not hold a node, or ``None`` if it may."""
     kind, value, children = node["type"], node.get("value"), node["children"]
     if kind == "function_expression" and value not in FUNCTIONS:
-        allowed = ", ".join(sorted(FUNCTIONS))
-        raise SpecificationError(f"output must not call {value}(); it may call {allowed}", "output")
+        return f"must not call {value}(); it may call {', '.join(sorted(FUNCTIONS))}"
     if kind == "function_expression" and value == "join" and children[:1] and children[0]["type"] != "literal":
-        raise SpecificationError("output may join() with a literal such as ', ' only", "output")
+        return "may join() with a literal such as ', ' only"
     if kind in _COLUMNS and len(children) > MAX_COLUMNS:
-        raise SpecificationError(
-            f"output has a {_COLUMNS[kind]} of {len(children)} entries; at most {MAX_COLUMNS} are allowed", "output"
-        )
+        return f"has a {_COLUMNS[kind]} of {len(children)} entries; at most {MAX_COLUMNS} are allowed"
     if kind == "literal" and isinstance(value, str) and len(value) > MAX_LITERAL and not _compared(parent):
-        raise SpecificationError(
-            f"output holds a text of {len(value)} characters; more than {MAX_LITERAL} may only be compared", "output"
-        )
+        return f"holds a text of {len(value)} characters; more than {MAX_LITERAL} may only be compared"
     if kind == "literal" and isinstance(value, (list, dict)):
-        raise SpecificationError("output must not hold a literal list or object", "output")
+        return "must not hold a literal list or object"
+    return None
 
 
 def _compared(parent: Node | None) -> bool:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
+from workers.targets.auth.schemes import (
+    STRICT,
+    VISIBLE,
+    CustomAuth,
+    Placed,
+    Plain,
+    Scheme,
+    check_auth,
+    check_header_name,
+    scheme_name,
+)
 from workers.targets.protocols.custom.expressions import Expression
-from workers.targets.protocols.custom.templates import check_placeholders, placeholders, standing_alone
+from workers.targets.protocols.custom.templates import check_placeholders, loose, placeholders, standing_alone
 from workers.targets.protocols.http.language_model import LanguageModelSettings
 from workers.targets.settings import PredictorSettings, TranslatorSettings
 
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
-_VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
-_OURS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "upgrade", "expect"}
-    | {"trailer", "keep-alive", "proxy-connection"}
-)
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
 
 WORDS = ("source", "target")
@@ -31,7 +36,39 @@ WORDS = ("source", "target")
 PICTURED = ("image_b64", "media_type", "labels", "question")
 """Placeholders for image classifiers only."""
 
+WRITING = ("max_tokens", "temperature", "seed", "stop")
+"""Placeholders for language models only; a member of an object whose value is left out by a setting is left out."""
+
 Text = Annotated[str, MaxLen(4000)]
+Reasons = Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(20)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poll:
+    """Fetching of an answer that is made after the call. All requests together have the time of one call."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    id: Annotated[str, MinLen(1), MaxLen(500)] = "id"
+    """JMESPath to the id in the first answer."""
+    path: Annotated[str, MinLen(1), MaxLen(1000)]
+    """Where the answer is fetched, below the same base_url: ``/jobs/{id}``. Addresses in answers are not called."""
+    status: Annotated[str, MinLen(1), MaxLen(500)] = "status"
+    """JMESPath to the status in each answer."""
+    done: Reasons = ("succeeded",)
+    """Statuses of a complete answer, to which `output` leads."""
+    failed: Reasons = ("failed", "canceled")
+    """Statuses without an answer; all others mean that it is not ready."""
+    interval_s: Annotated[float, Ge(0.05), Le(60)] = 1.0
+    """Seconds between two requests."""
+
+    def __post_init__(self) -> None:
+        Expression(self.id, "poll.id")
+        Expression(self.status, "poll.status")
+        if not re.fullmatch(r"/[\x21-\x7e]*", self.path) or any(mark in self.path for mark in "#\\"):
+            raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "poll.path")
+        if "id" not in check_placeholders(self.path, ("id",), "poll.path"):
+            raise SpecificationError("path must hold {id}", "poll.path")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,20 +100,38 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     """What is sent, as JSON or, with ``encoding: form``, as named fields. ``"{row}"`` is a record as an object."""
     encoding: Literal["json", "form"] = "json"
     """How the body is written."""
-    response: Literal["json", "text"] = "json"
-    """``text``: the whole body is the answer, and `output` is not looked at."""
+    response: Literal["json", "text", "events"] = "json"
+    """``text``: the whole body is the answer, and `output` is not looked at. ``events``: a stream of server-sent
+    events; the texts to which `output` leads in its JSON are joined."""
     batch: Literal["none", "array"] = "none"
-    """``array``: one call carries several texts, as ``"{texts}"``, or records, as ``"{rows}"``."""
+    """``array``: one call carries several texts, as ``"{texts}"``, or records, as ``"{rows}"``. Or an object for each:
+    a list of one element that holds {text} or {row}, and may hold {index} (from 0), is repeated."""
+    index: Annotated[str, MaxLen(500)] = ""
+    """With ``batch: array``: JMESPath to the numbers (from 0) of the questions that `output` answers, for services
+    that answer in another order or leave out failures. Empty: all questions, in their order."""
+    scale: tuple[float, float] | None = None
+    """Classifiers and regressors: the numbers for 0 and 1, such as [0, 100], or [1, 5] for stars. Null: as they are."""
+    number: Literal["label", "probability"] = "label"
+    """Classifiers: what one number alone is, the place of the label or the probability of the second of two labels."""
+    ended: Annotated[str, MaxLen(500)] = ""
+    """Models: JMESPath to the reason why the text ended."""
+    ended_cut: Reasons = ()
+    """Reasons that mean a limit of tokens; the answer counts as failed."""
+    ended_declined: Reasons = ()
+    """Reasons that mean that the model, or a filter, refused to answer."""
+    poll: Poll | None = None
+    """For services that answer later: how their answer is fetched."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 25
     """Most questions in one call, with ``batch: array``."""
-    auth: Literal["none", "header", "query", "body"] = "none"
-    """Where the secret goes."""
+    auth: CustomAuth = "none"  # type: ignore[assignment]  # more values than its base's
+    """How the secret authenticates calls; ``header``, ``query`` and ``body`` are those of `auth_name` and
+    `auth_value`."""
     auth_name: Annotated[str, MaxLen(100)] = "Authorization"
     """Name of the header, parameter or field that carries it."""
     auth_value: Annotated[str, MaxLen(500)] = "Bearer {secret}"
     """How it is written there."""
-    language_style: Literal["639-1", "639-3"] = "639-1"
-    """Two-letter or three-letter codes; ``language_codes`` goes before it."""
+    language_style: Literal["639-1", "639-3", "name"] = "639-1"
+    """Two-letter codes, three-letter codes or, for models, names; ``language_codes`` goes before it."""
     retriable_statuses: Annotated[tuple[Annotated[int, Ge(400), Le(599)], ...], MaxLen(50)] = tuple(
         sorted(RETRIABLE_STATUSES)
     )
@@ -84,23 +139,33 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Expression(self.output)
+        for name in ("output", "index", "ended"):
+            if written := getattr(self, name):
+                Expression(written, name)
         self._check_places()
         self._check_labels()
         self._check_headers()
         self._check_auth()
 
+    @property
+    def scheme(self) -> Plain | Scheme:
+        """How the secret authenticates calls."""
+        match self.auth:
+            case "header" | "query" | "body" as place:
+                return Placed(type=place, name=self.auth_name, value=self.auth_value)
+            case scheme:
+                return scheme
+
     def check_secret(self, secret: str | None) -> None:
         """Raise a `SpecificationError` for a secret that would not be sent, or a missing one."""
-        if (self.auth == "none") != (secret is None):
-            wrong = "auth is none, so the secret would not be sent" if secret else f"auth is {self.auth}"
-            raise SpecificationError(f"{wrong}: give both auth and a secret, or neither", "auth")
+        check_auth(self.scheme, secret)
 
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
         super().check_kind(kind)
         used = placeholders([self.path, dict(self.query), dict(self.headers), self.body])
         strange = used & (set(WORDS) if kind is not Kind.TRANSLATOR else set())
+        strange |= used & (set(WRITING) if kind is not Kind.LANGUAGE_MODEL else set())
         if kind in {Kind.TRANSLATOR, Kind.EMBEDDER, Kind.LANGUAGE_MODEL}:
             strange |= used & {"row", "rows"}
         if kind is Kind.IMAGE_CLASSIFIER:
@@ -109,10 +174,19 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             strange |= used & set(PICTURED)
         if strange:
             raise SpecificationError(f"{{{min(strange)}}} means nothing to a service of kind {kind}", "settings.body")
+        if self.scale is not None and kind not in {Kind.CLASSIFIER, Kind.REGRESSOR}:
+            raise SpecificationError(f"a {kind} gives no numbers on a scale", "settings.scale")
+        if self.number == "probability" and (kind is not Kind.CLASSIFIER or len(self.labels) != 2):
+            raise SpecificationError("one number is a probability only for two labels: name them", "settings.labels")
         if kind is Kind.IMAGE_CLASSIFIER and self.batch == "array":
             raise SpecificationError("a call carries one image: set batch to none", "settings.batch")
         if kind is Kind.IMAGE_CLASSIFIER and "image_b64" not in used:
             raise SpecificationError("nowhere is {image_b64} to be found, so no image would be sent", "settings.body")
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a part of the body is repeated for each question of a call."""
+        return self.batch == "array" and bool(placeholders(self.body) & {"text", "row"})
 
     @property
     def about_records(self) -> bool:
@@ -121,8 +195,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     def _check_places(self) -> None:
         """Validate that the question is sent, and that every placeholder has a value."""
-        text, row = ("texts", "rows") if self.batch == "array" else ("text", "row")
-        if self.path and (not self.path.startswith("/") or not _VISIBLE.fullmatch(self.path)):
+        text, row = ("texts", "rows") if self.batch == "array" and not self.repeats else ("text", "row")
+        if self.path and (not self.path.startswith("/") or not VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
             raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
@@ -130,21 +204,34 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         used = check_placeholders(self.path, one, "path") | check_placeholders(dict(self.query), one, "query")
         check_placeholders(dict(self.headers), WORDS, "headers")
         if self.body is not None:
-            if self.method == "GET":
-                raise SpecificationError("body must be left out with method GET; use query", "body")
-            used |= check_placeholders(self.body, (text, row, *WORDS, *PICTURED), "body")
+            item = ("index",) if self.repeats else ()
+            used |= check_placeholders(self.body, (text, row, *item, *WORDS, *WRITING, *PICTURED), "body")
         if not used & {text, row, "image_b64"}:
             raise SpecificationError(
                 f"nowhere is {{{text}}} or {{{row}}} to be found, so the question would not be sent", "body"
             )
+        self._check_body(text, row)
+
+    def _check_body(self, text: str, row: str) -> None:
+        used = placeholders(self.body)
+        if self.body is not None and self.method == "GET":
+            raise SpecificationError("body must be left out with method GET; use query", "body")
+        if self.repeats and loose(self.body) & {text, row}:
+            raise SpecificationError(f"with batch array, {{{text}}} must be in a list of one element", "body")
         if {text, row} <= used:
             raise SpecificationError(f"a question is a text or a record: use {{{text}}} or {{{row}}}, not both", "body")
         if row in used and not standing_alone(self.body, row):
             raise SpecificationError(f"{{{row}}} must be the whole of its text: it becomes more than text", "body")
         if self.encoding == "form" and not _flat(self.body):
             raise SpecificationError("a form's body must be an object of strings", "body")
-        if self.batch == "array" and self.encoding == "form":
-            raise SpecificationError("a form carries one text a call: set batch to none, or encoding to json", "batch")
+        if self.batch == "array" and (self.encoding == "form" or self.response != "json"):
+            raise SpecificationError(
+                "a form, a text or a stream carries one question a call: set batch to none, or use json", "batch"
+            )
+        if self.index and self.batch != "array":
+            raise SpecificationError("index needs batch array", "index")
+        if self.scale is not None and self.scale[0] == self.scale[1]:
+            raise SpecificationError("scale needs two different numbers, those for 0 and 1", "scale")
 
     def _check_labels(self) -> None:
         """Validate that the labels of an image are sent as a list."""
@@ -158,27 +245,20 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
                 raise SpecificationError(
                     f"{name} carries a key, and settings are public: give it as the target's secret, with auth", where
                 )
-            _check_header_name(name, where)
-            if not _VISIBLE.fullmatch(value):
+            check_header_name(name, where)
+            if not VISIBLE.fullmatch(value):
                 raise SpecificationError(f"{where} may hold visible ASCII characters only", where)
 
     def _check_auth(self) -> None:
         check_placeholders(self.auth_value, ("secret",), "auth_value")
-        if self.auth == "none":
-            return
         if not self.auth_name or "secret" not in check_placeholders(self.auth_value, ("secret",), "auth_value"):
             raise SpecificationError("auth needs an auth_name, and an auth_value that holds {secret}", "auth_value")
         if self.auth == "header":
-            _check_header_name(self.auth_name, "auth_name")
-        if not _VISIBLE.fullmatch(self.auth_value):
+            check_header_name(self.auth_name, "auth_name")
+        if not VISIBLE.fullmatch(self.auth_value):
             raise SpecificationError("auth_value may hold visible ASCII characters only", "auth_value")
-        if self.auth == "body" and not isinstance(self.body, dict):
+        if scheme_name(self.scheme) == "body" and not isinstance(self.body, dict):
             raise SpecificationError("auth can be put in a body only if that is an object", "auth")
-
-
-def _check_header_name(name: str, where: str) -> None:
-    if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
-        raise SpecificationError(f"{name!r} is not a header that can be set", where)
 
 
 def _flat(body: Any) -> bool:

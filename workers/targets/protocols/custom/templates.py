@@ -35,12 +35,34 @@ def standing_alone(template: Any, name: str) -> bool:
     return all(name not in placeholders(text) or text == f"{{{name}}}" for text in _strings(template))
 
 
-def fill(template: Any, values: Mapping[str, Any]) -> Any:
-    """Replace the placeholders in a JSON value; a string that is one placeholder becomes the value itself."""
+def loose(template: Any) -> set[str]:
+    """Return the placeholders that are in no list of one element, which a batch repeats for each of its questions."""
+    if isinstance(template, list | tuple) and len(template) == 1:
+        return set()
+    inner = _inner(template)
+    return placeholders(template) if isinstance(template, str) else {name for each in inner for name in loose(each)}
+
+
+def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, Any]] = ()) -> Any:
+    """Replace the placeholders in a JSON value; a string that is one placeholder becomes the value itself.
+
+    Parameters
+    ----------
+    items : sequence of mapping
+        Further values for each question of a batch: a list of one element that holds one of them is repeated.
+
+    Returns
+    -------
+    JSON value
+        Without the members of objects whose value is ``None``.
+    """
     if isinstance(template, Mapping):
-        return {key: fill(value, values) for key, value in template.items()}
+        filled = {key: fill(value, values, items) for key, value in template.items()}
+        return {key: value for key, value in filled.items() if value is not None or template[key] is None}
     if isinstance(template, list | tuple):
-        return [fill(value, values) for value in template]
+        if items and len(template) == 1 and placeholders(template[0]) & items[0].keys():
+            return [fill(template[0], {**values, **item}) for item in items]
+        return [fill(value, values, items) for value in template]
     if not isinstance(template, str):
         return template
     whole = _PART.fullmatch(template)

@@ -12,16 +12,19 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import urlencode
 
 from assay.model import Ask, Draw, Failure, Look, Reply
 from workers.egress import RETRIABLE_STATUSES, CallFailed, Egress, Quoter, Response, spellings
 from workers.targets.adapter import QUESTIONS, Adapter, Target, questions_for
-from workers.targets.settings import TargetSettings
+from workers.targets.auth.credentials import Credentials, Sent
+from workers.targets.auth.schemes import Plain, Scheme
+from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import ImageGone
 
-S = TypeVar("S", bound=TargetSettings)
+S = TypeVar("S", bound=CalledSettings)
 A = TypeVar("A", bound=Ask)
 
 SHORTEST_KEY = 8
@@ -113,9 +116,12 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
     def __init__(self, target: Target, settings: S, egress: Egress) -> None:
         self.settings, self.target = settings, target
         self.batch_limit: int = getattr(settings, "batch_maximum", 1)
-        self._egress = egress
         self._questions = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
-        self._keys = _searched(target.secret)
+        self._credentials, self._egress = None, egress
+        if (secret := target.secret) is not None:
+            timeout_s = target.limits.timeout_s
+            self._credentials = Credentials(self._auth(), secret, target.base_url, egress, timeout_s)
+            self._egress = self._credentials.egress
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
         """Send questions of one form in one call; see `Adapter.answer`."""
@@ -174,28 +180,46 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         reply = said if isinstance(said, Reply) else self._accept(said, ask, place)
         words = _words_in(reply.value)
         # answers are published as evidence, so they must not contain the secret
-        if any(spelled in words for spelled in self._keys):
+        if self._credentials is not None and any(spelled in words for spelled in _searched(self._credentials.spoken)):
             return Reply(failure=Failure("wrong-shape", f"{place} answered with the key it was sent; is it an echo?"))
         return reply
 
-    def _bearer(self) -> dict[str, str]:
-        """Return the authorization header for the secret, if there is one."""
-        return {"Authorization": f"Bearer {self.target.secret}"} if self.target.secret else {}
+    def usual_auth(self) -> Plain | Scheme:
+        """Return how the protocol places the secret, unless the setting ``auth`` says otherwise."""
+        return "bearer"
+
+    def _auth(self) -> Plain | Scheme:
+        # a plug-in's settings may have no such field
+        return getattr(self.settings, "auth", None) or self.usual_auth()
 
     def _url(self, path: str) -> str:
         return endpoint(self.target.base_url, path)
 
     async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
+        """Send a request with its authentication, and once more with a new access token if its token is refused."""
+        bare = Sent(request.method, self._url(request.path), {**request.headers, **(extra or {})}, request.content)
+        if self._credentials is None:
+            return await self._call(bare)
+        sent = await self._credentials.authenticate(bare)
+        try:
+            return await self._call(sent)
+        except CallFailed as failed:
+            if not self._credentials.renew(sent, failed):
+                raise
+        return await self._call(await self._credentials.authenticate(bare))
+
+    async def _call(self, sent: Sent) -> Response:
+        spoken = () if self._credentials is None else self._credentials.spoken
         return await self._egress.send(
-            request.method,
-            self._url(request.path),
-            headers={**request.headers, **(extra or {})},
-            content=request.content,
+            sent.method,
+            sent.url,
+            headers=sent.headers,
+            content=sent.content,
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
             room=self.room,
             # built only for a failure
-            quote_body=lambda body: Quoter(self.target.secret).quote(body),
+            quote_body=lambda body: Quoter(*spoken).quote(body),
         )
 
 
@@ -214,9 +238,10 @@ def _check_lengths(replies: Sequence[Reply], place: str) -> None:
         raise CallFailed("wrong-shape", f"{place} gave vectors of {some} numbers in one answer")
 
 
-def _searched(secret: str | None) -> frozenset[str]:
-    """Return the spellings of a key that are searched for in answers."""
-    return frozenset() if secret is None else frozenset(one for one in spellings(secret) if len(one) >= SHORTEST_KEY)
+@lru_cache(maxsize=64)
+def _searched(secrets: Sequence[str]) -> frozenset[str]:
+    """Return the spellings of keys that are searched for in answers."""
+    return frozenset(one for secret in secrets for one in spellings(secret) if len(one) >= SHORTEST_KEY)
 
 
 def endpoint(base_url: str, path: str) -> str:

@@ -19,10 +19,10 @@ from workers.targets.parsing.answer_parsing import (
     unwrapped,
 )
 from workers.targets.protocols.http.adapter import HttpAdapter
-from workers.targets.settings import TargetSettings
+from workers.targets.settings import CalledSettings
 from workers.tenant_uploads import Image
 
-S = TypeVar("S", bound=TargetSettings)
+S = TypeVar("S", bound=CalledSettings)
 
 LONGEST_TEXT = 10_000
 """Maximum length of an answer or caption in characters; answers are stored, so their size is limited."""

@@ -27,7 +27,7 @@ from workers.targets.protocols.http.choice_letters import (
     letter_in,
     likeliest_letter,
 )
-from workers.targets.settings import TargetSettings
+from workers.targets.settings import CalledSettings
 
 LONGEST_TEXT = 100_000
 """Maximum length of a written text in characters."""
@@ -40,7 +40,7 @@ Warmth = Annotated[float, Ge(0), Le(2)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageModelSettings(TargetSettings):
+class LanguageModelSettings(CalledSettings):
     """Base class of the settings of language models."""
 
     choice_instruction: Annotated[
@@ -74,7 +74,7 @@ class LanguageModelSettings(TargetSettings):
     ] = ()
 
 
-M = TypeVar("M", bound=TargetSettings)
+M = TypeVar("M", bound=CalledSettings)
 
 
 @dataclass(frozen=True, slots=True)

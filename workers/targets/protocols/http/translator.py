@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from langcodes import Language
 from langcodes.tag_parser import LanguageTagError
 
+from assay.catalog import languages
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Response
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed
@@ -26,6 +27,12 @@ def three_letters(code: str) -> str:
         return Language.get(code).to_alpha3()
     except (LanguageTagError, LookupError):
         return code
+
+
+def named(code: str) -> str:
+    """Return the name of a language with its code: "Spanish (es)"; an unknown code is returned unchanged."""
+    name = languages().get(code.split("-", maxsplit=1)[0].lower())
+    return f"{name} ({code})" if name else code
 
 
 @lru_cache(maxsize=4096)

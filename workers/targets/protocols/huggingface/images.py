@@ -40,7 +40,7 @@ class HfImages(HttpLooker[HfInferenceSettings]):
     def _ask_for(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         path = f"/models/{self.settings.model}" if self.settings.model else ""
-        return post_json(path, self._body(ask, in_base64(picture_of(ask, self._egress))), self._bearer())
+        return post_json(path, self._body(ask, in_base64(picture_of(ask, self._egress))))
 
     def _body(self, ask: Look, image: str) -> dict[str, Any]:
         settings = self.settings

@@ -126,7 +126,7 @@ class HfInference(HttpPredictor[HfInferenceSettings]):
             template = {"hypothesis_template": settings.hypothesis_template} if settings.hypothesis_template else {}
             classifying = settings.task == "text-classification"
             body["parameters"] = {"top_k": settings.top_k} if classifying else {**labels, **template}
-        return post_json(path, body, self._bearer())
+        return post_json(path, body)
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:  # noqa: ARG002 - one text a call
         place, body = response.place, json_of(response)

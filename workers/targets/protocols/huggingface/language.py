@@ -48,7 +48,7 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
             case _:  # pragma: no cover - refused before
                 raise AssertionError(ask.asks)
         path = f"/models/{settings.model}" if settings.model else ""
-        return post_json(path, {"inputs": inputs, "parameters": without_nulls(parameters)}, self._bearer())
+        return post_json(path, {"inputs": inputs, "parameters": without_nulls(parameters)})
 
     def _word(self, ask: Fill) -> str:
         # a masked word at the beginning of the text has no space before it

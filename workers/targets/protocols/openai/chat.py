@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from assay.catalog import languages
 from assay.errors import SpecificationError
 from assay.model import Choose, Failure, Kind, Reply, Translate, Write
 from workers.egress import CallFailed, Response
@@ -18,7 +17,7 @@ from workers.targets.protocols.http.adapter import Request, dig, post_json, with
 from workers.targets.protocols.http.choice_letters import Likelihoods, lettered
 from workers.targets.protocols.http.language_model import HttpLanguageModel, LanguageModelSettings, Said
 from workers.targets.protocols.http.predictor import json_of
-from workers.targets.protocols.http.translator import HttpTranslator
+from workers.targets.protocols.http.translator import HttpTranslator, named
 from workers.targets.protocols.openai.completions import first_said
 from workers.targets.settings import TranslatorSettings
 
@@ -73,8 +72,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
 
     def code(self, language: str) -> str:
         """Return the name of a language with its code: "Spanish (es)"."""
-        name = languages().get(language.split("-", maxsplit=1)[0].lower())
-        return self.settings.language_codes.get(language) or (f"{name} ({language})" if name else language)
+        return self.settings.language_codes.get(language) or named(language)
 
     def _ask_texts(self, texts: Sequence[str], source: str, target: str) -> Request:
         told = self.settings.instruction.replace("{source}", self.code(source)).replace("{target}", self.code(target))
@@ -84,7 +82,7 @@ class OpenAIChat(HttpTranslator[OpenAIChatSettings]):
             "stream": False,
             **{name: getattr(self.settings, name) for name in ("temperature", "seed", "max_tokens")},
         }
-        return post_json("/v1/chat/completions", without_nulls(body), self._bearer())
+        return post_json("/v1/chat/completions", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Translate]) -> Sequence[str | Reply]:
         place = response.place
@@ -126,7 +124,7 @@ class ChatModel(HttpLanguageModel[OpenAIChatSettings]):
                 "max_tokens": settings.writing_tokens,
                 "stop": list(settings.writing_stop) or None,
             }
-        return post_json("/v1/chat/completions", without_nulls(asked), self._bearer())
+        return post_json("/v1/chat/completions", without_nulls(asked))
 
     def _read(self, response: Response, asks: Sequence[Worded]) -> Sequence[Any]:  # noqa: ARG002 - one question a call
         return [said_in(response)]

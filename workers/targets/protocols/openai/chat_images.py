@@ -53,7 +53,7 @@ class ChatLooker(HttpLooker[OpenAIChatSettings]):
             logprobs = None if settings.top_logprobs is None else True
             asked["max_tokens"] = settings.choice_tokens
             asked |= {"logprobs": logprobs, "top_logprobs": settings.top_logprobs}
-        return post_json("/v1/chat/completions", without_nulls(asked), self._bearer())
+        return post_json("/v1/chat/completions", without_nulls(asked))
 
     def _read(self, response: Response, asks: Sequence[Look]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         return [said_in(response)]

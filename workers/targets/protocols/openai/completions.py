@@ -62,7 +62,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
             "seed": settings.seed,
             **self._parameters(asks[0]),
         }
-        return post_json("/v1/completions", without_nulls(asked), self._bearer())
+        return post_json("/v1/completions", without_nulls(asked))
 
     def _parameters(self, ask: Worded) -> dict[str, Any]:
         settings = self.settings

@@ -59,7 +59,7 @@ class OpenAIEmbeddings(HttpPredictor[OpenAIEmbeddingsSettings]):
             "encoding_format": self.settings.encoding_format,
             "dimensions": self.settings.dimensions,
         }
-        return post_json("/v1/embeddings", without_nulls(body), self._bearer())
+        return post_json("/v1/embeddings", without_nulls(body))
 
     def _read(self, response: Response, asks: Sequence[Prediction]) -> Sequence[Any]:
         place = response.place

@@ -14,14 +14,14 @@ from assay.model import Ask, Draw, Failure, Kind, Reply
 from store.formats.image import MOST_BYTES, ImageRefused
 from workers.egress import CallFailed, Response
 from workers.targets.protocols.http.adapter import HttpAdapter, Request, dig, listed, post_json
-from workers.targets.settings import TargetSettings
+from workers.targets.settings import CalledSettings
 
 SKETCH = Draw("A red circle on a white background")
 """Image requested in an examination without an experiment."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenAIImagesSettings(TargetSettings):
+class OpenAIImagesSettings(CalledSettings):
     """Settings of an image model behind OpenAI's interface."""
 
     model: Annotated[str, MinLen(1), MaxLen(200)]
@@ -67,7 +67,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
                 body[name] = value
         if settings.send_seed:
             body["seed"] = ask.number
-        return post_json("/v1/images/generations", body, self._bearer())
+        return post_json("/v1/images/generations", body)
 
     def _read(self, response: Response, asks: Sequence[Ask]) -> Sequence[Any]:  # noqa: ARG002 - one image a call
         place = response.place

@@ -1,0 +1,41 @@
+"""Child process of `assay rate --python`: answers JSON lines with a function. It imports nothing of Assay.
+
+A line ``{"text": …, "source": …, "target": …}``, ``{"text": …}`` or ``{"row": {…}}`` is answered by
+``{"output": …}`` or ``{"error": …}``. What the function prints goes to the standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from functools import reduce
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """Return a value of numpy as JSON can hold it; raise `TypeError` for anything else that JSON cannot hold."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON; return texts, numbers, lists or dictionaries")
+
+
+def main() -> None:
+    """Answer lines until there are no more."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.path[0] = os.getcwd()
+    module, _, name = sys.argv[1].partition(":")
+    function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
+    for line in sys.stdin:
+        try:
+            said = json.dumps({"output": function(*json.loads(line).values())}, default=plain)
+        except Exception as wrong:  # noqa: BLE001 - whatever the function raises is its answer
+            said = json.dumps({"error": f"{type(wrong).__name__}: {wrong}"})
+        answers.write(said + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

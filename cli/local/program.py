@@ -1,0 +1,198 @@
+"""Adapter for a model on this machine: a program that answers questions as JSON lines.
+
+Only the command line offers it (`offer_here`): a request over REST cannot name it, because it runs commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import MaxLen, MinLen
+
+from assay.errors import SpecificationError
+from assay.model import Ask, Choose, Failure, Kind, Reply, Translate, Write
+from cli.local import function
+from workers.egress import CallFailed, Egress
+from workers.targets import offer_here
+from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Worded, questions_for
+from workers.targets.protocols.http.language_model import (
+    LanguageModelSettings,
+    Said,
+    accept_worded,
+    prompt_of,
+    why_unasked,
+)
+from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, given_in, why_not
+from workers.targets.protocols.http.translator import accept_text
+from workers.targets.settings import PredictorSettings
+
+PLACE = "the program"
+LONGEST_LINE = 4 * 1024 * 1024
+"""Maximum length of an answer in characters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramSettings(PredictorSettings, LanguageModelSettings):
+    """Settings of a program."""
+
+    auth: None = None
+    """Nothing: no key is sent."""
+    command: Annotated[str, MaxLen(4000)] = ""
+    """Command line of the program; no shell reads it."""
+    python: Annotated[str, MinLen(3), MaxLen(400)] | None = None
+    """Function to call instead, as package.module:function."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.python is not None and not all(self.python.partition(":")):
+            raise SpecificationError("--python takes package.module:function", "python")
+        if (self.python is None) == (not self.command.strip()):
+            raise SpecificationError("give either --python or --command", "command")
+        if self.python is None:
+            self.arguments  # noqa: B018 - raises for a command that cannot be read
+
+    @property
+    def arguments(self) -> list[str]:
+        """The program and its arguments."""
+        if self.python is not None:
+            return [sys.executable, str(Path(function.__file__)), self.python]
+        try:
+            return shlex.split(self.command)
+        except ValueError as wrong:
+            raise SpecificationError(f"--command cannot be read: {wrong}", "command") from None
+
+
+class Program:
+    """Child process that is started for its first question, and again after it ended or was stopped."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self._arguments, self._answered = arguments, False
+        self._process: subprocess.Popen[str] | None = None
+        self.turn = asyncio.Lock()
+
+    def ask(self, question: dict[str, Any]) -> str:
+        """Write a question, and return the line with its answer; raise `CallFailed` if there is none."""
+        process = self._process = self._process or self._started()
+        line = ""
+        with suppress(OSError, ValueError):  # the program ended, or was stopped meanwhile
+            assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - both are pipes
+            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline(LONGEST_LINE)
+        if line.endswith("\n"):
+            self._answered = True
+            return line
+        if self._process is process:
+            self.stop()
+        if line:
+            raise CallFailed("too-large", f"{PLACE} answered with a line of more than {LONGEST_LINE:,} characters")
+        # a program that never answered, such as one that cannot import its model, will not do so the next time
+        raise CallFailed("truncated", f"{PLACE} ended without an answer; see its messages", retriable=self._answered)
+
+    def stop(self) -> None:
+        """End the process, if there is one; the next question starts a new one."""
+        process, self._process = self._process, None
+        if process is not None:
+            _end(process)
+
+    def _started(self) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own command
+                self._arguments, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", start_new_session=True
+            )
+        except OSError as wrong:
+            why = f"{PLACE} {self._arguments[0]!r} cannot be started ({wrong.strerror})"
+            raise CallFailed("unsupported", why) from None
+        weakref.finalize(self, _end, process)
+        return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a process and those that it started, and close its pipes."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(BrokenPipeError), process:  # closes the pipes and waits
+        pass
+
+
+class LocalProgram(Adapter):
+    """Adapter for a program, with one question at a time."""
+
+    protocol: ClassVar[str] = "local-program"
+    summary: ClassVar[str] = "A program on this machine that answers JSON lines; for the command line only"
+    kinds: ClassVar[frozenset[Kind]] = PREDICTED | {Kind.TRANSLATOR, Kind.LANGUAGE_MODEL}
+    settings_type: ClassVar[type] = ProgramSettings
+    needs_url: ClassVar[bool] = False
+
+    def __init__(self, target: Target, settings: ProgramSettings, egress: Egress) -> None:  # noqa: ARG002 - of adapters
+        self.target, self.settings, self.batch_limit = target, settings, 1
+        self._program = Program(settings.arguments)
+
+    async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:  # noqa: ARG002
+        """Ask the program; see `Adapter.answer`."""
+        (ask,) = questions_for(QUESTIONS[self.target.kind], asks)
+        if isinstance(ask, Prediction):
+            refused = why_not(ask, texts=True, records=True)
+        else:
+            refused = None if isinstance(ask, Translate) else why_unasked(ask, (Choose, Write))
+        if refused is not None:
+            return [Reply(failure=refused)]
+        limit_s = self.target.limits.timeout_s
+        async with self._program.turn:
+            try:
+                async with asyncio.timeout(limit_s):
+                    line = await asyncio.to_thread(self._program.ask, self._question(ask))
+            except TimeoutError:
+                self._program.stop()
+                raise CallFailed("timeout", f"{PLACE} did not answer within {limit_s:g} s") from None
+        return [self._reply(line, ask)]
+
+    def _question(self, ask: Ask) -> dict[str, Any]:
+        if isinstance(ask, Translate):
+            return {"text": ask.text, "source": ask.source, "target": ask.target}
+        if isinstance(ask, Worded):
+            return {"text": prompt_of(ask, self.settings.choice_instruction)}
+        assert isinstance(ask, Prediction)  # noqa: S101 - refused before
+        given = given_in(ask)
+        return {"text": given} if isinstance(given, str) else {"row": dict(given)}
+
+    def _reply(self, line: str, ask: Ask) -> Reply:
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            raise CallFailed("bad-json", f"{PLACE} answered a line that is not JSON") from None
+        if not isinstance(said, dict) or "output" not in said:
+            what = str(said.get("error"))[:300] if isinstance(said, dict) else "no object"
+            return Reply(failure=Failure("wrong-shape", f"{PLACE} gave no output: {what}"))
+        output = said["output"]
+        if isinstance(ask, Prediction):
+            return accept_prediction(output, ask, self.settings.labels, PLACE)
+        if isinstance(ask, Worded):
+            return accept_worded(Said(output), ask, PLACE)
+        if not isinstance(output, str) or not isinstance(ask, Translate):
+            return Reply(failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__} for a translated text"))
+        return accept_text(output, ask, PLACE)
+
+
+def local_target(python: str | None, command: str | None) -> dict[str, Any]:
+    """Return the fields of a target for the options ``--python`` and ``--command``; empty without them.
+
+    Offers the protocol in this process.
+    """
+    given = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
+    if given:
+        offer_here(LocalProgram)
+    return {"protocol": LocalProgram.protocol, "base_url": "", "settings": given} if given else {}

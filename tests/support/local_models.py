@@ -1,0 +1,55 @@
+"""Models without HTTP, which tests rate: functions, and (run as a program) JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+
+def faithful(text: str, source: str, target: str) -> str:
+    """Translate as the faithful service of the demonstration does."""
+    from demo.translators.behaviours import BEHAVIOURS
+
+    print("this line is no answer")
+    return BEHAVIOURS["faithful"].translate(text, source, target)
+
+
+def length(given: str | Mapping[str, Any]) -> float:
+    """Return a number that depends on the text, or on a column of the record."""
+    return float(len(given) if isinstance(given, str) else given["age"])
+
+
+def vector(text: str) -> Any:
+    """Return a vector as numpy has it."""
+    import numpy as np
+
+    return np.array([len(text), 1.0])
+
+
+def fails(text: str) -> float:
+    """Raise an error for one text, answer the others."""
+    if text == "bad":
+        raise ValueError("no such text")
+    return 1.0
+
+
+def sleeps(text: str) -> float:
+    """Take long for one text."""
+    time.sleep(30 if text == "slow" else 0)
+    return 1.0
+
+
+def main() -> None:
+    """Answer JSON lines: texts in capitals; one text ends the program, one is answered by no JSON."""
+    for line in sys.stdin:
+        text = json.loads(line)["text"]
+        if text == "end":
+            sys.exit(3)
+        print("no JSON" if text == "garbled" else json.dumps({"output": text.upper()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

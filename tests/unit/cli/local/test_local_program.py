@@ -1,0 +1,130 @@
+"""Functions and programs on this machine answer as services do; REST never reaches them."""
+
+import asyncio
+import gc
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.errors import SpecificationError, UnknownName
+from assay.model import Choose, Embed, Kind, Regress, Score, Translate, Write
+from cli.local.program import LocalProgram, ProgramSettings
+from demo.translators.behaviours import BEHAVIOURS
+from store.core.settings import Settings
+from tests.support import local_models
+from workers.egress import CallFailed, Egress
+from workers.targets import Limits, Target, protocols
+from workers.targets.target_validator import TargetChecker
+
+KINDS = {Translate: Kind.TRANSLATOR, Regress: Kind.REGRESSOR, Embed: Kind.EMBEDDER}
+PROGRAM = shlex.join([sys.executable, local_models.__file__])
+
+
+def ask(asks, *, python=None, command="", timeout_s=20.0):
+    """Ask questions one after the other; return replies, or the failure of a call."""
+    settings = ProgramSettings(python=python and f"tests.support.local_models:{python}", command=command)
+    kind = KINDS.get(type(asks[0]), Kind.LANGUAGE_MODEL)
+    target = Target("t", kind, LocalProgram.protocol, "", limits=Limits(timeout_s=timeout_s))
+
+    async def go():
+        made, adapter = [], LocalProgram(target, settings, Egress())
+        for one in asks:
+            try:
+                (reply,) = await adapter.answer([one])
+                made.append(reply.value if reply.failure is None else reply.failure)
+            except CallFailed as failed:
+                made.append(failed)
+        return made
+
+    return asyncio.run(go())
+
+
+def test_a_function_translates_and_its_own_prints_are_no_answers():
+    asked = Translate("He is a doctor.", "en", "es")
+    said = BEHAVIOURS["faithful"].translate(asked.text, "en", "es")
+    assert ask([asked] * 2, python="faithful") == [said] * 2
+
+
+def test_a_function_is_given_texts_or_records():
+    assert ask([Regress("four"), Regress((("age", 31), ("sex", "f")))], python="length") == [4, 31]
+
+
+def test_a_function_may_answer_with_an_array_of_numpy():
+    assert ask([Embed("four")], python="vector") == [[4.0, 1.0]]
+
+
+def test_an_error_of_the_function_loses_its_question_only():
+    failed, answered = ask([Regress("bad"), Regress("good")], python="fails")
+    assert (failed.code, answered) == ("wrong-shape", 1.0)
+    assert "ValueError: no such text" in failed.message
+
+
+def test_a_function_that_takes_too_long_is_ended_and_started_anew():
+    start = time.monotonic()
+    first, slow, last = ask([Regress(text) for text in ("one", "slow", "two")], python="sleeps", timeout_s=3)
+    assert (first, last) == (1.0, 1.0)
+    assert slow.code == "timeout"
+    assert time.monotonic() - start < 20
+
+
+@pytest.mark.parametrize("python", ["no_such_function", "main.x"])
+def test_a_function_that_is_not_there_fails_the_call_for_good(python):
+    (failed,) = ask([Regress("one")], python=python)
+    assert (failed.code, failed.retriable) == ("truncated", False)
+
+
+def test_a_program_answers_json_lines():
+    asked = [Write("tell me", 1), Choose("Which?", ("yes", "no"))]
+    assert ask(asked[:1], command=PROGRAM) == ["TELL ME"]
+
+
+def test_a_program_that_ends_is_started_anew():
+    first, ended, last = ask([Write(text, 1) for text in ("one", "end", "two")], command=PROGRAM)
+    assert (first, last) == ("ONE", "TWO")
+    assert (ended.code, ended.retriable) == ("truncated", True)
+
+
+def test_a_line_that_is_no_json_loses_the_call():
+    garbled, answered = ask([Write("garbled", 1), Write("one", 1)], command=PROGRAM)
+    assert (garbled.code, answered) == ("bad-json", "ONE")
+
+
+def test_a_program_that_is_not_there_is_named():
+    (failed,) = ask([Write("one", 1)], command="/no/such/program --flag")
+    assert failed.code == "unsupported"
+    assert "/no/such/program" in str(failed)
+
+
+def test_a_program_is_not_asked_for_what_it_cannot_answer():
+    (failed,) = ask([Score("one")], command=PROGRAM)
+    assert failed.code == "unsupported"
+
+
+def test_no_process_is_left_when_the_questions_are_over():
+    ask([Write("one", 1)], command=PROGRAM)
+    gc.collect()
+    children = subprocess.run(
+        ["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+    )
+    assert Path(local_models.__file__).name not in children.stdout
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"python": "a:b", "command": "c"}, {"python": "no-colon"}, {"command": "unclosed '"}]
+)
+def test_options_that_name_no_single_program_are_refused(given):
+    with pytest.raises(SpecificationError):
+        ProgramSettings(**given)
+
+
+def test_the_service_knows_no_programs():
+    assert LocalProgram.protocol not in {one.name for one in protocols()}
+    target = {"name": "t", "kind": "regressor", "protocol": LocalProgram.protocol, "settings": {"command": "id"}}
+    with pytest.raises(UnknownName) as caught:
+        TargetChecker(Settings()).check(target)
+    assert caught.value.field == "protocol"

@@ -1,0 +1,301 @@
+"""Interfaces declared with `custom`: objects for each item, scales, answers that come later, streams of events."""
+
+import asyncio
+import json
+from ipaddress import ip_network
+
+import pytest
+
+from assay.errors import SpecificationError
+from assay.model import Choose, Classify, Kind, Regress, Translate, Write
+from tests.support.scripted_server import Answer, scripted_server
+from workers.egress import CallFailed, Egress
+from workers.targets import Limits, Target, check_target, connect
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+SECRET = "sk-custom-4242-secret"
+TEXTS = ("She came.", "He left.", "They stayed.")
+CLASSES = [Classify(text) for text in TEXTS]
+
+
+def ask(answer, asks, settings, *, heard=None, timeout_s=5.0, secret=None):
+    """Ask a service that answers as `answer` says; its settings are validated as a request's would be."""
+    kinds = {Translate: Kind.TRANSLATOR, Classify: Kind.CLASSIFIER, Regress: Kind.REGRESSOR}
+    kind = kinds.get(type(asks[0]), Kind.LANGUAGE_MODEL)
+    with scripted_server(answer, heard) as url:
+        fields = {"kind": kind, "protocol": "custom", "base_url": url, "settings": settings, "secret": secret}
+        check_target(fields, LOOPBACK)
+
+        async def go():
+            async with Egress(LOOPBACK) as egress:
+                target = Target("t", kind, "custom", url, settings, secret, Limits(timeout_s=timeout_s))
+                return await connect(target, egress).answer(asks)
+
+        return asyncio.run(go())
+
+
+def values(replies):
+    return [reply.value if reply.failure is None else reply.failure.code for reply in replies]
+
+
+# ------------------------------------------------------------------------------------------------ batches
+EACH = {
+    "batch": "array",
+    "body": {"kind": "sentiment", "documents": [{"id": "{index}", "language": "en", "text": "{text}"}]},
+    "output": "documents[].sentiment",
+}
+
+
+def test_a_batch_sends_an_object_for_each_text():
+    heard = []
+
+    def answer(one):
+        return {"documents": [{"sentiment": each["text"][0]} for each in one.json["documents"]]}
+
+    replies = ask(answer, CLASSES, EACH, heard=heard)
+    assert [value["label"] for value in values(replies)] == ["S", "H", "T"]
+    (one,) = heard
+    assert one.json == {
+        "kind": "sentiment",
+        "documents": [{"id": place, "language": "en", "text": text} for place, text in enumerate(TEXTS)],
+    }
+
+
+def test_a_batch_sends_an_object_for_each_record():
+    heard, asks = [], [Regress((("age", age),)) for age in (31, 52)]
+    settings = {"batch": "array", "body": {"rows": [{"features": "{row}"}]}, "output": "scores"}
+    assert values(ask(lambda one: {"scores": [1.5, 2.5]}, asks, settings, heard=heard)) == [1.5, 2.5]
+    assert heard[0].json == {"rows": [{"features": {"age": 31}}, {"features": {"age": 52}}]}
+
+
+def test_text_within_a_list_is_sent_in_the_list():
+    heard = []
+    settings = {"body": {"inputs": ["{text}"]}, "output": "[0]"}
+    assert values(ask(lambda one: ["Ella vino."], [Translate("She came.", "en", "es")], settings, heard=heard))
+    assert heard[0].json == {"inputs": ["She came."]}
+
+
+def test_numbered_answers_are_put_in_order_and_a_missing_one_loses_its_question_only():
+    settings = {**EACH, "output": "ok[].label", "index": "ok[].n"}
+    said = {"ok": [{"n": 2, "label": "third"}, {"n": 0, "label": "first"}], "errors": [{"n": 1, "code": "oops"}]}
+    replies = ask(lambda one: said, CLASSES, settings)
+    assert replies[0].value["label"] == "first"
+    assert replies[1].failure.code == "declined"
+    assert replies[2].value["label"] == "third"
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 1], [0, 1, 3], [0, 1], ["0", "1", "2"], None, [0, 1, True]])
+def test_answers_with_wrong_numbers_lose_the_call(numbers):
+    settings = {**EACH, "output": "labels", "index": "numbers"}
+    with pytest.raises(CallFailed, match="number") as caught:
+        ask(lambda one: {"labels": ["a", "b", "c"], "numbers": numbers}, CLASSES, settings)
+    assert caught.value.code == "wrong-shape"
+
+
+# ------------------------------------------------------------------------------------------------ scales
+YES_NO = {"body": {"q": "{text}"}, "output": "score", "labels": ["no", "yes"], "number": "probability"}
+
+
+@pytest.mark.parametrize(
+    ("scale", "score", "yes"),
+    [(None, 0.75, 0.75), ([0, 100], 75, 0.75), ([1, 5], 4, 0.75), ([-1, 1], 0.5, 0.75), ([100, 0], 25, 0.75)],
+)
+def test_one_number_is_the_probability_of_yes_on_its_scale(scale, score, yes):
+    settings = YES_NO if scale is None else {**YES_NO, "scale": scale}
+    (value,) = values(ask(lambda one: {"score": score}, CLASSES[:1], settings))
+    assert value["scores"] == pytest.approx({"no": 1 - yes, "yes": yes})
+
+
+def test_a_number_beyond_its_scale_is_a_failed_question():
+    (reply,) = ask(lambda one: {"score": 101}, CLASSES[:1], {**YES_NO, "scale": [0, 100]})
+    assert reply.failure.code == "wrong-shape"
+
+
+def test_a_plain_text_can_be_the_probability():
+    settings = {**YES_NO, "response": "text"}
+    (value,) = values(ask(lambda one: Answer(b"0.9\n"), CLASSES[:1], settings))
+    assert value["scores"]["yes"] == pytest.approx(0.9)
+
+
+def test_probabilities_by_label_are_rescaled_and_labels_are_kept():
+    said = {"label": "good", "scores": {"bad": 20, "good": 80}}
+    settings = {"body": {"q": "{text}"}, "scale": [0, 100]}
+    (value,) = values(ask(lambda one: said, CLASSES[:1], settings))
+    assert value == {"label": "good", "scores": {"bad": 0.2, "good": 0.8}}
+
+
+def test_stars_of_a_regressor_are_rescaled():
+    settings = {"body": {"q": "{text}"}, "output": "stars", "scale": [1, 5]}
+    assert values(ask(lambda one: {"stars": 2}, [Regress("She came.")], settings)) == [0.25]
+
+
+# ---------------------------------------------------------------------------------- answers that come later
+LATER = {
+    "path": "/v1/jobs",
+    "body": {"q": "{text}"},
+    "output": "result.text",
+    "poll": {"path": "/v1/jobs/{id}", "done": ["succeeded"], "failed": ["failed"], "interval_s": 0.05},
+    "auth": "bearer",
+}
+ONE = [Translate("She came.", "en", "es")]
+
+
+class Later:
+    """A service that answers a job after some requests for its state."""
+
+    def __init__(self, *states):
+        self.states, self.heard = list(states), []
+
+    def __call__(self, one):
+        if one.method == "POST":
+            return Answer({"id": "job/1", "status": "queued"}, 202)
+        state = self.states.pop(0)
+        if isinstance(state, int):
+            return Answer({"error": "busy"}, state)
+        return {"id": "job/1", "status": state, "result": {"text": "Ella vino."}, "error": "out of memory"}
+
+
+def test_an_answer_that_comes_later_is_fetched_until_it_is_done():
+    service = Later("running", 503, "running", "succeeded")
+    assert values(ask(service, ONE, LATER, heard=service.heard, secret=SECRET)) == ["Ella vino."]
+    assert [(one.method, one.path) for one in service.heard] == [("POST", "/v1/jobs")] + [
+        ("GET", "/v1/jobs/job%2F1")
+    ] * 4
+    assert {one.headers["authorization"] for one in service.heard} == {f"Bearer {SECRET}"}
+
+
+def test_an_answer_that_is_there_at_once_is_not_fetched():
+    heard = []
+    said = {"id": "1", "status": "succeeded", "result": {"text": "Ella vino."}}
+    assert values(ask(lambda one: said, ONE, LATER, heard=heard, secret=SECRET)) == ["Ella vino."]
+    assert len(heard) == 1
+
+
+def test_a_failed_job_is_a_failed_call_with_the_services_own_words():
+    with pytest.raises(CallFailed, match=r"failed.*out of memory") as caught:
+        ask(Later("running", "failed"), ONE, LATER, secret=SECRET)
+    assert (caught.value.code, caught.value.retriable) == ("declined", False)
+
+
+def test_an_answer_that_never_comes_ends_with_the_time_of_a_call():
+    with pytest.raises(CallFailed) as caught:
+        ask(Later(*["running"] * 100), ONE, LATER, timeout_s=0.4, secret=SECRET)
+    assert caught.value.code == "timeout"
+
+
+def test_a_job_that_is_gone_ends_the_call():
+    with pytest.raises(CallFailed) as caught:
+        ask(Later(404), ONE, LATER, secret=SECRET)
+    assert caught.value.code == "http-404"
+
+
+# ------------------------------------------------------------------------------------------------ streams
+STREAM = {"body": {"q": "{text}"}, "response": "events", "output": "delta.text", "ended": "delta.stop"}
+
+
+def events(*said, last="[DONE]"):
+    lines = [f"event: piece\ndata: {json.dumps(one)}\n\n" for one in said] + ([f"data: {last}\n\n"] if last else [])
+    return Answer("".join([": a comment\n\n", *lines]).encode(), headers={"Content-Type": "text/event-stream"})
+
+
+PIECES = [{"delta": {"text": "Ella "}}, {"delta": {"text": "vino."}}, {"delta": {"stop": "end"}}]
+
+
+def test_the_texts_of_a_stream_are_joined():
+    assert values(ask(lambda one: events(*PIECES), ONE, STREAM)) == ["Ella vino."]
+
+
+def test_a_stream_without_a_final_mark_is_read_too():
+    assert values(ask(lambda one: events(*PIECES, last=None), ONE, STREAM)) == ["Ella vino."]
+
+
+STREAMS = {
+    "ends before its reason": (events(*PIECES[:2]), "truncated"),
+    "reports an error": (events(PIECES[0], {"error": {"message": "overloaded"}}), "wrong-shape"),
+    "is no JSON": (events(last="{"), "bad-json"),
+    "has no text": (events(PIECES[2]), "wrong-shape"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_broken_stream_loses_the_call(name):
+    said, code = STREAMS[name]
+    with pytest.raises(CallFailed) as caught:
+        ask(lambda one: said, ONE, STREAM)
+    assert caught.value.code == code
+
+
+# ------------------------------------------------------------------------------------------------ models
+MODEL = {
+    "body": {
+        "prompt": "{text}",
+        "params": {"n": "{max_tokens}", "t": "{temperature}", "seed": "{seed}", "stop": "{stop}", "kept": None},
+    },
+    "output": "text",
+    "ended": "why",
+    "ended_cut": ["length"],
+    "ended_declined": ["filtered"],
+}
+CHOOSE = Choose("Who came?", ("a man", "a woman"))
+WRITE = Write("Tell me.", 7)
+
+
+def test_a_models_parameters_are_those_of_the_question_and_unset_ones_are_left_out():
+    heard = []
+    for one in (CHOOSE, WRITE):
+        ask(lambda one: {"text": "A"}, [one], {**MODEL, "writing_tokens": None}, heard=heard)
+    choosing, writing = (one.json["params"] for one in heard)
+    assert choosing == {"n": 8, "t": 0.0, "seed": 0, "kept": None}
+    assert writing == {"t": 1.0, "seed": 7, "kept": None}
+
+
+@pytest.mark.parametrize(
+    ("asked", "why", "value"),
+    [
+        (WRITE, "stop", "A"),
+        (WRITE, "length", "cut-short"),
+        (WRITE, "filtered", "declined"),
+        (CHOOSE, "length", {"choice": 0}),
+        (CHOOSE, "filtered", "declined"),
+    ],
+)
+def test_a_text_that_a_limit_or_filter_ended_is_a_failed_question(asked, why, value):
+    assert values(ask(lambda one: {"text": "A", "why": why}, [asked], MODEL)) == [value]
+
+
+def test_a_cut_translation_is_a_failed_question():
+    settings = {"body": {"q": "{text}"}, "output": "text", "ended": "why", "ended_cut": ["length"]}
+    assert values(ask(lambda one: {"text": "Ella", "why": "length"}, ONE, settings)) == ["cut-short"]
+
+
+def test_languages_can_be_sent_by_name_and_in_three_letters():
+    heard = []
+    for style in ("name", "639-3"):
+        settings = {"body": {"q": "{text}", "to": "{target}"}, "output": "t", "language_style": style}
+        ask(lambda one: {"t": "x"}, [Translate("She came.", "en", "es")], settings, heard=heard)
+    assert [one.json["to"] for one in heard] == ["Spanish (es)", "spa"]
+
+
+@pytest.mark.parametrize(
+    ("field", "settings"),
+    [
+        ("settings.body", {"batch": "array", "body": {"q": "{text}"}}),
+        ("settings.body", {"body": {"q": "{text}", "n": "{index}"}}),
+        ("settings.body", {"body": {"q": "{text}", "n": "{max_tokens}"}}),
+        ("settings.index", {"body": {"q": "{text}"}, "index": "n"}),
+        ("settings.index", {**EACH, "index": "n[["}),
+        ("settings.scale", {"body": {"q": "{text}"}, "scale": [1, 1]}),
+        ("settings.labels", {"body": {"q": "{text}"}, "number": "probability"}),
+        ("settings.batch", {**EACH, "response": "events"}),
+        ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "/jobs"}}),
+        ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "//{id}@evil#"}}),
+        ("settings.poll.status", {"body": {"q": "{text}"}, "poll": {"path": "/{id}", "status": "a["}}),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused_by_field(field, settings):
+    with pytest.raises(SpecificationError) as caught:
+        check_target(
+            {"kind": "classifier", "protocol": "custom", "base_url": "http://127.0.0.1:1", "settings": settings},
+            LOOPBACK,
+        )
+    assert caught.value.field == field

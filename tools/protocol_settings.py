@@ -1,0 +1,115 @@
+"""The settings of every protocol as Markdown, for docs/targets.md.
+
+``python -m tools.protocol_settings docs/targets.md`` replaces what is between the marks in that page; a test
+compares the page with the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from workers.targets import ProtocolInfo, protocols
+from workers.targets.presets import presets
+
+BEGIN, END = "<!-- settings: begin (python -m tools.protocol_settings) -->", "<!-- settings: end -->"
+HEAD = ("| setting | value | default | meaning |", "|---|---|---|---|")
+
+
+def settings_page() -> str:
+    """Return the settings of all protocols, and of the objects that they hold."""
+    parts: dict[str, Mapping[str, Any]] = {}
+    lines = [line for info in protocols() for line in _protocol(info, parts)]
+    for name, schema in sorted(parts.items()):
+        if "properties" not in schema:
+            continue
+        lines += [f"### Object `{name}`", "", _sentence(schema.get("description", "")), "", *HEAD, *_rows(schema), ""]
+    return "\n".join(lines).strip()
+
+
+def with_settings(page: str) -> str:
+    """Return a page with the settings of the code between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise ValueError(f"the page has no marks {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{settings_page()}\n\n{END}{after}"
+
+
+def _protocol(info: ProtocolInfo, parts: dict[str, Mapping[str, Any]]) -> Iterator[str]:
+    schema = info.settings_schema()
+    preset = presets().get(info.name)
+    yield from (f"### `{info.name}`", "")
+    yield from (f"{_sentence(info.summary)} {' '.join(f'{_sentence(note)}' for note in info.notes)}".strip(), "")
+    if preset is not None:
+        own = {each.name for each in fields(preset.parameters)}
+        schema = {**schema, "properties": {name: one for name, one in schema["properties"].items() if name in own}}
+        yield from (f"A preset of `{preset.base}`, whose settings it takes as well; at `{preset.example}`.", "")
+    else:
+        parts.update(schema.get("$defs", {}))
+    if schema["properties"]:
+        yield from (*HEAD, *_rows(schema), "")
+
+
+def _rows(schema: Mapping[str, Any]) -> Iterator[str]:
+    needed = schema.get("required", ())
+    for name, one in schema.get("properties", {}).items():
+        default = "needed" if name in needed else _default(one)
+        value = "see [Keys](#keys)" if name == "auth" else _value(one)
+        yield f"| `{name}` | {value} | {default} | {_cell(one.get('description', ''))} |"
+
+
+def _default(one: Mapping[str, Any]) -> str:
+    return f"`{_cell(json.dumps(one['default'], ensure_ascii=False))}`" if "default" in one else ""
+
+
+def _value(one: Mapping[str, Any]) -> str:
+    """Return the values that a JSON Schema allows, in words."""
+    if one.get("$ref") == "#/$defs/Kind":
+        return "kind of service"
+    if "$ref" in one:
+        return f"object `{one['$ref'].rpartition('/')[2]}`"
+    for key in ("anyOf", "oneOf"):
+        if key in one:
+            return " or ".join(dict.fromkeys(_value(each) for each in one[key]))
+    if "enum" in one or "const" in one:
+        return ", ".join(f"`{each}`" for each in one.get("enum", [one.get("const")]))
+    match one.get("type"):
+        case "array":
+            items = one.get("items") or {}
+            return f"list of {_value(items)}" if items else "list"
+        case "null":
+            return "null"
+        case "object":
+            return "object"
+        case "integer" | "number" as kind:
+            low = next((one[name] for name in ("minimum", "exclusiveMinimum") if name in one), None)
+            high = next((one[name] for name in ("maximum", "exclusiveMaximum") if name in one), None)
+            return f"{kind}, {low:,} to {high:,}" if low is not None and high is not None else kind
+        case kind:
+            return kind or "any"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("``", "`")
+
+
+def _sentence(text: str) -> str:
+    written = _cell(text)
+    return f"{written[:1].upper()}{written[1:]}{'' if written.endswith(('.', '?')) or not written else '.'}"
+
+
+def main() -> None:
+    """Update the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=Path)
+    page = parser.parse_args().page
+    page.write_text(with_settings(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""A target's credentials: they write its secret, a signature or a token into each of its requests."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from urllib.parse import urlencode
+
+from workers.egress import CallFailed, Egress
+from workers.targets.auth.schemes import (
+    AwsSigV4,
+    GcpServiceAccount,
+    OAuth2,
+    Placed,
+    Plain,
+    Scheme,
+    aws_keys,
+)
+from workers.targets.auth.sigv4 import signed_headers
+from workers.targets.auth.tokens import TokenSource
+from workers.targets.protocols.custom.templates import fill_text
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """HTTP request with its whole address. Parts that may hold a secret are not shown."""
+
+    method: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
+
+
+class Credentials:
+    """Authenticates the requests to one target.
+
+    Parameters
+    ----------
+    auth : str or scheme
+        A value of the setting ``auth``.
+    secret : str
+        The target's secret, of the form that `workers.targets.auth.schemes.check_auth` requires.
+    timeout_s : float
+        Deadline of a token request in seconds.
+
+    Attributes
+    ----------
+    egress : Egress
+        Client for the target's calls; one with a client certificate for ``mtls``.
+    """
+
+    def __init__(self, auth: Plain | Scheme, secret: str, base_url: str, egress: Egress, timeout_s: float) -> None:
+        self.egress = egress.certified(secret) if auth == "mtls" else egress
+        self._auth, self._secret, self._base_url = auth, secret, base_url
+        self._now: Callable[[], datetime] = egress.now
+        self._tokens: TokenSource | None = None
+        if auth == "gcp-service-account":
+            auth = GcpServiceAccount()
+        if isinstance(auth, OAuth2 | GcpServiceAccount):
+            self._tokens = TokenSource(auth, secret, egress, timeout_s)
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """What the service is sent or could return of the secret, and must not appear in messages and answers."""
+        if self._tokens is not None:
+            return (self._tokens.token,) if self._tokens.token else ()
+        if self._auth == "basic":
+            return (self._secret, self._secret.partition(":")[2] or self._secret)
+        if isinstance(self._auth, AwsSigV4):
+            keys = aws_keys(self._secret)
+            return (keys.secret_key, *([keys.session_token] if keys.session_token else []))
+        return () if self._auth in {"mtls", "none"} else (self._secret,)
+
+    async def authenticate(self, request: Sent) -> Sent:
+        """Return a request with its authentication; raise `CallFailed` if no token can be had."""
+        if self._tokens is not None:
+            return _with_headers(request, {"Authorization": f"Bearer {await self._tokens.current()}"})
+        match self._auth:
+            case "bearer":
+                return _with_headers(request, {"Authorization": f"Bearer {self._secret}"})
+            case "basic":
+                pair = base64.b64encode(self._secret.encode()).decode()
+                return _with_headers(request, {"Authorization": f"Basic {pair}"})
+            case Placed() as placed:
+                return _placed(request, placed, fill_text(placed.value, {"secret": self._secret}))
+            case AwsSigV4() as aws:
+                made = signed_headers(
+                    request.method,
+                    request.url,
+                    request.headers,
+                    request.content,
+                    keys=aws_keys(self._secret),
+                    region=aws.region_of(self._base_url),
+                    service=aws.service,
+                    now=self._now(),
+                )
+                return _with_headers(request, made)
+            case _:
+                return request
+
+    def renew(self, refused: Sent, failed: CallFailed) -> bool:
+        """Whether a call that failed may succeed with a new token."""
+        if self._tokens is None or failed.status != 401:
+            return False
+        self._tokens.refuse(refused.headers["Authorization"].removeprefix("Bearer "))
+        return True
+
+
+def _with_headers(request: Sent, headers: Mapping[str, str]) -> Sent:
+    return replace(request, headers={**request.headers, **headers})
+
+
+def _placed(request: Sent, placed: Placed, value: str) -> Sent:
+    entry = {placed.name: value}
+    if placed.type == "header":
+        return _with_headers(request, entry)
+    if placed.type == "query":
+        mark = "&" if "?" in request.url else "?"
+        return replace(request, url=f"{request.url}{mark}{urlencode(entry, errors='replace')}")
+    if not request.content:
+        return request  # a request without a body, such as that for the languages, needs no key in its body
+    if "json" not in request.headers.get("Content-Type", ""):
+        return replace(request, content=b"&".join([request.content, urlencode(entry).encode("ascii")]))
+    body = json.loads(request.content)
+    if not isinstance(body, dict):
+        raise CallFailed("unsupported", "the secret can be put in a body only if that is an object")
+    return replace(request, content=json.dumps({**body, **entry}).encode("ascii"))

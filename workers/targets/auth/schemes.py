@@ -1,0 +1,223 @@
+"""Ways in which a target's secret authenticates calls: the setting ``auth``, and the form of its secret.
+
+Settings are public. What must stay secret is in the target's secret, and `store.security.secrets.destination_of`
+binds it to the address and to these settings, the address of a token endpoint included.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import MaxLen, MinLen
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from pydantic import Discriminator, Tag
+
+from assay.errors import SpecificationError
+
+STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
+"""Configuration for pydantic: refuse unknown fields; use field docstrings as descriptions in the schema."""
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
+VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
+_OURS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "upgrade", "expect"}
+    | {"trailer", "keep-alive", "proxy-connection"}
+)
+_REGION = re.compile(r"\.((?:[a-z]+-){2,3}[0-9])\.(?:amazonaws\.com|api\.aws)")
+_SECRET_PARAMETERS = frozenset({"client_secret", "client_assertion", "assertion", "password", "refresh_token"})
+
+Url = Annotated[str, MinLen(1), MaxLen(2048)]
+Name = Annotated[str, MinLen(1), MaxLen(200)]
+
+
+def check_header_name(name: str, where: str) -> None:
+    """Raise a `SpecificationError` for a name that is no header, or a header that Assay sets itself."""
+    if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
+        raise SpecificationError(f"{name!r} is not a header that can be set", where)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """The secret in a header, a query parameter or a field of the body, whatever its name."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    type: Literal["header", "query", "body"]
+    """Where the secret goes."""
+    name: Annotated[str, MinLen(1), MaxLen(100)]
+    """Name of the header, parameter or field: ``api-key``, ``x-api-key`` …"""
+    value: Annotated[str, MaxLen(500)] = "{secret}"
+    """How it is written there; holds {secret}."""
+
+    def __post_init__(self) -> None:
+        if "{secret}" not in self.value or not VISIBLE.fullmatch(self.value):
+            raise SpecificationError("value must hold {secret}, and visible ASCII characters only", "auth.value")
+        if self.type == "header":
+            check_header_name(self.name, "auth.name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OAuth2:
+    """OAuth 2.0 client credentials (RFC 6749, section 4.4); the secret is the client's secret."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    type: Literal["oauth2"] = "oauth2"
+    """A token is fetched, kept in memory until it expires, and fetched anew after a status 401."""
+    token_url: Url
+    """Address of the token endpoint; the secret is bound to it."""
+    client_id: Name
+    """Id of the client; public."""
+    scope: Annotated[str, MaxLen(1000)] = ""
+    """Scopes, separated by spaces."""
+    parameters: Annotated[Mapping[str, Annotated[str, MaxLen(500)]], MaxLen(10)] = field(default_factory=dict)
+    """Further parameters of the token request, such as ``audience`` or ``resource``."""
+    client: Literal["header", "body"] = "header"
+    """Where the token request holds the client's id and secret."""
+
+    def __post_init__(self) -> None:
+        if secret := _SECRET_PARAMETERS & {name.lower() for name in self.parameters}:
+            raise SpecificationError(f"{min(secret)} is no public parameter: use the secret", "auth.parameters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AwsSigV4:
+    """AWS Signature Version 4; the secret is ``access-key-id:secret-access-key`` or, with a token, three parts."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    type: Literal["aws-sigv4"] = "aws-sigv4"
+    """Each request is signed; the secret access key is never sent."""
+    service: Annotated[str, MinLen(1), MaxLen(50)]
+    """Name that AWS signs for: ``bedrock``, ``sagemaker``, ``translate`` …"""
+    region: Annotated[str, MaxLen(50)] = ""
+    """Region; empty: the one in the address, as in ``translate.eu-west-1.amazonaws.com``."""
+
+    def region_of(self, base_url: str) -> str:
+        """Return the region to sign for; raise a `SpecificationError` if neither setting nor address names one."""
+        found = _REGION.search(base_url)
+        if not self.region and found is None:
+            raise SpecificationError("the address names no AWS region; set auth.region", "settings.auth.region")
+        return self.region or (found[1] if found else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GcpServiceAccount:
+    """A Google Cloud service account; the secret is its JSON key file."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    type: Literal["gcp-service-account"] = "gcp-service-account"
+    """A signed assertion (RFC 7523) is exchanged for a token, kept in memory until it expires."""
+    scope: Annotated[str, MinLen(1), MaxLen(1000)] = "https://www.googleapis.com/auth/cloud-platform"
+    """Scopes, separated by spaces."""
+    token_url: Url = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
+    """Address of the token endpoint; the secret is bound to it, and the key file's ``token_uri`` is not used."""
+
+
+Plain = Literal["none", "bearer", "basic", "gcp-service-account", "mtls"]
+"""``none``: no secret. ``bearer``: a bearer token. ``basic``: ``user:password``. ``mtls``: the secret is a client
+certificate with its chain and its unencrypted key, as PEM."""
+
+Scheme = Placed | OAuth2 | AwsSigV4 | GcpServiceAccount
+
+
+def _tag(auth: Any) -> str | None:
+    """Return which member of a union a value of ``auth`` is meant to be, so that errors are about that one only."""
+    kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", "plain")
+    return "placed" if kind in {"header", "query", "body"} else kind
+
+
+Objects = (
+    Annotated[Placed, Tag("placed")]
+    | Annotated[OAuth2, Tag("oauth2")]
+    | Annotated[AwsSigV4, Tag("aws-sigv4")]
+    | Annotated[GcpServiceAccount, Tag("gcp-service-account")]
+)
+Auth = Annotated[Annotated[Plain, Tag("plain")] | Objects, Discriminator(_tag)]
+CustomAuth = Annotated[
+    Annotated[Plain | Literal["header", "query", "body"], Tag("plain")] | Objects, Discriminator(_tag)
+]
+
+MULTILINE = ("gcp-service-account", "mtls")
+"""Schemes whose secret is a file of several lines."""
+
+
+def scheme_name(auth: Plain | Scheme) -> str:
+    """Return the name of a scheme."""
+    return auth if isinstance(auth, str) else auth.type
+
+
+def check_auth(auth: Plain | Scheme, secret: str | None) -> None:
+    """Raise a `SpecificationError` for a secret that does not fit a scheme; the message never repeats it."""
+    name = scheme_name(auth)
+    if (name == "none") != (secret is None):
+        wrong = "auth is none, so the secret would not be sent" if secret else f"auth is {name}"
+        raise SpecificationError(f"{wrong}: give both auth and a secret, or neither", "settings.auth")
+    if secret is None:
+        return
+    match name:
+        case "basic" if ":" not in secret:
+            raise SpecificationError("the secret of auth basic is user:password", "secret")
+        case "aws-sigv4":
+            aws_keys(secret)
+        case "gcp-service-account":
+            service_account(secret)
+        case "mtls":
+            _check_certificate(secret)
+
+
+@dataclass(frozen=True)
+class AwsKeys:
+    """Access key id, secret access key, and the session token of temporary keys (else empty)."""
+
+    key_id: str
+    secret_key: str = field(repr=False)
+    session_token: str = field(default="", repr=False)
+
+
+def aws_keys(secret: str) -> AwsKeys:
+    """Split the secret of ``aws-sigv4``; raise a `SpecificationError` for another form."""
+    parts = secret.split(":")
+    if len(parts) not in {2, 3} or not all(parts):
+        wanted = "access-key-id:secret-access-key, followed by :session-token for temporary keys"
+        raise SpecificationError(f"the secret of auth aws-sigv4 is {wanted}", "secret")
+    return AwsKeys(*parts)
+
+
+@dataclass(frozen=True)
+class ServiceAccount:
+    """What a service account's key file holds: its address, the id of its key, and the key."""
+
+    email: str
+    key_id: str
+    key: RSAPrivateKey = field(repr=False)
+
+
+def service_account(secret: str) -> ServiceAccount:
+    """Parse a service account's JSON key file; raise a `SpecificationError` for another form."""
+    try:
+        written = json.loads(secret)
+        key = load_pem_private_key(written["private_key"].encode(), password=None)
+        if isinstance(key, RSAPrivateKey):
+            return ServiceAccount(str(written["client_email"]), str(written.get("private_key_id", "")), key)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        pass  # the exceptions quote the file, so none is shown
+    raise SpecificationError("the secret of auth gcp-service-account is the JSON file of its RSA key", "secret")
+
+
+def _check_certificate(secret: str) -> None:
+    try:
+        own = x509.load_pem_x509_certificates(secret.encode())[0].public_key()
+        fits = own == load_pem_private_key(secret.encode(), password=None).public_key()
+    except (ValueError, TypeError):
+        fits = False
+    if not fits:
+        wanted = "a client certificate with its chain and its key, unencrypted, both as PEM"
+        raise SpecificationError(f"the secret of auth mtls is {wanted}", "secret")

@@ -1,0 +1,90 @@
+"""Answers of an HTTP interface that a job describes: streams of events, lists with numbers, and scales."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from jmespath.exceptions import JMESPathError
+
+from assay.model import Failure, Reply
+from workers.egress import CallFailed, Response
+from workers.targets.protocols.custom.expressions import MAX_STEPS, Expression, ExpressionTooLong
+from workers.targets.protocols.http.adapter import refuse_error
+
+MISFITS = (JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Exceptions of jmespath for unexpected values: its own, and those of Python's operators."""
+
+MOST_EVENTS = 20_000
+"""Maximum number of events in a stream."""
+
+
+def found(expression: Expression, body: Any, place: str, name: str = "output") -> Any:
+    """Evaluate an expression on an answer; raise `CallFailed` ``wrong-shape`` if it does not fit."""
+    try:
+        return expression.search(body)
+    except MISFITS:
+        why = f"the {name} expression does not fit what {place} answered"
+    except ExpressionTooLong:
+        why = f"the {name} expression takes more than {MAX_STEPS:,} steps on what {place} answered"
+    raise CallFailed("wrong-shape", why)
+
+
+def events_of(response: Response) -> list[Any]:
+    """Parse a stream of server-sent events into the JSON of their data, without the final ``[DONE]``.
+
+    Raises
+    ------
+    CallFailed
+        ``bad-json`` for other data, ``wrong-shape`` for an event with an error, ``too-large`` for too many.
+    """
+    place, events, data = response.place, [], list[str]()
+    for line in [*response.text.splitlines(), ""]:
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif not line and data:
+            written, data = "\n".join(data), []
+            if written.strip() == "[DONE]":
+                continue
+            try:
+                events.append(json.loads(written))
+            except (ValueError, RecursionError):
+                raise CallFailed("bad-json", f"{place} sent an event that is not JSON") from None
+            refuse_error(events[-1], response)
+            if len(events) > MOST_EVENTS:
+                raise CallFailed("too-large", f"{place} sent more than {MOST_EVENTS:,} events")
+    return events
+
+
+def joined(pieces: Sequence[Any]) -> str | None:
+    """Return the texts of a stream as one; ``None`` if there are none."""
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return "".join(texts) if texts else None
+
+
+def in_place(answers: Sequence[Any], numbers: Any, asked: int, place: str) -> list[Any]:
+    """Return the answers in the order of the questions, with a failure for each question without one."""
+    whole = isinstance(numbers, list) and all(type(number) is int and 0 <= number < asked for number in numbers)
+    if not whole or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
+        raise CallFailed("wrong-shape", f"{place} did not number its answers as its questions are: 0, 1, 2 …")
+    missing = Reply(failure=Failure("declined", f"{place} gave no answer to this one of several questions"))
+    by_number = dict(zip(numbers, answers, strict=True))
+    return [by_number.get(number, missing) for number in range(asked)]
+
+
+def rescaled(said: Any, scale: tuple[float, float]) -> Any:
+    """Move the numbers of an answer from a scale to [0, 1]; labels are left as they are."""
+    low, high = scale
+    match said:
+        case bool() | str() | None:
+            return said
+        case int() | float():
+            with contextlib.suppress(OverflowError):
+                return (said - low) / (high - low)
+            return said
+        case list():
+            return [rescaled(each, scale) for each in said]
+        case _:
+            return {name: each if name == "label" else rescaled(each, scale) for name, each in said.items()}
