@@ -73,7 +73,10 @@ def losses_as_json(by_group: ByGroup, limit: float | None) -> dict[str, Any]:
 
 
 def hidden_as_json(hidden: Sequence[HiddenEffect]) -> dict[str, Any]:
-    """Write the effects that a mean could hide, each with its interval and limit; empty where none was looked at."""
+    """Write the effects that a mean could hide, each with its interval and limit; empty where none was looked at.
+
+    Where nothing was lost there is no difference to state: `losses_as_json` has the counts.
+    """
     if not hidden:
         return {}
     return {
@@ -86,5 +89,6 @@ def hidden_as_json(hidden: Sequence[HiddenEffect]) -> dict[str, Any]:
                 "bound": one.bound,
             }
             for one in hidden
+            if one.kind != "loss" or one.draws.any()
         ]
     }

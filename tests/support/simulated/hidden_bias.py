@@ -318,7 +318,7 @@ WORLDS: Mapping[str, World] = {
     ),
     "records, the same rows again and again": _world(
         _recorded(distinct=200),
-        _records(lambda row, _, __: row["z"] + 0.6 * (chance("row", sorted(row.items())) - 0.5), noise=0.0),
+        _records(lambda row, _, __: row["z"] + 0.3 * (chance("row", sorted(row.items())) - 0.5), noise=0.0),
         _letters(UCS, DSBS),
     ),
     "records, refused by group and content": _world(
@@ -360,6 +360,7 @@ WORLDS: Mapping[str, World] = {
             )
         ),
         _letters(BS),
+        _letters(UCS, DSBS),  # one occupation in five is mostly of men: half of it loses three of a hundred
     ),
     "translator, temperature": _world(
         _round_trip,
