@@ -21,6 +21,7 @@ A failed call to a target is not here: it is a ``Reply`` with a ``Failure``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class AssayError(Exception):
@@ -54,7 +55,9 @@ class UnknownName(SpecificationError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], field: str | None = None) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
-        super().__init__(f"no {kind} is called {name!r}; known: {', '.join(self.known)}", field)
+        near = get_close_matches(name, self.known, 1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        super().__init__(f"no {kind} is called {name!r}; {meant}known: {', '.join(self.known)}", field)
 
 
 class OutOfBounds(SpecificationError):

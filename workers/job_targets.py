@@ -122,6 +122,8 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             hosts=hosts,
         )
         await stack.enter_async_context(egress)
+        if workplace.on_exchange is not None:
+            egress = egress.watched(workplace.on_exchange)
         await _admit(workplace, egress, hosts, _called(job, rated, author))
 
         def service(target: Target, holder: str) -> JobService:

@@ -93,7 +93,19 @@ async def probe(
         If the host refuses ratings.
     """
     seen: list[Exchange] = []
-    adapter = connect(target, egress.watched(seen.append))
+    try:
+        adapter = connect(target, egress.watched(seen.append))
+    except CallFailed as failed:  # it reads what only a job has, or the operator does not allow it
+        return Probed(
+            question="",
+            exchange=None,
+            exchanges=0,
+            reading=None,
+            latency_s=None,
+            code=failed.code,
+            cause=failed.message,
+            remedy="It can be rated, but not probed.",
+        )
     ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), seen)
     last = seen[-1] if seen else None
     capability: Capability | None = None

@@ -17,7 +17,7 @@ from workers.targets.checks.translator import numbers_in
 MOST_PATHS = 3
 """Most places of an answer that are suggested."""
 
-LONGEST_SAID = 140
+LONGEST_SAID = 100
 """Most characters of a message of the service."""
 
 MOST_NODES = 2000
@@ -135,8 +135,7 @@ def _tls(case: _Case) -> Remedy:
     if "certificate" in case.failure.message:
         return Remedy(
             case.failure.message,
-            "Trust its issuer: set SSL_CERT_FILE to a PEM file with the issuer's certificate. On a machine of your own "
-            "the http:// address will do.",
+            "Set SSL_CERT_FILE to its issuer's certificate (PEM); on your own machine http:// will do.",
         )
     return Remedy(case.failure.message, "Write http:// in base_url, or the port on which the service speaks TLS.")
 
@@ -145,7 +144,7 @@ def _timeout(case: _Case) -> Remedy:
     limit = case.target.limits.timeout_s
     return Remedy(
         f"{case.place} did not answer within {limit:g} s.",
-        f"Raise limits.timeout_s (now {limit:g}, at most 600), or look whether the service still loads its model.",
+        f"Raise limits.timeout_s (now {limit:g}, at most 600), or see whether its model still loads.",
     )
 
 
@@ -158,18 +157,17 @@ def _redirect(case: _Case) -> Remedy:
 
 
 def _auth(case: _Case) -> Remedy:
-    where = case.setting("auth, settings.auth_name and settings.auth_value", "the protocol's notes")
+    where = case.setting("auth, .auth_name and .auth_value", "the protocol's notes")
     if not case.target.secret:
-        how = ', and say with settings.auth = "header" how it is sent' if case.custom else ""
+        how = ' and set settings.auth = "header", or where it goes' if case.custom else ""
         return Remedy(
             f"{case.place} wants a key (HTTP {case.status}), and none was sent{case.said}",
-            f"Put the key into the environment variable ASSAY_TARGET_SECRET{how}.",
+            f"Put the key into ASSAY_TARGET_SECRET{how}.",
         )
     if case.status == 403:
         return Remedy(
-            f"{case.place} knows the key or the caller and forbids this (HTTP 403){case.said}",
-            "Give the key the right to this model and path at the service, or ask its operator whether calls from "
-            "this network are allowed.",
+            f"{case.place} forbids this to the key or to this network (HTTP 403){case.said}",
+            "Give the key the right to this model and path at the service, or ask its operator.",
         )
     return Remedy(
         f"{case.place} refused the key (HTTP {case.status}){case.said}",
@@ -190,10 +188,10 @@ def _not_found(case: _Case) -> Remedy:
             f"{case.place} answers at {case.path}, but does not have what was asked for (HTTP 404){case.said}",
             "Correct the name in [target.settings] (model, languages) to one that the service lists.",
         )
-    where = "base_url and settings.path" if case.custom else "base_url (Assay adds the protocol's own path to it)"
+    where = "base_url and settings.path" if case.custom else "base_url, without the protocol's own path"
     return Remedy(
         f"{case.place} has nothing at {case.path} (HTTP 404){case.said}",
-        f"Correct {where}; together they must be the address in the service's documentation.",
+        f"Correct {where}: the address above is not the documented one.",
     )
 
 
@@ -213,7 +211,7 @@ def _rejected(case: _Case) -> Remedy:
     where = case.setting("body, settings.query and settings.encoding", "[target.settings] and the languages")
     return Remedy(
         f"{case.place} did not accept the request (HTTP {case.status}){case.said}",
-        f"Compare the body above with the service's documentation, and correct {where}.",
+        f"Correct {where} by the service's documentation.",
     )
 
 
@@ -222,7 +220,7 @@ def _too_often(case: _Case) -> Remedy:
     when = f"; it asks to wait {f'{wait} s' if wait.isdecimal() else f'until {wait}'}" if wait else ""
     return Remedy(
         f"{case.place} was called too often (HTTP 429){when}{case.said}",
-        "Lower limits.requests_per_second and limits.concurrency; a rating waits and asks again by itself.",
+        "Lower limits.requests_per_second and limits.concurrency; a rating waits and asks again.",
     )
 
 

@@ -1,0 +1,78 @@
+"""`assay probe`, `rate` …: commands about one service, with the options that describe it (`cli.rating.asked`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import AsJson, EgressAllow, settings_from
+from cli.rating.asked import Asked, with_request
+
+
+@with_request
+def probe(
+    asked: Asked,
+    examine: Annotated[
+        bool, typer.Option("--examine", help="Examine it as before a rating, in about ten further calls.")
+    ] = False,
+    as_json: AsJson = False,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Ask a service one question: print what was sent, what came back, how it was read, and what to mend.
+
+    Its key is masked. Ends with **0** if the answer was read, and 69 if not.
+    """
+    from cli.rating.probe import probe_here
+
+    raise typer.Exit(probe_here(asked, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
+
+
+@with_request
+def rate(
+    asked: Asked,
+    output: Annotated[
+        str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
+    ] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show every exchange with the service on standard error.")
+    ] = False,
+    at_least: Annotated[
+        str | None,
+        typer.Option(help="The worst letter that passes: UCS, DSBS or BS. Ends with 0, 1 below it, 3 inconclusive."),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Also write the rating with its evidence, unsigned, for `assay verify`.")
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(help="File that --format github appends the report to.", envvar="GITHUB_STEP_SUMMARY"),
+    ] = None,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Rate one service here and now, without a server, and print the report.
+
+    The exit code is the letter, so that a build can be gated on it:
+    **0** UCS, **1** DSBS, **2** BS, **3** inconclusive, 64 a request that makes no sense,
+    69 a service that could not be rated. With --at-least it is **0** for a declared letter that is as
+    good or better, **1** for a worse one, and 3, 64 and 69 as before.
+
+    A service on this machine may be rated without further ado; other private networks need
+    --egress-allow.
+    """
+    from cli.rating.rate import Shown, rate_here
+
+    shown = Shown(
+        format="json" if as_json else output,
+        full=full,
+        report=report,
+        export=export,
+        at_least=at_least,
+        summary=summary,
+        verbose=verbose,
+    )
+    raise typer.Exit(rate_here(asked, settings_from(egress_allow=egress_allow), shown))
