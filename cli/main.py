@@ -14,7 +14,7 @@ from typer.exceptions import TyperException
 
 from cli.asking import probe, rate
 from cli.exits import Exit
-from cli.options import DatabaseUrl, DataDir, EgressAllow, settings_from
+from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, settings_from
 
 app = typer.Typer(
     name="assay",
@@ -256,11 +256,17 @@ def create_key(
 
 
 @keys.command("list")
-def list_keys(tenant: str = "default", data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
+def list_keys(
+    tenant: str = "default",
+    search: Annotated[str | None, typer.Option(help="Only those that contain this text.")] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> None:
     """List the keys of a tenant, without their secrets."""
     from cli.agency.keys import show
 
-    show(settings_from(data_dir, database_url), tenant)
+    show(settings_from(data_dir, database_url), tenant, search, as_json=as_json)
 
 
 signing = typer.Typer(help="Look after the keys that certificates are signed with.", no_args_is_help=True)
@@ -315,36 +321,52 @@ def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -
     raise typer.Exit(rotate_secrets(settings_from(data_dir, database_url)))
 
 
+Name = Annotated[str | None, typer.Argument(help="Only this one, with everything about it.")]
+OfKind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        help="translator, classifier, regressor, embedder, language-model or image-classifier.",
+    ),
+]
+Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
+
+
 @app.command()
-def methods() -> None:
+def methods(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
     """List the ways to look for bias."""
     from cli.catalog import show_methods
 
-    show_methods()
+    show_methods(name, kind, search, as_json=as_json)
 
 
 @app.command()
-def attributes() -> None:
+def attributes(name: Name = None, search: Search = None, as_json: AsJson = False) -> None:
     """List the attributes that can be tested, with their values."""
     from cli.catalog import show_attributes
 
-    show_attributes()
+    show_attributes(name, search, as_json=as_json)
 
 
 @app.command()
-def specifications() -> None:
+def specifications(
+    name: Name = None,
+    attribute: Annotated[str | None, typer.Option(help="Only those about this attribute.")] = None,
+    search: Search = None,
+    as_json: AsJson = False,
+) -> None:
     """List the word lists that embedding methods take, with their sources."""
     from cli.catalog import show_specifications
 
-    show_specifications()
+    show_specifications(name, attribute, search, as_json=as_json)
 
 
 @app.command()
-def protocols() -> None:
-    """List how a service may speak to be rated, and the settings of each."""
+def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
+    """List how a service may speak to be rated; with a name, every setting with its description."""
     from cli.catalog import show_protocols
 
-    show_protocols()
+    show_protocols(name, kind, search, as_json=as_json)
 
 
 @app.command()

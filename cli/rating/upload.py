@@ -8,8 +8,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
 from assay.errors import SpecificationError
 from assay.experiment import generator
 from assay.methods import every_method, method_name
@@ -53,7 +51,7 @@ def take_upload(file: Path, request: dict[str, Any]) -> None:
     request["experiment"]["records"] = _records(file, media_type, request)
 
 
-def keep_upload(connection: Connection, tenant: str, request: Mapping[str, Any]) -> None:
+def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> None:
     """Store the vectors of a request, where the worker reads them."""
     if "upload" not in request:
         return
