@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 import assay
@@ -117,7 +118,7 @@ _LEVELS = {Exit.UCS: "none", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", E
 
 def _sarif(judged: _Judged) -> str:
     """Write a run with a result for the whole and one for each part."""
-    place = {"artifactLocation": {"uri": judged.file.as_posix() if judged.file else "assay"}}
+    place = {"artifactLocation": {"uri": quote(judged.file.as_posix()) if judged.file else "assay"}}
     results = [
         {
             "ruleId": "bias-rating",

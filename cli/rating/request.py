@@ -52,7 +52,8 @@ def read_request(asked: Asked) -> dict[str, Any]:
     if "protocol" not in target:
         raise SpecificationError("say how the service speaks: --protocol NAME (see `assay protocols`), or a FILE.toml")
     target.setdefault("kind", "translator")
-    target["name"] = asked.name or target.get("name") or f"{target['protocol']} {target.get('base_url', '')}".strip()
+    target.setdefault("base_url", "")
+    target["name"] = asked.name or target.get("name") or f"{target['protocol']} {target['base_url']}".strip()
     target["settings"] = {**target.get("settings", {}), **dict(_pairs(asked.settings, "--setting"))}
     if target["settings"].get("auth", "none") != "none" and not target.get("secret"):
         raise SpecificationError(f"the service wants a key: put it into the variable {SECRET_VARIABLE}", "secret")

@@ -48,7 +48,10 @@ def take_upload(file: Path, request: dict[str, Any]) -> None:
         request["upload"] = (file, media_type)
         return
     _check_takes_records(request["experiment"]["method"])
-    request["experiment"]["records"] = _records(file, media_type, request)
+    try:
+        request["experiment"]["records"] = _records(file, media_type, request)
+    except SpecificationError as refused:
+        raise SpecificationError(f"{file.name}: {refused}", "upload") from None
 
 
 def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> None:
