@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.options import AsJson, EgressAllow, settings_from
-from cli.rating.asked import Asked, with_request
+from cli.rating.asked import SECRET_VARIABLE, Asked, with_request
 
 
 @with_request
@@ -76,3 +76,40 @@ def rate(
         verbose=verbose,
     )
     raise typer.Exit(rate_here(asked, settings_from(egress_allow=egress_allow), shown))
+
+
+def init(
+    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("service.toml"),
+    kind: Annotated[
+        str,
+        typer.Option(help="translator, classifier, regressor, embedder, language-model or image-classifier."),
+    ] = "translator",
+    curl: Annotated[str | None, typer.Option(help="A curl command that calls the service, in quotes.")] = None,
+    openapi: Annotated[Path | None, typer.Option(help="An OpenAPI document (3.x), JSON or YAML.")] = None,
+    operation: Annotated[str | None, typer.Option(help="Its operation, by operationId or as 'POST /path'.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="The words of the call that stand for a question, if it holds several texts.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="The server's address, instead of the OpenAPI document's.")] = None,
+    secret: Annotated[
+        str | None, typer.Option(help="The service's key, for --try.", envvar=SECRET_VARIABLE, show_default=False)
+    ] = None,
+    try_it: Annotated[bool, typer.Option("--try", help="Send one question, and find where the answer stands.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Write a request file with comments, from a curl command, an OpenAPI operation, or answers at the terminal.
+
+    A key in the command is not written; it belongs into ASSAY_TARGET_SECRET.
+    """
+    from assay.errors import UnknownName
+    from assay.model import Kind
+    from cli.drafting.init import draft_from, tried, write_draft
+
+    if kind not in set(Kind):
+        raise UnknownName("kind of service", kind, tuple(Kind), "kind")
+    draft = draft_from(Kind(kind), curl, openapi, operation=operation, text=text, url=url)
+    settings = settings_from(egress_allow=egress_allow)
+    if try_it:
+        draft = tried(draft, settings, secret)
+    write_draft(draft, file, settings, force=force)
