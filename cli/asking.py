@@ -29,6 +29,32 @@ def probe(
     raise typer.Exit(probe_here(asked, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
 
 
+Latency = Annotated[float | None, typer.Option("--latency", help="Seconds of one call.", min=0)]
+PricePerCall = Annotated[float | None, typer.Option(help="Price of one call, in any currency.", min=0)]
+PricePerCharacters = Annotated[
+    float | None, typer.Option("--price-per-1000-characters", help="Price of 1,000 characters of the questions.", min=0)
+]
+
+
+@with_request
+def plan(
+    asked: Asked,
+    latency: Latency = None,
+    price_per_call: PricePerCall = None,
+    price_per_characters: PricePerCharacters = None,
+    as_json: AsJson = False,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Count what a rating would ask and take, in a clear case and in the worst one, without asking anything.
+
+    The questions of the clear case are what a job shows as `expected`.
+    """
+    from cli.rating.plan import Prices, plan_here
+
+    prices = Prices(latency_s=latency, price_per_call=price_per_call, price_per_1000_characters=price_per_characters)
+    raise typer.Exit(plan_here(asked, settings_from(egress_allow=egress_allow), prices, as_json=as_json))
+
+
 @with_request
 def rate(
     asked: Asked,
@@ -36,6 +62,9 @@ def rate(
         str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
     ] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and print the plan (`assay plan`); nothing is sent.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show every exchange with the service on standard error.")
@@ -75,7 +104,13 @@ def rate(
         summary=summary,
         verbose=verbose,
     )
-    raise typer.Exit(rate_here(asked, settings_from(egress_allow=egress_allow), shown))
+    settings = settings_from(egress_allow=egress_allow)
+    if dry_run:
+        from cli.rating.plan import Prices, plan_here
+
+        shown.check()
+        raise typer.Exit(plan_here(asked, settings, Prices(), as_json=shown.format == "json"))
+    raise typer.Exit(rate_here(asked, settings, shown))
 
 
 def init(

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from cli.asking import init, probe, rate
+from cli.asking import init, plan, probe, rate
 from cli.exits import Exit
 from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, settings_from
 
@@ -94,7 +94,7 @@ def migrate(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     migrate_database(settings_from(data_dir, database_url))
 
 
-for _command in (init, probe, rate):
+for _command in (init, probe, plan, rate):
     app.command()(_command)
 
 

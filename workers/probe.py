@@ -119,7 +119,7 @@ async def probe(
     mended = Remedy("", "") if failure is None else remedy_for(failure, last, target, ask)
     quoter = Quoter(target.secret)
     return Probed(
-        question=quoter.clean(_text(ask)),
+        question=quoter.clean(text_of_question(ask)),
         exchange=None if last is None else show_exchange(last, [*_secrets(target)]),
         exchanges=len(seen),
         reading=None if reply.failure is not None else quoter.clean(shown(reply.value)),
@@ -172,7 +172,7 @@ def _unsent(failure: Failure) -> bool:
     return failure.code == "unsupported"
 
 
-def _text(ask: Ask) -> str:
+def text_of_question(ask: Ask) -> str:
     """Return a question as text for people."""
     match ask:
         case Look():

@@ -203,7 +203,7 @@ def test_a_wrong_bar_or_format_is_refused_before_the_first_call():
     for wrong in (("--at-least", "dsbs"), ("--format", "xml")):
         done = rate("http://127.0.0.1:9", *wrong)
         assert done.returncode == 64
-        assert "known: " in done.stderr
+        assert "nown: " in done.stderr
 
 
 @pytest.mark.parametrize("letter", ["UCS", "DSBS", "BS", None])
