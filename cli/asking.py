@@ -1,4 +1,4 @@
-"""`assay probe`, `rate` …: commands about one service, with the options that describe it (`cli.rating.asked`)."""
+"""`assay probe`, `rate` …: commands about one service, with the options that describe it (`cli.request.asked`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.options import AsJson, EgressAllow, settings_from
-from cli.rating.asked import SECRET_VARIABLE, Asked, with_request
+from cli.request.asked import SECRET_VARIABLE, Asked, with_request
 
 
 @with_request
@@ -29,6 +29,17 @@ def probe(
     raise typer.Exit(probe_here(asked, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
 
 
+AtLeast = Annotated[
+    str | None,
+    typer.Option(help="The worst letter that passes: UCS, DSBS or BS. Ends with 0, 1 below it, 3 inconclusive."),
+]
+Report = Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")]
+Export = Annotated[
+    Path | None, typer.Option(help="Also write the rating with its evidence, unsigned, for `assay verify`.")
+]
+Summary = Annotated[
+    Path | None, typer.Option(help="File that --format github appends the report to.", envvar="GITHUB_STEP_SUMMARY")
+]
 Latency = Annotated[float | None, typer.Option("--latency", help="Seconds of one call.", min=0)]
 PricePerCall = Annotated[float | None, typer.Option(help="Price of one call, in any currency.", min=0)]
 PricePerCharacters = Annotated[
@@ -69,18 +80,10 @@ def rate(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show every exchange with the service on standard error.")
     ] = False,
-    at_least: Annotated[
-        str | None,
-        typer.Option(help="The worst letter that passes: UCS, DSBS or BS. Ends with 0, 1 below it, 3 inconclusive."),
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
-    export: Annotated[
-        Path | None, typer.Option(help="Also write the rating with its evidence, unsigned, for `assay verify`.")
-    ] = None,
-    summary: Annotated[
-        Path | None,
-        typer.Option(help="File that --format github appends the report to.", envvar="GITHUB_STEP_SUMMARY"),
-    ] = None,
+    at_least: AtLeast = None,
+    report: Report = None,
+    export: Export = None,
+    summary: Summary = None,
     egress_allow: EgressAllow = None,
 ) -> None:
     """Rate one service here and now, without a server, and print the report.

@@ -17,8 +17,8 @@ from assay.model import Kind
 from cli.drafting.call import Draft, draft_of
 from cli.drafting.curl import read_curl
 from cli.drafting.openapi import read_openapi
-from cli.rating.asked import SECRET_VARIABLE
-from cli.rating.request import networks
+from cli.request.asked import SECRET_VARIABLE
+from cli.request.request import networks
 from store.core.settings import Settings
 from workers.egress import Egress
 from workers.probe import probe

@@ -18,7 +18,7 @@ from assay.methods import AnyMethod
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.exchanges import exchange_lines
 from cli.rating.export import write_export
-from cli.rating.request import method_of_request
+from cli.request.request import method_of_request
 from store.core import migrate
 from store.core.settings import Settings
 from store.jobs import jobs
@@ -60,7 +60,7 @@ def run_here(
     try:
         with workplace.database.write() as connection:
             if "upload" in request:
-                from cli.rating.upload import keep_upload
+                from cli.request.upload import keep_upload
 
                 keep_upload(connection, TENANT, request)
             keep_author(connection, workplace.vault, request["author"])

@@ -18,11 +18,11 @@ from assay.reports import installed_formats, render, terminal
 from cli.exits import Exit
 from cli.logs import configure_logs
 from cli.rating import ci_formats
-from cli.rating.asked import Asked
 from cli.rating.ci_formats import Verdict
 from cli.rating.export import check_export
 from cli.rating.local_job import notes, run_here
-from cli.rating.request import networks, read_request
+from cli.request.asked import Asked
+from cli.request.request import networks, read_request
 from store.core.settings import Settings
 
 FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from cli.rating.asked import Asked
 from cli.rating.rate import Shown, rate_here
+from cli.request.asked import Asked
 from store.core.settings import Settings
 
 TARGET = '[target]\nprotocol = "libretranslate"\nbase_url = "http://127.0.0.1:1"\n'

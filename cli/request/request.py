@@ -13,7 +13,7 @@ from assay.catalog import attribute, construction, constructions
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.methods import AnyMethod, check_kind, fit_to, usual_method
 from assay.model import Kind
-from cli.rating.asked import SECRET_VARIABLE, Asked
+from cli.request.asked import SECRET_VARIABLE, Asked
 from store.core.settings import Settings
 from store.ratings.experiment_json import parse_method
 from workers.egress import Network
@@ -69,7 +69,7 @@ def read_request(asked: Asked) -> dict[str, Any]:
         if type(request[name]) is not int or not least <= request[name] <= most:
             raise OutOfBounds(f"{name} must be a whole number from {least} to {most}, not {request[name]!r}", name)
     if asked.upload is not None:
-        from cli.rating.upload import take_upload
+        from cli.request.upload import take_upload
 
         take_upload(asked.upload, request)
     return request
