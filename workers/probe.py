@@ -32,7 +32,7 @@ class Probed:
     Attributes
     ----------
     question : str
-        The question, as text.
+        The question, as text; empty if there was none.
     exchange : ShownExchange or None
         The last request and its response; ``None`` if nothing was sent.
     exchanges : int
@@ -49,11 +49,11 @@ class Probed:
         What is wrong and what would mend it; empty if nothing is.
     """
 
-    question: str
-    exchange: ShownExchange | None
-    exchanges: int
-    reading: str | None
-    latency_s: float | None
+    question: str = ""
+    exchange: ShownExchange | None = None
+    exchanges: int = 0
+    reading: str | None = None
+    latency_s: float | None = None
     capability: Mapping[str, Any] | None = None
     code: str | None = None
     cause: str = ""
@@ -96,16 +96,7 @@ async def probe(
     try:
         adapter = connect(target, egress.watched(seen.append))
     except CallFailed as failed:  # it reads what only a job has, or the operator does not allow it
-        return Probed(
-            question="",
-            exchange=None,
-            exchanges=0,
-            reading=None,
-            latency_s=None,
-            code=failed.code,
-            cause=failed.message,
-            remedy="It can be rated, but not probed.",
-        )
+        return Probed(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
     ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), seen)
     last = seen[-1] if seen else None
     capability: Capability | None = None

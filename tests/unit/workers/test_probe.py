@@ -129,3 +129,13 @@ def test_an_examination_that_fails_is_shown_with_the_exchange_in_which_it_failed
     assert found.capability is None
     assert (found.code, found.reading) == ("empty", "El 211")
     assert found.exchange.response.body == '{"said": ""}'
+
+
+def test_a_target_that_only_a_job_can_read_is_no_crash():
+    async def go():
+        async with Egress(()) as egress:
+            target = read_target({"kind": "embedder", "protocol": "uploaded", "settings": {"upload": "sha256:0"}})
+            return await probe(target, egress)
+
+    found = asyncio.run(go())
+    assert (found.code, found.exchange, found.remedy) == ("unsupported", None, "It can be rated, but not probed.")
