@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
+from cli.asking import init, plan, probe, rate
 from cli.exits import Exit
-
-if TYPE_CHECKING:
-    from store.core.settings import Settings
+from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, settings_from
 
 app = typer.Typer(
     name="assay",
@@ -49,23 +48,9 @@ Port = Annotated[
     int | None,
     typer.Option(help="Port to listen on; 0 takes a free one. [default: 8000, env: ASSAY_PORT]", min=0, max=65535),
 ]
-DataDir = Annotated[Path | None, typer.Option(help="Where embedded data lives. [env: ASSAY_DATA_DIR]")]
-DatabaseUrl = Annotated[
-    str | None, typer.Option(help="postgresql://… or sqlite:////path.db. [env: ASSAY_DATABASE_URL]")
-]
 BrokerUrl = Annotated[
     str | None,
     typer.Option(help="redis://… : ring for separate workers instead of the embedded one. [env: ASSAY_BROKER_URL]"),
-]
-PythonFunction = Annotated[
-    str | None, typer.Option(help="Rate a function: package.module:function, called with a text or a record.")
-]
-JsonLinesCommand = Annotated[
-    str | None, typer.Option(help="Rate a program that answers JSON lines on its standard input and output.")
-]
-EgressAllow = Annotated[
-    list[str] | None,
-    typer.Option(help="Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable."),
 ]
 
 
@@ -85,7 +70,7 @@ def serve(
     """
     from cli.agency.serve import serve_api
 
-    serve_api(_settings(data_dir, database_url, broker_url, egress_allow, host=host, port=port))
+    serve_api(settings_from(data_dir, database_url, broker_url, egress_allow, host=host, port=port))
 
 
 @app.command()
@@ -98,7 +83,7 @@ def worker(
     """Run a worker beside `assay serve --broker-url …` (Celery, one process a job)."""
     from cli.agency.work import run_worker
 
-    run_worker(_settings(None, database_url, broker_url, egress_allow, worker_concurrency=concurrency))
+    run_worker(settings_from(None, database_url, broker_url, egress_allow, worker_concurrency=concurrency))
 
 
 @app.command()
@@ -106,70 +91,11 @@ def migrate(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
     """Bring the database to the schema of this version. Safe to run twice, or from two machines."""
     from cli.agency.serve import migrate_database
 
-    migrate_database(_settings(data_dir, database_url, None, None))
+    migrate_database(settings_from(data_dir, database_url))
 
 
-@app.command()
-def rate(
-    file: Annotated[Path | None, typer.Argument(help="A TOML file with the tables [target] and [experiment].")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="translator, classifier, regressor or embedder. [default: translator]")
-    ] = None,
-    protocol: Annotated[str | None, typer.Option(help="How the service speaks; see `assay protocols`.")] = None,
-    url: Annotated[str | None, typer.Option(help="Its address, e.g. http://127.0.0.1:5000.")] = None,
-    name: Annotated[str | None, typer.Option(help="What to call it in the report.")] = None,
-    method: Annotated[str | None, typer.Option(help="See `assay methods`. [default: by kind]")] = None,
-    attribute: Annotated[str | None, typer.Option(help="See `assay attributes`. [default: gender]")] = None,
-    specification: Annotated[
-        str | None, typer.Option(help="Words of embedding methods; see `assay specifications`. [default: by attribute]")
-    ] = None,
-    language: Annotated[list[str] | None, typer.Option(help="Middle or target language. Repeatable.")] = None,
-    template: Annotated[list[str] | None, typer.Option(help="Sentence construction, or 'all'. Repeatable.")] = None,
-    setting: Annotated[list[str] | None, typer.Option(help="key=value of the protocol's settings. Repeatable.")] = None,
-    secret: Annotated[
-        str | None,
-        typer.Option(help="The service's key; better given in the environment.", envvar="ASSAY_TARGET_SECRET"),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None,
-    python: PythonFunction = None,
-    command: JsonLinesCommand = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the rating as JSON instead of a report.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
-    report: Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")] = None,
-    export: Annotated[
-        Path | None, typer.Option(help="Also write the rating with its evidence, unsigned, for `assay verify`.")
-    ] = None,
-    egress_allow: EgressAllow = None,
-) -> None:
-    """Rate one service here and now, without a server, and print the report.
-
-    The exit code is the letter: **0** UCS, **1** DSBS, **2** BS, **3** inconclusive, 64 a wrong request, 69 no rating.
-
-    A service on this machine may be rated without further ado; other private networks need --egress-allow.
-    """
-    from cli.rating.rate import Asked, rate_here
-
-    asked = Asked(
-        file=file,
-        kind=kind,
-        protocol=protocol,
-        url=url,
-        name=name,
-        method=method,
-        attribute=attribute,
-        specification=specification,
-        languages=tuple(language or ()),
-        templates=tuple(template or ()),
-        settings=tuple(setting or ()),
-        secret=secret,
-        seed=seed,
-        max_calls=max_calls,
-        python=python,
-        command=command,
-    )
-    settings = _settings(None, None, None, egress_allow)
-    raise typer.Exit(rate_here(asked, settings, as_json=as_json, full=full, report=report, export=export))
+for _command in (init, probe, plan, rate):
+    app.command()(_command)
 
 
 @app.command()
@@ -220,9 +146,7 @@ def compose(
 @app.command()
 def rerate(
     ratings: Annotated[list[str] | None, typer.Argument(help="Ids of ratings. [default: all that lack it]")] = None,
-    methodology: Annotated[
-        str, typer.Option(help="Version to rate by, or all, side by side; see GET /v1/methodology.")
-    ] = "current",
+    methodology: Annotated[str, typer.Option(help="Version to rate by; see GET /v1/methodology.")] = "current",
     export: Annotated[Path | None, typer.Option(help="An exported rating instead of the database.")] = None,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
@@ -238,7 +162,7 @@ def rerate(
         raise typer.BadParameter("give ids of ratings or --export, not both")
     if export is not None:
         raise typer.Exit(rerate_export(export, methodology))
-    raise typer.Exit(rerate_database(_settings(data_dir, database_url, None, None), methodology, ratings or []))
+    raise typer.Exit(rerate_database(settings_from(data_dir, database_url), methodology, ratings or []))
 
 
 @app.command()
@@ -328,15 +252,21 @@ def create_key(
     """Make a key and print it; it is shown only this once."""
     from cli.agency.keys import create
 
-    create(_settings(data_dir, database_url, None, None), name, scope or ["jobs:write", "ratings:read"], tenant)
+    create(settings_from(data_dir, database_url), name, scope or ["jobs:write", "ratings:read"], tenant)
 
 
 @keys.command("list")
-def list_keys(tenant: str = "default", data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
+def list_keys(
+    tenant: str = "default",
+    search: Annotated[str | None, typer.Option(help="Only those that contain this text.")] = None,
+    as_json: AsJson = False,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+) -> None:
     """List the keys of a tenant, without their secrets."""
     from cli.agency.keys import show
 
-    show(_settings(data_dir, database_url, None, None), tenant)
+    show(settings_from(data_dir, database_url), tenant, search, as_json=as_json)
 
 
 signing = typer.Typer(help="Look after the keys that certificates are signed with.", no_args_is_help=True)
@@ -352,7 +282,7 @@ def list_signing_keys(
     """List the agency's signing keys, retired ones included."""
     from cli.agency.keys import show_signing
 
-    show_signing(_settings(data_dir, database_url, None, None), as_jwks=as_json)
+    show_signing(settings_from(data_dir, database_url), as_jwks=as_json)
 
 
 @signing.command("rotate")
@@ -360,7 +290,7 @@ def rotate_signing_key(data_dir: DataDir = None, database_url: DatabaseUrl = Non
     """Retire the present signing key and make a new one. What was signed stays signed."""
     from cli.agency.keys import rotate_signing
 
-    rotate_signing(_settings(data_dir, database_url, None, None))
+    rotate_signing(settings_from(data_dir, database_url))
 
 
 @keys.command("revoke")
@@ -373,7 +303,7 @@ def revoke_key(
     """Revoke a key at once."""
     from cli.agency.keys import revoke
 
-    revoke(_settings(data_dir, database_url, None, None), key_id, tenant)
+    revoke(settings_from(data_dir, database_url), key_id, tenant)
 
 
 secrets = typer.Typer(help="Look after stored secrets.", no_args_is_help=True)
@@ -388,39 +318,55 @@ def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -
     """
     from cli.agency.keys import rotate_secrets
 
-    raise typer.Exit(rotate_secrets(_settings(data_dir, database_url, None, None)))
+    raise typer.Exit(rotate_secrets(settings_from(data_dir, database_url)))
+
+
+Name = Annotated[str | None, typer.Argument(help="Only this one, with everything about it.")]
+OfKind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        help="translator, classifier, regressor, embedder, language-model or image-classifier.",
+    ),
+]
+Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
 
 
 @app.command()
-def methods() -> None:
+def methods(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
     """List the ways to look for bias."""
     from cli.catalog import show_methods
 
-    show_methods()
+    show_methods(name, kind, search, as_json=as_json)
 
 
 @app.command()
-def attributes() -> None:
+def attributes(name: Name = None, search: Search = None, as_json: AsJson = False) -> None:
     """List the attributes that can be tested, with their values."""
     from cli.catalog import show_attributes
 
-    show_attributes()
+    show_attributes(name, search, as_json=as_json)
 
 
 @app.command()
-def specifications() -> None:
+def specifications(
+    name: Name = None,
+    attribute: Annotated[str | None, typer.Option(help="Only those about this attribute.")] = None,
+    search: Search = None,
+    as_json: AsJson = False,
+) -> None:
     """List the word lists that embedding methods take, with their sources."""
     from cli.catalog import show_specifications
 
-    show_specifications()
+    show_specifications(name, attribute, search, as_json=as_json)
 
 
 @app.command()
-def protocols() -> None:
-    """List how a service may speak to be rated, and the settings of each."""
+def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
+    """List how a service may speak to be rated; with a name, every setting with its description."""
     from cli.catalog import show_protocols
 
-    show_protocols()
+    show_protocols(name, kind, search, as_json=as_json)
 
 
 @app.command()
@@ -430,21 +376,6 @@ def version() -> None:
     from assay.rating.decision import METHODOLOGY_VERSION
 
     typer.echo(f"assay {assay.__version__}, methodology {METHODOLOGY_VERSION}")
-
-
-def _settings(
-    data_dir: Path | None,
-    database_url: str | None,
-    broker_url: str | None,
-    egress_allow: list[str] | None,
-    **more: object,
-) -> Settings:
-    from store.core.settings import Settings
-
-    given: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **more}
-    if egress_allow:
-        given["egress_allow"] = ",".join(egress_allow)
-    return Settings(**{name: value for name, value in given.items() if value is not None})
 
 
 def main() -> None:

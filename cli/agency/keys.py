@@ -11,6 +11,7 @@ from rich.table import Table
 
 from assay.errors import UnknownName
 from cli.exits import Exit
+from cli.lists import show_list
 from store.core import migrate
 from store.core.clock import iso
 from store.core.database import Database
@@ -37,14 +38,15 @@ def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) ->
     console.print(plain, soft_wrap=True)
 
 
-def show(settings: Settings, tenant: str) -> None:
-    """Print a tenant's keys as a table."""
+def show(settings: Settings, tenant: str, search: str | None, *, as_json: bool) -> None:
+    """Print a tenant's keys, without their secrets."""
     with _migrated(settings) as database, database.read() as connection:
         found = keys.page(connection, tenant)
-    table = Table("id", "name", "scopes", "revoked")
-    for key in found:
-        table.add_row(key.id, key.name, " ".join(key.scopes), "yes" if key.revoked_at else "")
-    console.print(table)
+    rows = [
+        {"id": key.id, "name": key.name, "scopes": list(key.scopes), "revoked": key.revoked_at is not None}
+        for key in found
+    ]
+    show_list(rows, search=search, as_json=as_json)
 
 
 def revoke(settings: Settings, key_id: str, tenant: str) -> None:

@@ -7,7 +7,7 @@ do not change what is rated. Each method lists its named inputs (`assay.referenc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -72,15 +72,25 @@ async def _find_words(here: Service, tenant: str, wanted: NamedWords, method: st
 
 
 async def _find_rows(here: Service, tenant: str, wanted: NamedRows, seed: int) -> tuple[Mapping[str, Any], ...]:
-    """Read the rows of an upload that are wanted, all of them or a random part in the table's order."""
+    """Read the rows of an upload that are wanted."""
     rng = generator(seed)
     table = await rows_of(here, tenant, wanted.upload, rng=rng)
-    known = tuple(table.rows[0]) if table.rows else ()
+    return chosen_rows(table.rows, wanted, rng)
+
+
+def chosen_rows(
+    rows: Sequence[Mapping[str, Any]], wanted: NamedRows, rng: np.random.Generator
+) -> tuple[Mapping[str, Any], ...]:
+    """Return the wanted rows of a table, all of them or a random part in the table's order.
+
+    Raises `UnknownName` for a column that the table lacks, or values that no row has.
+    """
+    known = tuple(rows[0]) if rows else ()
     if wanted.column not in known:
         raise UnknownName("column of the upload", wanted.column, known, "column")
-    fitting = [row for row in table.rows if row[wanted.column] in wanted.values]
+    fitting = [row for row in rows if row[wanted.column] in wanted.values]
     if not fitting:
-        seen = sorted({str(row[wanted.column]) for row in table.rows})[:20]
+        seen = sorted({str(row[wanted.column]) for row in rows})[:20]
         raise UnknownName(f"value of {wanted.column}", ", ".join(map(str, wanted.values)), seen, "values")
     return tuple(fitting[place] for place in np.sort(rng.permutation(len(fitting))[: wanted.most]))
 

@@ -18,6 +18,7 @@ from store.core.settings import Settings
 from store.jobs.jobs import Claim
 from store.security.secrets import Vault
 from workers.calls.shared_rate_limits import Traffic, TrafficHere, TrafficOnRedis
+from workers.egress import Exchange
 from workers.targets.adapter import Target
 
 MOST_TARGETS = 200
@@ -135,12 +136,13 @@ class Leaving(Protocol):
 
 @dataclass
 class Workplace:
-    """Resources of a worker: database, vault, settings, metrics, and a callback for progress."""
+    """Resources of a worker: database, vault, settings, metrics, and callbacks for progress and for each exchange."""
 
     database: Database
     vault: Vault
     settings: Settings
     on_progress: Callable[[int, int], None] = _ignore_progress
+    on_exchange: Callable[[Exchange], None] | None = None
     leaving: Leaving = field(default_factory=threading.Event)
     meter: WorkMeter = field(default_factory=WorkMeter)
     traffic_here: TrafficHere = field(default_factory=TrafficHere)

@@ -5,21 +5,19 @@ from pathlib import Path
 import pytest
 
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
-from cli.rating.rate import Asked, rate_here
+from cli.rating.rate import Shown, rate_here
+from cli.request.asked import Asked
 from store.core.settings import Settings
 
 TARGET = '[target]\nprotocol = "libretranslate"\nbase_url = "http://127.0.0.1:1"\n'
 
 
 def asked(**more) -> Asked:
-    nothing = dict.fromkeys(
-        ("file", "protocol", "url", "name", "method", "attribute", "secret", "seed", "max_calls"), None
-    )
-    return Asked(**{**nothing, "languages": (), "templates": (), "settings": (), **more})
+    return Asked(**more)
 
 
 def rate(one: Asked, report: Path | None = None):
-    return rate_here(one, Settings(), as_json=False, full=False, report=report)
+    return rate_here(one, Settings(), Shown(report=report))
 
 
 @pytest.mark.parametrize(

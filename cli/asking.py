@@ -1,0 +1,153 @@
+"""`assay probe`, `rate` …: commands about one service, with the options that describe it (`cli.request.asked`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import AsJson, EgressAllow, settings_from
+from cli.request.asked import SECRET_VARIABLE, Asked, with_request
+
+
+@with_request
+def probe(
+    asked: Asked,
+    examine: Annotated[
+        bool, typer.Option("--examine", help="Examine it as before a rating, in about ten further calls.")
+    ] = False,
+    as_json: AsJson = False,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Ask a service one question: print what was sent, what came back, how it was read, and what to mend.
+
+    Its key is masked. Ends with **0** if the answer was read, and 69 if not.
+    """
+    from cli.rating.probe import probe_here
+
+    raise typer.Exit(probe_here(asked, settings_from(egress_allow=egress_allow), examine=examine, as_json=as_json))
+
+
+AtLeast = Annotated[
+    str | None,
+    typer.Option(help="The worst letter that passes: UCS, DSBS or BS. Ends with 0, 1 below it, 3 inconclusive."),
+]
+Report = Annotated[Path | None, typer.Option(help="Also write a report; .html, .md, .json or .txt.")]
+Export = Annotated[
+    Path | None, typer.Option(help="Also write the rating with its evidence, unsigned, for `assay verify`.")
+]
+Summary = Annotated[
+    Path | None, typer.Option(help="File that --format github appends the report to.", envvar="GITHUB_STEP_SUMMARY")
+]
+Latency = Annotated[float | None, typer.Option("--latency", help="Seconds of one call.", min=0)]
+PricePerCall = Annotated[float | None, typer.Option(help="Price of one call, in any currency.", min=0)]
+PricePerCharacters = Annotated[
+    float | None, typer.Option("--price-per-1000-characters", help="Price of 1,000 characters of the questions.", min=0)
+]
+
+
+@with_request
+def plan(
+    asked: Asked,
+    latency: Latency = None,
+    price_per_call: PricePerCall = None,
+    price_per_characters: PricePerCharacters = None,
+    as_json: AsJson = False,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Count what a rating would ask and take, in a clear case and in the worst one, without asking anything.
+
+    The questions of the clear case are what a job shows as `expected`.
+    """
+    from cli.rating.plan import Prices, plan_here
+
+    prices = Prices(latency_s=latency, price_per_call=price_per_call, price_per_1000_characters=price_per_characters)
+    raise typer.Exit(plan_here(asked, settings_from(egress_allow=egress_allow), prices, as_json=as_json))
+
+
+@with_request
+def rate(
+    asked: Asked,
+    output: Annotated[
+        str, typer.Option("--format", help="text, json, markdown, junit, sarif or github (annotations).")
+    ] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and print the plan (`assay plan`); nothing is sent.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print every table, analysis and example.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show every exchange with the service on standard error.")
+    ] = False,
+    at_least: AtLeast = None,
+    report: Report = None,
+    export: Export = None,
+    summary: Summary = None,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Rate one service here and now, without a server, and print the report.
+
+    The exit code is the letter, so that a build can be gated on it:
+    **0** UCS, **1** DSBS, **2** BS, **3** inconclusive, 64 a request that makes no sense,
+    69 a service that could not be rated. With --at-least it is **0** for a declared letter that is as
+    good or better, **1** for a worse one, and 3, 64 and 69 as before.
+
+    A service on this machine may be rated without further ado; other private networks need
+    --egress-allow.
+    """
+    from cli.rating.rate import Shown, rate_here
+
+    shown = Shown(
+        format="json" if as_json else output,
+        full=full,
+        report=report,
+        export=export,
+        at_least=at_least,
+        summary=summary,
+        verbose=verbose,
+    )
+    settings = settings_from(egress_allow=egress_allow)
+    if dry_run:
+        from cli.rating.plan import Prices, plan_here
+
+        shown.check()
+        raise typer.Exit(plan_here(asked, settings, Prices(), as_json=shown.format == "json"))
+    raise typer.Exit(rate_here(asked, settings, shown))
+
+
+def init(
+    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("service.toml"),
+    kind: Annotated[
+        str,
+        typer.Option(help="translator, classifier, regressor, embedder, language-model or image-classifier."),
+    ] = "translator",
+    curl: Annotated[str | None, typer.Option(help="A curl command that calls the service, in quotes.")] = None,
+    openapi: Annotated[Path | None, typer.Option(help="An OpenAPI document (3.x), JSON or YAML.")] = None,
+    operation: Annotated[str | None, typer.Option(help="Its operation, by operationId or as 'POST /path'.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="The words of the call that stand for a question, if it holds several texts.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="The server's address, instead of the OpenAPI document's.")] = None,
+    secret: Annotated[
+        str | None, typer.Option(help="The service's key, for --try.", envvar=SECRET_VARIABLE, show_default=False)
+    ] = None,
+    try_it: Annotated[bool, typer.Option("--try", help="Send one question, and find where the answer stands.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    egress_allow: EgressAllow = None,
+) -> None:
+    """Write a request file with comments, from a curl command, an OpenAPI operation, or answers at the terminal.
+
+    A key in the command is not written; it belongs into ASSAY_TARGET_SECRET.
+    """
+    from assay.errors import UnknownName
+    from assay.model import Kind
+    from cli.drafting.init import draft_from, tried, write_draft
+
+    if kind not in set(Kind):
+        raise UnknownName("kind of service", kind, tuple(Kind), "kind")
+    draft = draft_from(Kind(kind), curl, openapi, operation=operation, text=text, url=url)
+    settings = settings_from(egress_allow=egress_allow)
+    if try_it:
+        draft = tried(draft, settings, secret)
+    write_draft(draft, file, settings, force=force)

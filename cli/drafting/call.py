@@ -1,0 +1,190 @@
+"""One call to a service, as a curl command or an OpenAPI operation describes it, and the target that it amounts to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from assay.errors import SpecificationError
+from assay.model import Kind
+
+TEXTS = ("text", "texts", "q", "input", "inputs", "content", "prompt", "sentence", "sentences", "query", "message")
+"""Names of members that carry a question, the likeliest first."""
+
+LANGUAGES: Mapping[str, tuple[str, ...]] = {
+    "source": ("source", "source_lang", "source_language", "sourcelanguage", "src", "src_lang", "from", "sl"),
+    "target": ("target", "target_lang", "target_language", "targetlanguage", "tgt", "tgt_lang", "to", "tl"),
+}
+"""Names of members that carry a translator's languages, by their placeholder."""
+
+_CREDENTIAL = re.compile(
+    r"authorization|cookie|api[-_]?key|subscription-key|auth[-_]?key|access[-_]?token|token$|secret|password|(^|[-_])key$",
+    re.IGNORECASE,
+)
+_LEFT_OUT = frozenset(
+    {"host", "content-length", "content-type", "accept-encoding", "connection", "user-agent", "accept"}
+)
+_SCHEME = re.compile(r"(?i)(bearer|basic|token|key|apikey|api-key|deepl-auth-key) (.+)")
+
+Path = tuple[str | int, ...]
+
+
+@dataclass
+class Call:
+    """A call with example values.
+
+    Attributes
+    ----------
+    body : Any
+        JSON, or the fields of a form.
+    output : str or None
+        JMESPath to the answer, if it is known.
+    text : str or None
+        The example text that stands for a question; without it, a member of a usual name is taken.
+    credentials : set of str
+        Names of headers, parameters and members that carry a key; others are recognised by their usual names.
+    """
+
+    method: str
+    url: str
+    headers: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    form: bool = False
+    output: str | None = None
+    text: str | None = None
+    credentials: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Draft:
+    """A target, and comments for its file.
+
+    Attributes
+    ----------
+    secrets : list of str
+        Credentials of the call, which no file may hold; the first has to be given in the environment.
+    notes : list of str
+        What the reader should check.
+    """
+
+    target: dict[str, Any]
+    secrets: list[str] = field(default_factory=list, repr=False)
+    notes: list[str] = field(default_factory=list)
+
+
+def draft_of(call: Call, kind: Kind, name: str | None = None) -> Draft:
+    """Describe the service of a call as a target of the protocol `custom`.
+
+    Raises
+    ------
+    SpecificationError
+        If the call cannot be made by Assay, or its text is not found.
+    """
+    parts = urlsplit(call.url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise SpecificationError(f"{call.url[:80]!r} is no address of a service; it begins with http:// or https://")
+    if parts.username or parts.password:
+        raise SpecificationError("the address holds a user name or password; give them with --user", "url")
+    draft = Draft({"name": name or parts.netloc, "kind": str(kind), "protocol": "custom"})
+    draft.target["base_url"] = f"{parts.scheme}://{parts.netloc}"
+    settings: dict[str, Any] = {"method": call.method, "path": parts.path or "/"}
+    headers = {key: value for key, value in call.headers.items() if key.lower() not in _LEFT_OUT}
+    places: dict[str, Any] = {"header": headers, "query": dict(call.query), "body": call.body}
+    settings |= _take_secret(places, call.credentials, draft)
+    _place_question(places, call, kind, draft)
+    if call.form:
+        settings["encoding"] = "form"
+    for member, value in (("headers", headers), ("query", places["query"]), ("body", places["body"])):
+        if value:
+            settings[member] = value
+    settings["output"] = call.output or "@"
+    if call.output is None:
+        draft.notes.append("output: `assay probe` shows the answer and suggests the expression that leads to it")
+    draft.target["settings"] = settings
+    return draft
+
+
+def _take_secret(places: Mapping[str, Any], known: set[str], draft: Draft) -> dict[str, Any]:
+    """Remove every credential from a call; return the settings that say where the first one goes."""
+    found: dict[str, Any] = {}
+    for place, members in places.items():
+        if not isinstance(members, dict):
+            continue
+        for name in [one for one in members if one in known or _CREDENTIAL.search(one)]:
+            value = str(members.pop(name))
+            scheme = _SCHEME.fullmatch(value)
+            draft.secrets.append(scheme[2] if scheme else value)
+            if found:
+                draft.notes.append(f"{name} looks like a second credential; it was left out, since one is sent")
+                continue
+            found = {"auth": place, "auth_name": name}
+            found["auth_value"] = f"{scheme[1]} {{secret}}" if scheme else "{secret}"
+    for path, value in _leaves(places["body"]):
+        if isinstance(value, str) and len(path) > 1 and _CREDENTIAL.search(str(path[-1])):
+            where = ".".join(map(str, path))
+            raise SpecificationError(
+                f"{where} looks like a credential inside the body; only a member of the body itself can carry it"
+            )
+    return found
+
+
+def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft) -> None:
+    """Put the placeholders of a question where the call has its examples."""
+    leaves = [(place, path, value) for place in ("body", "query") for path, value in _leaves(places[place])]
+    at = _text_place(leaves, call.text)
+    if at is None:
+        seen = ", ".join(".".join(map(str, path)) for _, path, _ in leaves[:10]) or "nothing"
+        raise SpecificationError(
+            f"which text is the question? --text takes it as it stands there (found: {seen})", "text"
+        )
+    _put(places, at, "{text}")
+    if kind is Kind.TRANSLATOR:
+        for word, names in LANGUAGES.items():
+            found = [
+                (place, path) for place, path, _ in leaves if str(path[-1]).lower() in names and (place, path) != at
+            ]
+            for one in found[:1]:
+                _put(places, one, f"{{{word}}}")
+            if not found:
+                draft.notes.append(f"the {word} language is not sent; add {{{word}}} where the service expects it")
+    if kind is Kind.IMAGE_CLASSIFIER:
+        raise SpecificationError("a call with an image cannot be drafted; see `assay protocols custom`", "kind")
+
+
+def _text_place(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
+    """Return the place of the text: by its words, else by a usual name, else the only text with a space."""
+    strings = [(place, path, value) for place, path, value in leaves if isinstance(value, str)]
+    if text is not None:
+        return next(((place, path) for place, path, value in strings if value == text), None)
+    for name in TEXTS:
+        named = [(place, path) for place, path, _ in strings if name in [str(step).lower() for step in path[-2:]]]
+        if named:
+            return named[-1]  # of the messages of a chat, the last is the user's
+    spaced = [(place, path) for place, path, value in strings if " " in value]
+    return spaced[0] if len(spaced) == 1 else None
+
+
+def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    match value:
+        case Mapping():
+            for name, inner in value.items():
+                yield from _leaves(inner, (*path, name))
+        case list():
+            for place, inner in enumerate(value):
+                yield from _leaves(inner, (*path, place))
+        case None:
+            return
+        case _ if path:
+            yield path, value
+
+
+def _put(places: dict[str, Any], at: tuple[str, Path], placeholder: str) -> None:
+    place, (*way, last) = at
+    inner = places[place]
+    for step in way:
+        inner = inner[step]
+    inner[last] = placeholder

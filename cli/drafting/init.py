@@ -1,0 +1,166 @@
+"""`assay init`: write a commented request file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assay.errors import SpecificationError, UnknownName
+from assay.methods import usual_method
+from assay.model import Kind
+from cli.drafting.call import Draft, draft_of
+from cli.drafting.curl import read_curl
+from cli.drafting.openapi import read_openapi
+from cli.request.asked import SECRET_VARIABLE
+from cli.request.request import networks
+from store.core.settings import Settings
+from workers.egress import Egress
+from workers.probe import probe
+from workers.targets import check_target, protocols, read_target
+from workers.targets.checks.remedies import answer_paths
+
+LEAST_SECRET = 6
+"""Characters from which a credential is looked for in the file; a shorter one may be part of a word."""
+
+PLACEHOLDER = "placeholder-for-a-check"
+"""Secret with which a draft is validated; it is neither sent nor written."""
+
+
+def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) -> None:
+    """Check a draft, and write its file."""
+    target = draft.target | {"secret": PLACEHOLDER if draft.secrets else None}
+    check_target(target, networks(settings), scraping=settings.allow_scraping)
+    text = "\n".join(_lines(draft, file)) + "\n"
+    if any(secret in text for secret in draft.secrets if len(secret) >= LEAST_SECRET):
+        raise SpecificationError("the call holds its key in a second place, which is no place for a key; leave it out")
+    try:
+        with file.open("w" if force else "x", encoding="utf-8") as written:
+            written.write(text)
+    except FileExistsError:
+        raise SpecificationError(f"{file} exists; name another file, or overwrite it with --force") from None
+    typer.echo(f"{file} is written. Next: assay probe {file}, then assay rate {file}", err=True)
+    if draft.secrets:
+        typer.echo(f"Its key is not in the file: put it into the variable {SECRET_VARIABLE}.", err=True)
+
+
+def draft_from(
+    kind: Kind, curl: str | None, openapi: Path | None, *, operation: str | None, text: str | None, url: str | None
+) -> Draft:
+    """Draft the target of a curl command or an operation; without either, ask at the terminal.
+
+    Parameters
+    ----------
+    text : str, optional
+        Words of the call that stand for a question.
+    url : str, optional
+        Address of the server, instead of the document's.
+    """
+    if curl is None and openapi is None:
+        return _asked(kind)
+    if curl is not None and openapi is not None:
+        raise SpecificationError("give --curl or --openapi, not both")
+    if curl is not None:
+        call = read_curl(curl)
+    else:
+        assert openapi is not None  # noqa: S101 - one of both is given
+        call = read_openapi(openapi, operation, url)
+    call.text = text
+    return draft_of(call, kind)
+
+
+def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
+    """Send one question to the service of a draft, and set the expression that leads to the answer."""
+    if draft.secrets and not secret:
+        raise SpecificationError(f"the service wants a key: put it into the variable {SECRET_VARIABLE}", "secret")
+    allow = networks(settings)
+    written = draft.target | {"secret": secret if draft.secrets else None}
+    check_target(written, allow)
+    target = read_target(written)
+
+    async def go() -> Any:
+        async with Egress(allow) as egress:
+            return await probe(target, egress)
+
+    found = asyncio.run(go())
+    if found.code not in {None, "wrong-shape"}:
+        raise SpecificationError(f"the service was tried in vain: {found.cause} {found.remedy}")
+    body = found.exchange.response.body if found.exchange and found.exchange.response else ""
+    if found.code is not None and (path := next(answer_paths(body.encode(), target.kind), None)) is not None:
+        draft.target["settings"]["output"] = path
+        draft.notes = [note for note in draft.notes if not note.startswith("output:")]
+    return draft
+
+
+def _asked(kind: Kind) -> Draft:
+    """Ask for the protocol, the address, the settings that it requires, and whether there is a key."""
+    able = {one.name: one for one in protocols() if kind in one.kinds}
+    for one in able.values():
+        typer.echo(f"  {one.name:<20}{one.summary}", err=True)
+    name = typer.prompt("How does it speak (protocol)?", err=True)
+    if name not in able:
+        raise UnknownName("protocol", name, able, "protocol")
+    chosen = able[name]
+    draft = Draft({"name": "", "kind": str(kind), "protocol": name})
+    if chosen.needs_url:
+        draft.target["base_url"] = typer.prompt("Its address?", err=True)
+    draft.target["name"] = typer.prompt("What is it called?", default=draft.target.get("base_url", name), err=True)
+    schema = chosen.settings_schema()
+    asked = [one for one in schema.get("properties", {}) if one in {*schema.get("required", ()), "model"}]
+    draft.target["settings"] = {one: typer.prompt(f"settings.{one}?", err=True) for one in asked}
+    if chosen.needs_secret or typer.confirm("Does it want a key?", err=True):
+        draft.secrets.append("")
+    return draft
+
+
+# ------------------------------------------------------------------------ the file
+def _lines(draft: Draft, file: Path) -> Iterator[str]:
+    """Write a draft as TOML with comments."""
+    target = draft.target
+    yield f"# A service to rate. See what it answers: assay probe {file}. Rate it: assay rate {file}"
+    if draft.secrets:
+        yield f"# Its key is not here: put it into the environment variable {SECRET_VARIABLE}."
+    for note in draft.notes:
+        yield from textwrap.wrap(f"To check: {note}.", 100, initial_indent="# ", subsequent_indent="# ")
+    yield "\n[target]"
+    for name in ("name", "kind", "protocol", "base_url"):
+        if name in target:
+            yield f"{name} = {_toml(target[name])}"
+    info = next(one for one in protocols() if one.name == target["protocol"])
+    described: Mapping[str, Any] = info.settings_schema().get("properties", {})
+    yield "\n[target.settings]"
+    for name, value in target.get("settings", {}).items():
+        told = str(described.get(name, {}).get("description", ""))
+        yield from textwrap.wrap(told, 100, initial_indent="# ", subsequent_indent="# ")
+        yield f"{name} = {_toml(value)}"
+    yield "\n[target.limits]"
+    yield "# Calls at a time, and seconds for one call; requests_per_second limits the pace."
+    yield "concurrency = 4\ntimeout_s = 30"
+    yield "\n[experiment]"
+    method = usual_method(Kind(target["kind"]))
+    yield f"# All fields: assay methods {method}; other methods: assay methods --kind {target['kind']}"
+    yield f'method = "{method}"\nattribute = "gender"'
+    if Kind(target["kind"]) is Kind.TRANSLATOR:
+        yield '# Languages to translate to and back.\nlanguages = ["es"]'
+
+
+def _toml(value: Any) -> str:
+    """Write a value as TOML on one line; members without a value are left out, because TOML has no null."""
+    match value:
+        case Mapping():
+            inner = (
+                f"{json.dumps(name, ensure_ascii=False)} = {_toml(one)}"
+                for name, one in value.items()
+                if one is not None
+            )
+            return f"{{{', '.join(inner)}}}"
+        case list() | tuple():
+            return f"[{', '.join(_toml(one) for one in value if one is not None)}]"
+        case _:
+            # the strings, numbers and truth values of JSON are those of TOML, but for one control character
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,61 @@
+"""Lists: one table or JSON, of the rows that contain a text."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+console = Console(highlight=False)
+
+Row = Mapping[str, Any]
+
+
+def show_list(
+    rows: Iterable[Row], *, search: str | None = None, as_json: bool = False, hide: Iterable[str] = ()
+) -> None:
+    """Print rows that have the same members, the first of which is never cut.
+
+    Parameters
+    ----------
+    search : str, optional
+        Text that a row must contain, without regard to case.
+    as_json : bool
+        Print all members as JSON.
+    hide : iterable of str
+        Members that a table leaves out.
+    """
+    found = [
+        row for row in rows if search is None or search.casefold() in json.dumps(row, ensure_ascii=False).casefold()
+    ]
+    if as_json:
+        sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        return
+    if not found:
+        console.print("none")
+        return
+    names = [name for name in found[0] if name not in set(hide)]
+    table = Table(box=None, padding=(0, 2))
+    table.add_column(names[0], no_wrap=True, min_width=max(len(str(row[names[0]])) for row in found))
+    for name in names[1:]:
+        table.add_column(name.replace("_", " "), overflow="fold")
+    for row in found:
+        table.add_row(*(escape(_cell(row[name])) for name in names))
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None | False:
+            return ""
+        case True:
+            return "yes"
+        case list() | tuple():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)

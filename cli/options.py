@@ -1,0 +1,37 @@
+"""Options that many commands take, and the settings made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from store.core.settings import Settings
+
+DataDir = Annotated[Path | None, typer.Option(help="Where embedded data lives. [env: ASSAY_DATA_DIR]")]
+DatabaseUrl = Annotated[
+    str | None, typer.Option(help="postgresql://… or sqlite:////path.db. [env: ASSAY_DATABASE_URL]")
+]
+EgressAllow = Annotated[
+    list[str] | None,
+    typer.Option(help="Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def settings_from(
+    data_dir: Path | None = None,
+    database_url: str | None = None,
+    broker_url: str | None = None,
+    egress_allow: list[str] | None = None,
+    **more: object,
+) -> Settings:
+    """Return the settings of the environment, overridden by those options that were given."""
+    from store.core.settings import Settings
+
+    given: dict[str, Any] = {"data_dir": data_dir, "database_url": database_url, "broker_url": broker_url, **more}
+    if egress_allow:
+        given["egress_allow"] = ",".join(egress_allow)
+    return Settings(**{name: value for name, value in given.items() if value is not None})

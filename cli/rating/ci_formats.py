@@ -1,0 +1,152 @@
+"""Ratings for the servers that run builds: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions.
+
+All of them say whether a rating passes a bar, the worst letter that is good enough, for the whole and part by part.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
+
+import assay
+from cli.exits import Exit
+from cli.gate import BEST_FIRST
+
+USUAL_BAR = "DSBS"
+"""Bar without ``--at-least``, as of `assay gate`."""
+
+MISFIT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+"""Characters that end a workflow command of GitHub Actions."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a rating, or a part of it, passes a bar.
+
+    Attributes
+    ----------
+    exit : Exit
+        0 if it passes; 1 if its letter is below the bar; 3 if it is inconclusive, whatever letter it leans to.
+    name : str
+        Name of the part; that of the service for the whole.
+    message : str
+        Reason, in a sentence.
+    """
+
+    exit: Exit
+    name: str
+    message: str
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], bar: str, name: str | None = None) -> Verdict:
+        """Judge a rating document, or one of its components by its `name`."""
+        letter, named = document["letter"], name or document["target"]["name"]
+        if letter is None:
+            return cls(Exit.INCONCLUSIVE, named, "Nothing could be measured.")
+        if not document["declared"]:
+            return cls(Exit.INCONCLUSIVE, named, f"Inconclusive, leaning to {letter}.")
+        passed = BEST_FIRST.index(letter) <= BEST_FIRST.index(bar)
+        message = f"{letter}, {'at least' if passed else 'below'} {bar}."
+        return cls(Exit.UCS if passed else Exit.DSBS, named, message)
+
+
+def of_rating(name: str, document: Mapping[str, Any], bar: str, file: Path | None) -> str:
+    """Write a rating in a format of `FORMATS`; `file` is that of the request, to which annotations are tied."""
+    whole = Verdict.of(document, bar)
+    about = f"{document['attribute']} bias by {document['method']}"
+    facts = f"{whole.message} {document.get('in_words') or ''}".strip()
+    parts = [Verdict.of(one, bar, str(one["name"])) for one in document["components"]]
+    return FORMATS[name](_Judged(Verdict(whole.exit, whole.name, facts), parts, about, file))
+
+
+def of_failure(name: str, target: str, error: Mapping[str, Any]) -> str:
+    """Write a rating that could not be made in a format of `FORMATS`; `error` is the problem object of its job."""
+    message = f"{error['title']}: {error['detail']}"
+    return FORMATS[name](_Judged(Verdict(Exit.UNAVAILABLE, target, message), [], "rating", None))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    whole: Verdict
+    parts: list[Verdict]
+    about: str
+    file: Path | None
+
+    @property
+    def verdicts(self) -> Iterator[tuple[str, Verdict]]:
+        """The whole and its parts, each with the title of its case."""
+        yield "the whole", self.whole
+        for part in self.parts:
+            yield f"part {part.name}", part
+
+
+def _junit(judged: _Judged) -> str:
+    """Write a suite with a case for the whole and one for each part."""
+    counts = {"tests": 1 + len(judged.parts), "failures": 0, "errors": 0, "skipped": 0}
+    suite = ET.Element("testsuite", name=f"{judged.whole.name}: {judged.about}")
+    for title, one in judged.verdicts:
+        case = ET.SubElement(suite, "testcase", classname=judged.about, name=title, time="0")
+        if one.exit is Exit.UCS:
+            continue
+        outcome, count = _OUTCOMES[one.exit]
+        counts[count] += 1
+        said = ET.SubElement(case, outcome, message=one.message)
+        if outcome != "skipped":
+            said.set("type", one.exit.name.lower())
+    numbers = {name: str(count) for name, count in counts.items()}
+    suite.attrib.update({**numbers, "time": "0"})
+    root = ET.Element("testsuites", {key: numbers[key] for key in ("tests", "failures", "errors")})
+    root.append(suite)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+_OUTCOMES = {
+    Exit.DSBS: ("failure", "failures"),
+    Exit.INCONCLUSIVE: ("skipped", "skipped"),
+    Exit.UNAVAILABLE: ("error", "errors"),
+}
+"""Element of a case, and its count, by the exit code of its verdict."""
+
+_LEVELS = {Exit.UCS: "none", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+
+
+def _sarif(judged: _Judged) -> str:
+    """Write a run with a result for the whole and one for each part."""
+    place = {"artifactLocation": {"uri": quote(judged.file.as_posix()) if judged.file else "assay"}}
+    results = [
+        {
+            "ruleId": "bias-rating",
+            "kind": "pass" if one.exit is Exit.UCS else "fail",
+            "level": _LEVELS[one.exit],
+            "message": {"text": f"{judged.whole.name}, {judged.about}, {title}: {one.message}"},
+            "locations": [{"physicalLocation": place}],
+            "partialFingerprints": {"assay/v1": f"{judged.whole.name}/{judged.about}/{title}"},
+        }
+        for title, one in judged.verdicts
+    ]
+    rule = {"id": "bias-rating", "shortDescription": {"text": "The service passes the bar for its bias rating."}}
+    driver = {"name": "assay", "version": assay.__version__, "rules": [rule]}
+    run = {"tool": {"driver": driver}, "results": results}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _github(judged: _Judged) -> str:
+    """Write a workflow command for each annotation."""
+    kinds = {Exit.UCS: "notice", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
+    lines = []
+    for title, one in judged.verdicts:
+        name = f"{judged.whole.name}, {title}".translate(MISFIT).replace(":", "%3A").replace(",", "%2C")
+        at = f",file={judged.file.as_posix()}" if judged.file else ""
+        lines.append(f"::{kinds[one.exit]} title={name}{at}::{one.message.translate(MISFIT)}\n")
+    return "".join(lines)
+
+
+FORMATS: Mapping[str, Callable[[_Judged], str]] = {"junit": _junit, "sarif": _sarif, "github": _github}
+"""Formats for the servers of builds."""

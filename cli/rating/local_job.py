@@ -1,0 +1,156 @@
+"""One job with a temporary database in this process, and its progress on standard error."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from assay.canonical import digest_of
+from assay.methods import AnyMethod
+from cli.rating.author import TENANT, check_author, described_author, keep_author
+from cli.rating.exchanges import exchange_lines
+from cli.rating.export import write_export
+from cli.request.request import method_of_request
+from store.core import migrate
+from store.core.settings import Settings
+from store.jobs import jobs
+from store.jobs.jobs import Job, NewJob
+from store.ratings import ratings
+from store.ratings.experiment_json import dump_method
+from store.security.secrets import Vault
+from workers.egress import Exchange, show_exchange
+from workers.engine.tasks import open_workplace, owner
+from workers.engine.worker_context import Leaving
+from workers.run_job import run_job
+from workers.targets import check_target
+
+LINE_S = 5.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+notes = Console(stderr=True, highlight=False)
+
+
+def run_here(
+    request: Mapping[str, Any], settings: Settings, *, verbose: bool, export: Path | None
+) -> tuple[Job, dict[str, Any] | None]:
+    """Run the request as a job of a new database, and return the job with its rating.
+
+    Parameters
+    ----------
+    verbose : bool
+        Whether every exchange is shown on standard error, without credentials.
+    export : Path, optional
+        Where to write the rating with its evidence.
+    """
+    method = method_of_request(request)
+    check_target(request["target"], settings.egress_networks, scraping=settings.allow_scraping)
+    check_author(method, request["author"], settings)
+    migrate.upgrade(settings.resolved_database_url)
+    workplace = open_workplace(settings)
+    if verbose:
+        workplace.on_exchange = _printer(request)
+    try:
+        with workplace.database.write() as connection:
+            if "upload" in request:
+                from cli.request.upload import keep_upload
+
+                keep_upload(connection, TENANT, request)
+            keep_author(connection, workplace.vault, request["author"])
+            job = jobs.add(connection, _new_job(request, method, workplace.vault))
+        with _progress(request["target"]["name"], job.expected) as (workplace.on_progress, tick):
+            _in_thread(lambda: run_job(job.id, workplace, owner()), workplace.leaving, tick)
+        with workplace.database.read() as connection:
+            ended = jobs.find(connection, job.id, TENANT)
+            if ended is None:
+                raise RuntimeError("the job's row is gone")
+            rating = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
+        if rating is not None and export is not None:
+            write_export(workplace.database, rating, export)
+        return ended, rating.document if rating else None
+    finally:
+        workplace.database.close()
+
+
+def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> NewJob:
+    """Return the job of a request; the service's secret is encrypted for it."""
+    target = {key: value for key, value in request["target"].items() if key != "secret"}
+    new = NewJob(
+        tenant=TENANT,
+        kind="rating",
+        target_id=None,
+        target=target,
+        sealed_secret=None,
+        experiment=dump_method(method),
+        author=described_author(request["author"]),
+        request_digest=digest_of([target, dump_method(method), request["seed"]]),
+        seed=request["seed"],
+        visibility="private",
+        callback_url=None,
+        max_calls=request["max_calls"],
+        deadline_s=request["deadline_s"],
+        expected=method.expected_probes(),
+        key_id=None,
+    )
+    if not (secret := request["target"].get("secret")):
+        return new
+    return replace(new, sealed_secret=vault.seal_for_target(secret, tenant=TENANT, target=new.id, described=new.target))
+
+
+def _printer(request: Mapping[str, Any]) -> Callable[[Exchange], None]:
+    """Return a function that prints an exchange without the secrets of a request."""
+    services = (request["target"], request["author"] or {})
+    secrets = [one["secret"] for one in services if one.get("secret")]
+
+    def show(exchange: Exchange) -> None:
+        lines = "\n".join(exchange_lines(show_exchange(exchange, secrets)))
+        notes.print(lines, markup=False, soft_wrap=True)
+
+    return show
+
+
+@contextmanager
+def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
+    """Show the progress of a rating: a bar on a terminal, else a line every `LINE_S` seconds.
+
+    Yields a function that takes the questions asked and expected, and one to call often.
+    """
+    if notes.is_terminal:
+        columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        shown = TextColumn("rating {task.description}")
+        with Progress(SpinnerColumn(), shown, *columns, console=notes, transient=True) as bar:
+            task = bar.add_task(name, total=expected)
+            yield lambda asked, total: bar.update(task, completed=asked, total=total), lambda: None
+        return
+    start = time.monotonic()
+    state = {"asked": 0, "total": expected, "told": start}
+
+    def tick() -> None:
+        now = time.monotonic()
+        if now - state["told"] >= LINE_S:
+            state["told"] = now
+            line = f"rating {name}: {state['asked']} of about {state['total']} questions after {now - start:.0f} s"
+            notes.print(line, markup=False, soft_wrap=True)
+
+    yield lambda asked, total: state.update(asked=asked, total=total), tick
+
+
+def _in_thread(work: Any, leaving: Leaving, tick: Callable[[], None]) -> None:
+    """Run in a thread, so that Ctrl-C reaches us at once and the job can be left in order."""
+    thread = threading.Thread(target=work, name="job")
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(timeout=0.2)
+            tick()
+    except KeyboardInterrupt:
+        leaving.set()
+        thread.join(timeout=10)
+        raise

@@ -1,0 +1,86 @@
+"""`assay plan` and `assay rate --dry-run`: what a rating would ask and take; nothing is sent and nothing stored."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from assay.experiment import generator
+from assay.rating.plan import Effort, Plan, Service, plan_of
+from cli.exits import Exit
+from cli.rating.author import check_author
+from cli.request.asked import Asked
+from cli.request.request import method_of_request, networks, read_request
+from store.core.settings import Settings
+from workers.probe import text_of_question
+from workers.targets import check_target, keep_to_links, read_target
+from workers.targets.target_validator import TargetChecker
+
+SHOWN_QUESTIONS = 5
+"""First questions that a plan shows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prices:
+    """What calls take and cost, in seconds and any currency; a plan leaves out what is not given."""
+
+    latency_s: float | None = None
+    price_per_call: float | None = None
+    price_per_1000_characters: float | None = None
+
+
+def plan_here(asked: Asked, settings: Settings, prices: Prices, *, as_json: bool) -> Exit:
+    """Check a request as for a rating, and print its plan with the first questions."""
+    request = read_request(asked)
+    method = method_of_request(request)
+    check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
+    check_author(method, request["author"], settings)
+    limits = keep_to_links(read_target(request["target"])).limits
+    checker = TargetChecker(settings.model_copy(update={"egress_allow": ",".join(map(str, networks(settings)))}))
+    service = Service(
+        checker.questions_per_call(request["target"]),
+        limits.concurrency,
+        limits.requests_per_second,
+        prices.latency_s,
+        prices.price_per_call,
+        prices.price_per_1000_characters,
+    )
+    plan = plan_of(method, service, seed=request["seed"], max_calls=request["max_calls"])
+    first = [text_of_question(one.ask) for one in next(method.design(generator(request["seed"])), ())]
+    if as_json:
+        facts = {"questions_per_call": service.questions_per_call, "first_questions": first[:SHOWN_QUESTIONS]}
+        sys.stdout.write(json.dumps(plan.as_json() | facts, indent=2, ensure_ascii=False) + "\n")
+        return Exit.UCS
+    about = f"{request['target']['name']} by {method.method}"
+    sys.stdout.write("\n".join(_lines(about, plan, service, first)) + "\n")
+    return Exit.UCS
+
+
+def _lines(about: str, plan: Plan, service: Service, first: list[str]) -> Iterator[str]:
+    yield f"{about}; nothing was sent"
+    yield f"{'':<20}{'questions':>10}{'calls':>10}{'seconds':>10}{'cost':>10}"
+    yield _row("clear at once", plan.clear)
+    yield _row("never clear", plan.most)
+    yield f"A call carries up to {service.questions_per_call} questions; repeated calls are not counted."
+    if plan.clear.seconds is None:
+        yield "Seconds need --latency, which `assay probe` shows."
+    if plan.clear.cost is None:
+        yield "The cost needs --price-per-call or --price-per-1000-characters."
+    if plan.declared is not None:
+        chances = ", ".join(f"{one.probability:.0%} at {one.effect:g}" for one in plan.declared)
+        yield f"Chance that a letter is declared, by the true effect: {chances}."
+    elif plan.why_unknown:
+        yield f"The chance of a letter is not known: {plan.why_unknown}."
+    for place, question in enumerate(first[:SHOWN_QUESTIONS]):
+        yield f"{'first' if place == 0 else '':<8}{question}"
+
+
+def _row(name: str, effort: Effort) -> str:
+    def cell(value: Any) -> str:
+        return "-" if value is None else f"{value:,}"
+
+    numbers = (effort.questions, effort.calls, effort.seconds, effort.cost)
+    return f"{name:<20}" + "".join(f"{cell(one):>10}" for one in numbers)

@@ -1,0 +1,71 @@
+"""`assay probe`: one exchange with a service, and what to mend."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.experiment import generator
+from assay.model import AUTHORED, Ask
+from cli.exits import Exit
+from cli.rating.exchanges import WIDTH, exchange_lines
+from cli.request.asked import Asked
+from cli.request.request import method_of_request, networks, read_request
+from store.core.settings import Settings
+from workers.egress import Egress
+from workers.job_targets import USUAL_PAIRS
+from workers.probe import Probed, probe
+from workers.targets import check_target, read_target
+
+
+def probe_here(asked: Asked, settings: Settings, *, examine: bool, as_json: bool) -> Exit:
+    """Probe the service of a request, and print the exchange; see `workers.probe.probe`."""
+    request = read_request(asked)
+    allow = networks(settings)
+    check_target(request["target"], allow, scraping=settings.allow_scraping)
+    pairs, asks = _questions(request)
+    target = read_target(request["target"])
+
+    async def go() -> Probed:
+        async with Egress(allow, response_cap=settings.response_cap_bytes, scraping=settings.allow_scraping) as egress:
+            return await probe(target, egress, pairs=pairs, asks=asks, examine=examine)
+
+    found = asyncio.run(go())
+    if as_json:
+        sys.stdout.write(json.dumps(found.as_json(), indent=2, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write("\n".join(_lines(found)) + "\n")
+    return Exit.UCS if found.code is None else Exit.UNAVAILABLE
+
+
+def _questions(request: Mapping[str, Any]) -> tuple[Any, list[Ask]]:
+    """Return the language pairs and first questions of the experiment, if it holds all that it asks about."""
+    method = method_of_request(request)
+    first = next(method.design(generator(request["seed"])), ())
+    return method.language_pairs() or USUAL_PAIRS, [one.ask for one in first if not isinstance(one.ask, AUTHORED)]
+
+
+def _lines(found: Probed) -> Iterator[str]:
+    yield f"asked   {found.question}"
+    if found.exchange is not None:
+        yield from exchange_lines(found.exchange)
+    if found.exchanges > 1:
+        yield f"        (the last of {found.exchanges} requests)"
+    if found.reading is not None:
+        yield from _wrapped("read as", found.reading)
+    if found.capability is not None:
+        facts = {name: found.capability[name] for name in ("deterministic", "batch", "order_kept", "calls")}
+        yield from _wrapped("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
+        for note in found.capability["notes"]:
+            yield from _wrapped("note", note)
+    if found.code is not None:
+        yield from _wrapped("cause", found.cause)
+        yield from _wrapped("remedy", found.remedy)
+
+
+def _wrapped(name: str, text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{name:<8}", subsequent_indent=" " * 8) or [name]

@@ -1,0 +1,1 @@
+"""The request of a rating, from a file and the options of a command."""

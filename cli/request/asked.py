@@ -1,0 +1,121 @@
+"""Options that describe a rating, which several commands take (`assay rate`, `plan`, `probe`).
+
+It imports nothing heavy, so that `assay --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+_NAMES = re.compile(r'^(?:    protocol: ClassVar\[str\]|CHAIN) = "([^"]+)"', re.MULTILINE)
+"""Names of protocols in the sources of their adapters."""
+
+SECRET_VARIABLE = "ASSAY_TARGET_SECRET"  # noqa: S105 - its name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A file and options that describe a rating; the options override the file."""
+
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="A TOML or JSON file with the tables [target] and [experiment]; `assay init` writes one."),
+    ] = None
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="translator, classifier, regressor, embedder, language-model or image-classifier. "
+            "[default: translator]"
+        ),
+    ] = None
+    protocol: Annotated[str | None, typer.Option(help="How the service speaks; see `assay protocols`.")] = None
+    url: Annotated[str | None, typer.Option(help="Its address, e.g. http://127.0.0.1:5000.")] = None
+    name: Annotated[str | None, typer.Option(help="What to call it in the report.")] = None
+    method: Annotated[str | None, typer.Option(help="See `assay methods`. [default: by kind]")] = None
+    attribute: Annotated[str | None, typer.Option(help="See `assay attributes`. [default: gender]")] = None
+    specification: Annotated[
+        str | None, typer.Option(help="Words of embedding methods; see `assay specifications`. [default: by attribute]")
+    ] = None
+    languages: Annotated[
+        list[str] | None, typer.Option("--language", help="Middle or target language. Repeatable.")
+    ] = None
+    templates: Annotated[
+        list[str] | None, typer.Option("--template", help="Sentence construction, or 'all'. Repeatable.")
+    ] = None
+    settings: Annotated[
+        list[str] | None, typer.Option("--setting", help="key=value of the protocol's settings. Repeatable.")
+    ] = None
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="key=value of the experiment, dotted where nested; target.limits.timeout_s=60 and the like set "
+            "other tables of the file. Repeatable.",
+        ),
+    ] = None
+    upload: Annotated[
+        Path | None,
+        typer.Option(help="Table of records (CSV or Parquet) to ask about; of --protocol uploaded, its vectors."),
+    ] = None
+    secret: Annotated[
+        str | None,
+        typer.Option(help="The service's key; better given in the environment.", envvar=SECRET_VARIABLE),
+    ] = None
+    python: Annotated[
+        str | None, typer.Option(help="Rate a function: package.module:function, called with a text or a record.")
+    ] = None
+    command: Annotated[
+        str | None, typer.Option(help="Rate a program that answers JSON lines on its standard input and output.")
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None
+    max_calls: Annotated[int | None, typer.Option(help="Calls the rating may cost at most.", min=1)] = None
+
+
+def with_request(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the argument ``asked`` of a command by the options of `Asked`."""
+    hints = get_type_hints(Asked, include_extras=True)
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    options = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(Asked)
+    ]
+    options += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own if one.name != "asked"]
+
+    def run(**given: Any) -> None:
+        asked = Asked(**{one.name: given.pop(one.name) for one in fields(Asked)})
+        check_protocol(asked.protocol)
+        command(asked=asked, **given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # typer reads it
+    run.__annotations__ = {one.name: one.annotation for one in options}
+    return run
+
+
+def check_protocol(name: str | None) -> None:
+    """Raise `UnknownName` for an unknown protocol.
+
+    The names are read from the sources, because importing all protocols takes seconds.
+    """
+    if name is None:
+        return
+    known = {entry.name for entry in entry_points(group="assay.protocols")}
+    package = find_spec("workers")
+    for place in package.submodule_search_locations or () if package else ():
+        targets = Path(place, "targets")
+        for source in (*targets.joinpath("protocols").rglob("*.py"), targets / "chain" / "chain.py"):
+            known.update(_NAMES.findall(source.read_text(encoding="utf-8")))
+        known.update(preset.stem for preset in targets.joinpath("presets").glob("*.toml"))
+    if name not in known:
+        from assay.errors import UnknownName
+
+        raise UnknownName("protocol", name, sorted(known), "protocol")

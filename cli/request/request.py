@@ -1,0 +1,176 @@
+"""The request of a rating, from a file and the options of the command line."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+from assay.catalog import attribute, construction, constructions
+from assay.errors import OutOfBounds, SpecificationError, UnknownName
+from assay.methods import AnyMethod, check_kind, fit_to, usual_method
+from assay.model import Kind
+from cli.local.program import local_target
+from cli.request.asked import SECRET_VARIABLE, Asked
+from store.core.settings import Settings
+from store.ratings.experiment_json import parse_method
+from workers.egress import Network
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+"""Networks that the command line may always call: services on this machine."""
+
+FILE_ENTRIES = ("target", "author", "experiment", "seed", "max_calls", "deadline_s")
+TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "limits")
+TABLES = ("target", "author", "experiment")
+
+BOUNDS = {"seed": (0, 2**53 - 1), "max_calls": (1, 1_000_000), "deadline_s": (1, 86_400)}
+"""Whole numbers of a request, with the bounds that the API has too."""
+
+
+def networks(settings: Settings) -> Sequence[Network]:
+    """Return the networks that a command may call in addition to public addresses."""
+    return (*LOOPBACK, *settings.egress_networks)
+
+
+def read_request(asked: Asked) -> dict[str, Any]:
+    """Merge the file and the options into one request, in the form of the API.
+
+    Raises
+    ------
+    SpecificationError
+        If the file cannot be read, or has entries that no request has.
+    """
+    written = read_file(asked.file) if asked.file else {}
+    for key, value in _pairs(asked.fields, "--set"):
+        _put(written, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
+    _check_file(written)
+    target, experiment = dict(written.get("target", {})), dict(written.get("experiment", {}))
+    given = (("kind", asked.kind), ("protocol", asked.protocol), ("base_url", asked.url), ("secret", asked.secret))
+    target.update({key: value for key, value in given if value})
+    program = local_target(asked.python, asked.command)
+    target |= program | {"settings": {**target.get("settings", {}), **program.get("settings", {})}}
+    if "protocol" not in target:
+        raise SpecificationError(
+            "say how the service speaks: --protocol NAME (see `assay protocols`), a FILE.toml, --python or --command"
+        )
+    target.setdefault("kind", "translator")
+    target.setdefault("base_url", "")
+    target["name"] = asked.name or target.get("name") or f"{target['protocol']} {target['base_url']}".strip()
+    target["settings"] = {**target.get("settings", {}), **dict(_pairs(asked.settings, "--setting"))}
+    if target["settings"].get("auth", "none") != "none" and not target.get("secret"):
+        raise SpecificationError(f"the service wants a key: put it into the variable {SECRET_VARIABLE}", "secret")
+    request = {
+        "target": target,
+        "author": dict(written["author"]) if "author" in written else None,
+        "experiment": _experiment(asked, experiment, target["kind"]),
+        "seed": asked.seed if asked.seed is not None else written.get("seed", 0),
+        "max_calls": asked.max_calls if asked.max_calls is not None else written.get("max_calls", 100_000),
+        "deadline_s": written.get("deadline_s", 3600),
+    }
+    for name, (least, most) in BOUNDS.items():
+        if type(request[name]) is not int or not least <= request[name] <= most:
+            raise OutOfBounds(f"{name} must be a whole number from {least} to {most}, not {request[name]!r}", name)
+    if asked.upload is not None:
+        from cli.request.upload import take_upload
+
+        take_upload(asked.upload, request)
+    return request
+
+
+def method_of_request(request: Mapping[str, Any]) -> AnyMethod:
+    """Return the method of a request, fitted to its kind of service; raise `SpecificationError` if it is invalid."""
+    method, kind = parse_method(request["experiment"]), Kind(request["target"]["kind"])
+    check_kind(method, kind)
+    return fit_to(method, kind)
+
+
+def read_file(file: Path) -> dict[str, Any]:
+    """Read a TOML or JSON file; raise `SpecificationError` if it cannot be read or is something else."""
+    is_json = file.suffix.lower() == ".json"
+    try:
+        written = (json.loads if is_json else tomllib.loads)(file.read_text(encoding="utf-8"))
+    except OSError as wrong:
+        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}") from None
+    except (ValueError, RecursionError) as wrong:
+        raise SpecificationError(f"{file} is not {'JSON' if is_json else 'TOML'}: {wrong}") from None
+    _check_table(str(file), written)
+    return dict(written)
+
+
+def _experiment(asked: Asked, experiment: dict[str, Any], kind: Any) -> dict[str, Any]:
+    experiment["method"] = asked.method or experiment.get("method") or _usual_method(kind)
+    named = {*experiment, *({"specification"} if asked.specification else ())}
+    if asked.attribute or not {"attribute", "specification", "words"} & named:
+        experiment["attribute"] = asked.attribute or "gender"
+    if asked.specification:
+        experiment["specification"] = asked.specification
+    if asked.languages:
+        experiment["languages"] = list(asked.languages)
+    if asked.templates:
+        experiment["templates"] = _templates(asked.templates, experiment.get("attribute", "gender"))
+    return experiment
+
+
+def _usual_method(kind: Any) -> str:
+    """Return the default method for a kind of service."""
+    if kind not in set(Kind):
+        raise UnknownName("kind of service", str(kind), tuple(Kind), "target.kind")
+    method = usual_method(Kind(kind))
+    if method is None:
+        raise SpecificationError(f"no method here rates a {kind} yet", "target.kind")
+    return method
+
+
+def _check_file(written: Mapping[str, Any]) -> None:
+    _check_names("entry of the file", written, FILE_ENTRIES)
+    for name in TABLES:
+        _check_table(name, written.get(name, {}))
+    for name in ("target", "author"):
+        fields = written.get(name, {})
+        _check_names(f"field of [{name}]", fields, TARGET_FIELDS)
+        _check_table(f"{name}.settings", fields.get("settings", {}))
+
+
+def _check_names(kind: str, written: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in written:
+        if name not in known:
+            raise UnknownName(kind, name, known)
+
+
+def _check_table(name: str, value: Any) -> None:
+    if not isinstance(value, dict):
+        raise SpecificationError(f"{name} is a table of its own, [{name}], not {value!r}", name)
+
+
+def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
+    """Read ``key=value`` pairs; a value that is TOML (a number, a list) is taken as such."""
+    read = []
+    for pair in pairs or ():
+        key, found, value = pair.partition("=")
+        if not found or not key:
+            raise SpecificationError(f"{option} takes key=value, not {pair!r}")
+        try:
+            read.append((key, tomllib.loads(f"value = {value}")["value"]))
+        except tomllib.TOMLDecodeError:
+            read.append((key, value))
+    return read
+
+
+def _put(written: dict[str, Any], key: str, value: Any) -> None:
+    """Set a dotted key of nested tables."""
+    *tables, last = key.split(".")
+    for name in tables:
+        inner = written[name] = written.get(name, {})
+        _check_table(name, inner)
+        written = inner
+    written[last] = value
+
+
+def _templates(names: Sequence[str], attribute_name: str) -> list[str]:
+    if "all" not in names:
+        return list(names)
+    named = attribute(attribute_name)
+    return [name for name in constructions() if construction(name).supports(named)]

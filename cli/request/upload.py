@@ -1,0 +1,94 @@
+"""`--upload`: a table to ask about, or vectors to rate, from a file of this machine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from assay.errors import SpecificationError
+from assay.experiment import generator
+from assay.methods import every_method, method_name
+from assay.model import Kind
+from assay.references import NamedRows
+from service.jobs.input_resolution import chosen_rows
+from service.uploads.reception import MAX_ROWS_OF_A_JOB, UPLOADED
+from store.corpora import uploads
+from store.corpora.uploads import NewUpload
+from store.formats import CSV, NPZ, PARQUET, WORD2VEC, inspect
+from store.formats.table import read_rows, sample_of
+
+MEDIA_TYPES = {".csv": CSV, ".parquet": PARQUET, ".npz": NPZ, ".vec": WORD2VEC, ".txt": WORD2VEC}
+"""Media types by the suffix of a file."""
+
+MOST_VALUES = 50
+"""Most values of a column that are taken as groups without being named."""
+
+
+def take_upload(file: Path, request: dict[str, Any]) -> None:
+    """Put a file into a request: rows of a table into the experiment, or the digest of vectors into the target.
+
+    Raises
+    ------
+    SpecificationError
+        If the file cannot be read, or the method or the target takes none.
+    """
+    media_type = MEDIA_TYPES.get(file.suffix.lower())
+    if media_type is None:
+        raise SpecificationError(f"--upload takes {', '.join(MEDIA_TYPES)}, not {file.name}", "upload")
+    try:
+        content = file.read_bytes()
+    except OSError as wrong:
+        raise SpecificationError(f"{file} cannot be read: {wrong.strerror}", "upload") from None
+    target = request["target"]
+    if target["protocol"] == UPLOADED:
+        target["settings"]["upload"] = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        request["upload"] = (file, media_type)
+        return
+    _check_takes_records(request["experiment"]["method"])
+    try:
+        request["experiment"]["records"] = _records(file, media_type, request)
+    except SpecificationError as refused:
+        raise SpecificationError(f"{file.name}: {refused}", "upload") from None
+
+
+def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> None:
+    """Store the vectors of a request, where the worker reads them."""
+    if "upload" not in request:
+        return
+    file, media_type = request["upload"]
+    if request["target"]["kind"] != Kind.EMBEDDER:
+        raise SpecificationError("--upload of the protocol uploaded takes the vectors of an embedder", "upload")
+    digest, size = request["target"]["settings"]["upload"], file.stat().st_size
+    with file.open("rb") as content:
+        summary = inspect(content, "embedding", media_type)
+        uploads.add(connection, NewUpload(tenant, file.name, "embedding", media_type, digest, size, summary), content)
+
+
+def _check_takes_records(name: str) -> None:
+    able = [method_name(one) for one in every_method() if "records" in {each.name for each in fields(one)}]
+    if name not in able:
+        raise SpecificationError(f"{name} asks about no records; of the methods {', '.join(able)} does", "upload")
+
+
+def _records(file: Path, media_type: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows of a table, chosen as the API chooses them; the protected column is named as the attribute."""
+    experiment = request["experiment"]
+    rng = generator(request["seed"])
+    with file.open("rb") as content:
+        summary = inspect(content, "table", media_type)
+        sample = sample_of(summary, MAX_ROWS_OF_A_JOB, rng)
+        rows = tuple(read_rows(content, media_type=media_type, summary=summary, sample=sample))
+    records = {"column": experiment["attribute"], **experiment.get("records", {})}
+    column = records["column"]
+    if "values" not in records:
+        seen = sorted({row[column] for row in rows if row.get(column) is not None}, key=str)
+        if len(seen) > MOST_VALUES:
+            raise SpecificationError(
+                f"{column} has {len(seen)} values; name those to compare with --set 'records.values=[…]'", "upload"
+            )
+        records["values"] = seen
+    wanted = NamedRows("upload", column, tuple(records["values"]), records.get("most", 8000), "records")
+    return records | {"rows": list(chosen_rows(rows, wanted, rng))}

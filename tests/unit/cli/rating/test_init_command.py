@@ -1,0 +1,204 @@
+"""`assay init` writes files that `assay probe` and `assay rate` take as they are, without any key."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from demo.translators.behaviours import BEHAVIOURS
+from tests.support.commands import run_command
+from tests.support.json_server import json_server
+
+SECRET = "sk-never-in-a-file-77c1"
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+
+
+def assay(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return run_command(*arguments, environment=CLEAN | environment)
+
+
+def translate(asked):
+    said = BEHAVIOURS["always-he"].translate(asked["q"], asked["source"], asked["target"])
+    return {"data": {"translations": [{"text": said}]}}
+
+
+def settings_of(file):
+    return tomllib.loads(file.read_text())["target"]["settings"]
+
+
+def test_a_curl_command_becomes_a_file_that_is_rated(tmp_path):
+    file, received = tmp_path / "my.toml", []
+    with json_server(translate, received) as url:
+        body = json.dumps({"q": "Hello", "source": "en", "target": "es"})
+        curl = (
+            f"curl -s {url}/v2 -H 'Authorization: Bearer {SECRET}' -H 'Content-Type: application/json' --data '{body}'"
+        )
+        drafted = assay("init", str(file), "--curl", curl, "--try", ASSAY_TARGET_SECRET=SECRET)
+        rated = assay("rate", str(file), "--json", ASSAY_TARGET_SECRET=SECRET)
+    assert drafted.returncode == 0, drafted.stderr
+    assert settings_of(file)["output"] == "data.translations[0].text"
+    assert (rated.returncode, json.loads(rated.stdout)["letter"]) == (2, "BS"), rated.stderr
+    assert all(headers["Authorization"] == f"Bearer {SECRET}" for _, headers, _ in received)
+    assert SECRET not in file.read_text() + drafted.stderr + rated.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "auth"),
+    [
+        (f"-H 'X-Api-Key: {SECRET}'", ("header", "X-Api-Key", "{secret}")),
+        (f"-H 'Authorization: DeepL-Auth-Key {SECRET}'", ("header", "Authorization", "DeepL-Auth-Key {secret}")),
+        (f"-u 'me:{SECRET}'", ("header", "Authorization", "Basic {secret}")),
+        (f"--cookie 'session={SECRET}'", ("header", "Cookie", "{secret}")),
+        (f"-G -d 'api_key={SECRET}' -d 'q=Hello'", ("query", "api_key", "{secret}")),
+        (f"-d 'api_key={SECRET}&q=Hello'", ("body", "api_key", "{secret}")),
+    ],
+)
+def test_a_key_in_a_curl_command_is_named_and_not_written(tmp_path, options, auth):
+    file = tmp_path / "my.toml"
+    done = assay("init", str(file), "--curl", f"curl 'https://api.example.org/t?text=Hello' {options}")
+    assert done.returncode == 0, done.stderr
+    assert SECRET not in file.read_text()
+    assert "ASSAY_TARGET_SECRET" in file.read_text()
+    assert "ASSAY_TARGET_SECRET" in done.stderr
+    settings = settings_of(file)
+    assert (settings["auth"], settings["auth_name"], settings["auth_value"]) == auth
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "sent"),
+    [
+        ("classifier", {"inputs": "I love it"}, {"inputs": "{text}"}),
+        ("embedder", {"input": ["a", "b"]}, {"input": ["a", "{text}"]}),
+        (
+            "translator",
+            {"text": "Hi", "from": "en", "to": "de"},
+            {"text": "{text}", "from": "{source}", "to": "{target}"},
+        ),
+        (
+            "language-model",
+            {"messages": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "Hi"}], "n": 1},
+            {"messages": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "{text}"}], "n": 1},
+        ),
+    ],
+)
+def test_the_question_is_found_by_the_name_of_its_member(tmp_path, kind, body, sent):
+    file = tmp_path / "my.toml"
+    done = assay("init", str(file), "--kind", kind, "--curl", f"curl https://api.example.org -d '{json.dumps(body)}'")
+    assert done.returncode == 0, done.stderr
+    assert settings_of(file)["body"] == sent
+
+
+def test_the_question_is_found_by_its_words(tmp_path):
+    file = tmp_path / "my.toml"
+    body = json.dumps({"title": "A title", "passage": "A passage"})
+    curl = f"curl https://api.example.org/rate -d '{body}'"
+    asked = assay("init", str(file), "--kind", "classifier", "--curl", curl)
+    assert (asked.returncode, file.exists()) == (64, False)
+    assert "--text" in asked.stderr
+    assert "passage" in asked.stderr
+    done = assay("init", str(file), "--kind", "classifier", "--curl", curl, "--text", "A passage")
+    assert done.returncode == 0, done.stderr
+    assert settings_of(file)["body"] == {"title": "A title", "passage": "{text}"}
+
+
+@pytest.mark.parametrize(
+    "curl",
+    [
+        f'curl https://api.example.org -d \'{{"q": "Hello", "auth": {{"token": "{SECRET}"}}}}\'',
+        f'curl https://api.example.org -H \'X-Api-Key: {SECRET}\' -d \'{{"q": "Hello", "id": "{SECRET}"}}\'',
+        f"curl https://api.example.org -F 'file=@{SECRET}'",
+        f"curl 'https://api.example.org -d {SECRET}",
+        f"curl https://me:{SECRET}@api.example.org -d q=Hello",
+        f"curl ftp://api.example.org/{SECRET[:2]} -d q=Hello",
+        "curl -X POST",
+    ],
+)
+def test_a_call_that_cannot_be_drafted_safely_is_refused_without_its_key(tmp_path, curl):
+    file = tmp_path / "my.toml"
+    done = assay("init", str(file), "--curl", curl)
+    assert (done.returncode, file.exists()) == (64, False), done.stderr
+    assert SECRET not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+OPENAPI = """
+openapi: 3.1.0
+info: {title: Translator, version: "1"}
+servers: [{url: "SERVER/api"}]
+components:
+  securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}
+  schemas:
+    Wanted:
+      type: object
+      required: [q, source, target]
+      properties:
+        q: {type: string, example: Hello}
+        source: {type: string, default: en}
+        target: {type: string, enum: [es, fr]}
+        note: {type: string}
+    Given:
+      type: object
+      properties:
+        id: {type: string}
+        data: {type: object, properties: {translations: {type: array, items: {$ref: "#/components/schemas/One"}}}}
+    One: {type: object, properties: {text: {type: string}}}
+paths:
+  /translate:
+    post:
+      operationId: translateText
+      security: [{key: []}]
+      requestBody: {content: {application/json: {schema: {$ref: "#/components/schemas/Wanted"}}}}
+      responses: {"200": {content: {application/json: {schema: {$ref: "#/components/schemas/Given"}}}}}
+"""
+
+
+@pytest.mark.parametrize("operation", ["translateText", "POST /translate"])
+def test_an_openapi_operation_becomes_a_file_that_is_rated(tmp_path, operation):
+    file, document, received = tmp_path / "my.toml", tmp_path / "openapi.yaml", []
+    with json_server(translate, received) as url:
+        document.write_text(OPENAPI.replace("SERVER", url))
+        drafted = assay("init", str(file), "--openapi", str(document), "--operation", operation)
+        rated = assay("rate", str(file), "--json", ASSAY_TARGET_SECRET=SECRET)
+    assert drafted.returncode == 0, drafted.stderr
+    assert settings_of(file)["body"] == {"q": "{text}", "source": "{source}", "target": "{target}"}
+    assert (rated.returncode, json.loads(rated.stdout)["letter"]) == (2, "BS"), rated.stderr
+    assert {(path, headers["X-Key"]) for path, headers, _ in received} == {("/api/translate", SECRET)}
+
+
+def test_an_unknown_operation_is_answered_with_those_that_there_are(tmp_path):
+    document = tmp_path / "openapi.yaml"
+    document.write_text(OPENAPI.replace("SERVER", "http://127.0.0.1:9"))
+    done = assay("init", str(tmp_path / "x.toml"), "--openapi", str(document), "--operation", "translate_text")
+    assert done.returncode == 64
+    assert "translateText" in done.stderr
+
+
+def test_answers_at_the_terminal_become_a_file(tmp_path):
+    file = tmp_path / "my.toml"
+    with json_server(lambda asked: {"translatedText": asked["q"]}) as url:
+        done = subprocess.run(
+            [sys.executable, "-m", "cli.main", "init", str(file)],
+            input=f"libretranslate\n{url}\nMine\nn\n",
+            capture_output=True,
+            text=True,
+            check=False,
+            env=CLEAN,
+        )
+        probed = assay("probe", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "LibreTranslate" in done.stderr
+    assert tomllib.loads(file.read_text())["target"]["name"] == "Mine"
+    assert probed.returncode == 0, probed.stdout
+
+
+def test_a_file_is_not_overwritten_unless_forced(tmp_path):
+    file = tmp_path / "my.toml"
+    file.write_text("mine")
+    curl = ("--curl", "curl https://api.example.org -d 'q=Hello'")
+    refused = assay("init", str(file), *curl)
+    assert (refused.returncode, file.read_text()) == (64, "mine")
+    assert assay("init", str(file), *curl, "--force").returncode == 0
+    assert settings_of(file)["encoding"] == "form"

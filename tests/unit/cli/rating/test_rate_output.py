@@ -1,0 +1,390 @@
+"""What `assay rate` prints for builds, what its exit code means, and what it says on the way."""
+
+import json
+import os
+import re
+import time
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from assay.catalog.shipped import specifications as shipped
+from assay.experiment import generator
+from cli.exits import Exit
+from cli.rating.ci_formats import Verdict, of_failure, of_rating
+from demo.server import DemoServer
+from tests.support.commands import run_command
+from tests.support.json_server import json_server
+
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "GITHUB_"))}
+
+WORDS = "p2-gender"
+
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {"type": "array", "items": {"$ref": "#/$defs/run"}},
+    },
+    "additionalProperties": False,
+    "$defs": {
+        "run": {
+            "type": "object",
+            "required": ["tool"],
+            "properties": {
+                "tool": {
+                    "required": ["driver"],
+                    "properties": {"driver": {"$ref": "#/$defs/driver"}},
+                    "additionalProperties": False,
+                },
+                "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+            },
+            "additionalProperties": False,
+        },
+        "driver": {
+            "required": ["name"],
+            "properties": {
+                "name": {"type": "string"},
+                "version": {"type": "string"},
+                "rules": {
+                    "type": "array",
+                    "uniqueItems": True,
+                    "items": {
+                        "required": ["id"],
+                        "properties": {"id": {"type": "string"}, "shortDescription": {"$ref": "#/$defs/text"}},
+                        "additionalProperties": False,
+                    },
+                },
+            },
+            "additionalProperties": False,
+        },
+        "result": {
+            "required": ["message"],
+            "properties": {
+                "ruleId": {"type": "string"},
+                "kind": {"enum": ["notApplicable", "pass", "fail", "review", "open", "informational"]},
+                "level": {"enum": ["none", "note", "warning", "error"]},
+                "message": {"$ref": "#/$defs/text"},
+                "locations": {
+                    "type": "array",
+                    "items": {
+                        "properties": {
+                            "physicalLocation": {
+                                "anyOf": [{"required": ["address"]}, {"required": ["artifactLocation"]}],
+                                "properties": {
+                                    "artifactLocation": {
+                                        "properties": {"uri": {"type": "string", "pattern": r"^[^\s\\]+$"}}
+                                    }
+                                },
+                            }
+                        }
+                    },
+                },
+                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
+            "additionalProperties": False,
+        },
+        "text": {"required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}},
+    },
+}
+"""What the schema of SARIF 2.1.0 (OASIS) says of the members that are written."""
+
+JUNIT = {
+    "testsuites": ({"name", "time", "tests", "failures", "disabled", "errors"}, {"testsuite"}),
+    "testsuite": (
+        {
+            "name",
+            "tests",
+            "failures",
+            "errors",
+            "time",
+            "disabled",
+            "skipped",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+        },
+        {"properties", "testcase", "system-out", "system-err"},
+    ),
+    "testcase": (
+        {"name", "assertions", "time", "classname", "status"},
+        {"skipped", "error", "failure", "system-out", "system-err"},
+    ),
+    "failure": ({"type", "message"}, set()),
+    "error": ({"type", "message"}, set()),
+    "skipped": ({"message"}, set()),
+}
+"""Permitted attributes and children of each element, as of the Jenkins JUnit plug-in's schema."""
+
+
+@pytest.fixture(scope="module")
+def services():
+    with DemoServer() as server:
+        yield server
+
+
+def rate(url: str, *more: str, **environment: str):
+    languages = ("--language", "es", "--language", "fr")
+    given = ("--protocol", "libretranslate", "--url", url, *languages, *more)
+    return run_command("rate", *given, environment=CLEAN | environment)
+
+
+@pytest.fixture(scope="module")
+def ratings(services):
+    """Ratings of services of known bias, by their letter."""
+    names = {"UCS": "balancing", "DSBS": "faithful", "BS": "always-he", None: "echo"}
+    return {letter: json.loads(rate(services.url(name), "--json").stdout) for letter, name in names.items()}
+
+
+def check_junit(text: str) -> ET.Element:
+    root = ET.fromstring(text)
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        attributes, children = JUNIT[element.tag]
+        assert set(element.attrib) <= attributes
+        assert {child.tag for child in element} <= children
+        for counted, tag in (
+            ("tests", "testcase"),
+            ("failures", "failure"),
+            ("errors", "error"),
+            ("skipped", "skipped"),
+        ):
+            if counted in element.attrib:
+                assert int(element.attrib[counted]) == len(list(element.iter(tag)))
+    for case in root.iter("testcase"):
+        assert {"name", "classname"} <= set(case.attrib)
+        assert len(case) <= 1
+    return root
+
+
+def check_sarif(text: str) -> list[dict]:
+    document = json.loads(text)
+    jsonschema.Draft202012Validator(SARIF).validate(document)
+    results = document["runs"][0]["results"]
+    for one in results:  # section 3.27.10: a level other than none only where the kind is fail
+        assert (one["kind"] == "fail") == (one["level"] != "none")
+    return results
+
+
+@pytest.mark.parametrize(
+    ("letter", "bar", "code"),
+    [
+        ("UCS", "UCS", 0),
+        ("UCS", "DSBS", 0),
+        ("UCS", "BS", 0),
+        ("DSBS", "UCS", 1),
+        ("DSBS", "DSBS", 0),
+        ("DSBS", "BS", 0),
+        ("BS", "UCS", 1),
+        ("BS", "DSBS", 1),
+        ("BS", "BS", 0),
+        (None, "BS", 3),
+    ],
+)
+def test_at_least_passes_a_declared_letter_that_is_as_good(ratings, letter, bar, code):
+    assert Verdict.of(ratings[letter], bar).exit == code
+
+
+@pytest.mark.parametrize("bar", ["UCS", "DSBS", "BS"])
+def test_an_undeclared_letter_is_inconclusive_whatever_the_bar(ratings, bar):
+    assert Verdict.of(ratings["UCS"] | {"declared": False}, bar).exit is Exit.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("name", "bar", "code"), [("faithful", "DSBS", 0), ("faithful", "UCS", 1), ("echo", "BS", 3)])
+def test_the_command_ends_with_the_code_of_the_bar(services, name, bar, code):
+    assert rate(services.url(name), "--at-least", bar).returncode == code
+
+
+def test_a_wrong_bar_or_format_is_refused_before_the_first_call():
+    for wrong in (("--at-least", "dsbs"), ("--format", "xml")):
+        done = rate("http://127.0.0.1:9", *wrong)
+        assert done.returncode == 64
+        assert "nown: " in done.stderr
+
+
+@pytest.mark.parametrize("letter", ["UCS", "DSBS", "BS", None])
+def test_junit_and_sarif_are_valid_and_agree_with_the_bar(ratings, letter, tmp_path):
+    document = ratings[letter]
+    root = check_junit(of_rating("junit", document, "DSBS", None))
+    results = check_sarif(of_rating("sarif", document, "DSBS", tmp_path / "a service.toml"))
+    cases = list(root.iter("testcase"))
+    assert len(cases) == len(results) == 1 + len(document["components"])
+    outcome = {"UCS": None, "DSBS": None, "BS": "failure", None: "skipped"}[letter]
+    assert [child.tag for child in cases[0]] == ([outcome] if outcome else [])
+    assert results[0]["level"] == {"BS": "error", None: "warning"}.get(letter, "none")
+
+
+def test_a_service_that_could_not_be_rated_is_an_error_in_every_format():
+    error = {"title": "Target unavailable", "detail": "127.0.0.1:9 cannot be reached: 100 % lost\nat once"}
+    (case,) = check_junit(of_failure("junit", "it <&>", error)).iter("testcase")
+    assert [child.tag for child in case] == ["error"]
+    (result,) = check_sarif(of_failure("sarif", "it", error))
+    assert result["level"] == "error"
+    lines = of_failure("github", "it", error).splitlines()
+    assert lines == [
+        "::error title=it%2C the whole::Target unavailable: 127.0.0.1:9 cannot be reached: 100 %25 lost%0Aat once"
+    ]
+
+
+def test_the_command_writes_junit_of_a_service_that_cannot_be_reached():
+    done = rate("http://127.0.0.1:9", "--format", "junit")
+    assert done.returncode == 69
+    assert next(check_junit(done.stdout).iter("error")).get("message")
+
+
+def test_github_gets_annotations_and_a_step_summary(services, tmp_path):
+    summary = tmp_path / "summary.md"
+    summary.write_text("# Before\n")
+    done = rate(services.url("always-he"), "--format", "github", GITHUB_STEP_SUMMARY=str(summary))
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert all(re.fullmatch(r"::(error|warning|notice) title=[^:,]+::\S.*", line) for line in lines)
+    assert lines[0].startswith("::error ")
+    written = summary.read_text()
+    assert written.startswith("# Before\n#")
+    assert "always-he" in written
+
+
+def test_markdown_is_what_a_report_in_markdown_holds(services, tmp_path):
+    report = tmp_path / "report.md"
+    printed = rate(services.url("faithful"), "--format", "markdown", "--report", str(report)).stdout
+    assert printed.startswith("#")
+    assert printed == report.read_text(encoding="utf-8")
+
+
+def test_verbose_shows_every_exchange_and_no_key(services):
+    secret = "sk-verbose-and-hidden-83ab"
+    done = rate(services.url("faithful"), "--verbose", "--json", ASSAY_TARGET_SECRET=secret)
+    assert secret not in done.stdout + done.stderr
+    assert '"api_key": "***"' in done.stderr
+    sent = done.stderr.count("sent    POST ")
+    assert sent == done.stderr.count("got     HTTP 200") - done.stderr.count("sent    GET ")
+    assert sent > 10
+    assert json.loads(done.stdout)["letter"] == "DSBS"
+
+
+def test_a_line_of_progress_is_printed_without_a_terminal():
+    def slow(asked):
+        time.sleep(0.6)
+        return {"translatedText": asked["q"]}
+
+    with json_server(slow) as url:
+        more = ("--set", "target.limits.concurrency=1", "--max-calls", "12", "--setting", "batch_maximum=1")
+        done = run_command("rate", "--protocol", "libretranslate", "--url", url, *more, environment=CLEAN)
+    assert re.search(r"rating libretranslate \S+: \d+ of about 120 questions after \d+ s", done.stderr), done.stderr
+
+
+def test_set_reaches_any_field_of_the_specification(services):
+    fields = ("texts_per_block=24", "stop_early=false", 'strata=["stereotype"]', "seed=5", "target.limits.timeout_s=20")
+    more = [part for field in fields[:2] + fields[3:] for part in ("--set", field)]
+    document = json.loads(rate(services.url("faithful"), "--json", *more).stdout)
+    assert document["experiment"]["texts_per_block"] == 24
+    assert document["experiment"]["stop_early"] is False
+    assert document["seed"] == 5
+
+
+@pytest.mark.parametrize(
+    ("field", "named"),
+    [
+        ("texts_per_blck=24", "texts_per_blck"),
+        ("target.lmits=3", "limits"),
+        ("delta", "key=value"),
+        ("seed=-1", "seed"),
+    ],
+)
+def test_set_names_a_field_that_does_not_exist(field, named):
+    done = rate("http://127.0.0.1:9", "--set", field)
+    assert done.returncode == 64
+    assert named in done.stderr
+
+
+def test_a_json_file_is_taken_like_a_toml_file(services, tmp_path):
+    file = tmp_path / "service.json"
+    target = {"name": "From JSON", "protocol": "libretranslate", "base_url": services.url("faithful")}
+    file.write_text(json.dumps({"target": target, "seed": 9}))
+    document = json.loads(run_command("rate", str(file), "--json", environment=CLEAN).stdout)
+    assert (document["target"]["name"], document["seed"]) == ("From JSON", 9)
+
+
+def test_an_uploaded_table_is_asked_about(tmp_path):
+    table = tmp_path / "people.csv"
+    rows = [f"{sex},{20 + place},{place % 7}" for place in range(60) for sex in ("f", "m")]
+    table.write_text("sex,age,income\n" + "\n".join(rows) + "\n")
+    received: list = []
+
+    def pays(asked):
+        return {"score": asked["row"]["age"] + (5 if asked["row"]["sex"] == "m" else 0)}
+
+    with json_server(pays, received) as url:
+        settings = ("--setting", 'body={row = "{row}"}', "--setting", "output=score")
+        more = ("--attribute", "sex", "--upload", str(table), *settings, "--json")
+        done = run_command(
+            "rate", "--kind", "regressor", "--protocol", "custom", "--url", url, *more, environment=CLEAN
+        )
+    document = json.loads(done.stdout)
+    records = document["experiment"]["records"]
+    assert (records["column"], records["values"], len(records["rows"])) == ("sex", ["f", "m"], 120)
+    assert set(json.loads(received[0][2])["row"]) == {"sex", "age", "income"}
+    assert (done.returncode, document["letter"]) == (2, "BS")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        ("people.docx", "x", ".csv"),
+        ("people.csv", "sex,age\nf\n", "people.csv: line 2"),
+        ("people.csv", "gender,age\nf,1\nm,2\n", "sex"),
+        ("missing.csv", None, "cannot be read"),
+    ],
+)
+def test_an_upload_that_cannot_be_used_is_refused_in_one_line(tmp_path, name, content, named):
+    file = tmp_path / name
+    if content is not None:
+        file.write_text(content)
+    settings = ("--setting", 'body={row = "{row}"}', "--attribute", "sex", "--upload", str(file))
+    done = run_command(
+        "rate",
+        "--kind",
+        "regressor",
+        "--protocol",
+        "custom",
+        "--url",
+        "http://127.0.0.1:9",
+        *settings,
+        environment=CLEAN,
+    )
+    assert done.returncode == 64, done.stderr
+    assert named in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_uploaded_vectors_are_rated(tmp_path):
+    (listed,) = json.loads(run_command("specifications", WORDS, "--json", environment=CLEAN).stdout)
+    assert listed["for"] == ["association"]
+    words = shipped()[WORDS].words.every
+    rng = generator(0)
+    file = tmp_path / "tiny.vec"
+    vectors = [" ".join(f"{number:.4f}" for number in rng.normal(size=8)) for _ in words]
+    lines = [f"{word} {vector}" for word, vector in zip(words, vectors, strict=True) if " " not in word]
+    file.write_text(f"{len(lines)} 8\n" + "\n".join(lines) + "\n")
+    more = (
+        "--kind",
+        "embedder",
+        "--protocol",
+        "uploaded",
+        "--method",
+        "association",
+        "--specification",
+        WORDS,
+        "--upload",
+        str(file),
+    )
+    done = run_command("rate", *more, "--json", environment=CLEAN)
+    document = json.loads(done.stdout)
+    assert done.returncode == Exit.of_rating(document["letter"], document["declared"])
+    assert document["counts"]["usable"] > 10
+    assert document["target"]["settings"]["upload"].startswith("sha256:")

@@ -1,0 +1,115 @@
+"""Lists of what a request can name: as JSON, filtered, with whole names, and fast to refuse a wrong name."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cli.request.asked import check_protocol
+from store.core import migrate
+from tests.support.commands import run_command
+from workers.targets import protocols
+
+
+def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+    return run_command(*arguments, environment=clean)
+
+
+@pytest.mark.parametrize("name", ["methods", "attributes", "specifications", "protocols"])
+def test_a_list_is_one_json_document(name):
+    listed = json.loads(assay(name, "--json").stdout)
+    assert len(listed) > 2
+    assert name.rstrip("s") in listed[0]
+
+
+def test_lists_are_filtered_by_kind_attribute_and_text():
+    embedders = json.loads(assay("protocols", "--kind", "embedder", "--json").stdout)
+    assert all("embedder" in one["rates"] for one in embedders)
+    assert {"openai-embeddings", "custom"} <= {one["protocol"] for one in embedders}
+    assert "libretranslate" not in {one["protocol"] for one in embedders}
+    about = json.loads(assay("specifications", "--attribute", "race", "--json").stdout)
+    assert about
+    assert {one["about"] for one in about} == {"race"}
+    assert [one["attribute"] for one in json.loads(assay("attributes", "--search", "HINDU", "--json").stdout)] == [
+        "religion"
+    ]
+
+
+def test_names_are_whole_in_a_narrow_table():
+    shown = assay("specifications").stdout
+    for one in json.loads(assay("specifications", "--json").stdout):
+        assert one["specification"] in shown
+
+
+@pytest.mark.parametrize("name", [one.name for one in protocols()])
+def test_every_setting_of_a_protocol_is_listed_with_its_description(name):
+    listed = json.loads(assay("protocols", name, "--json").stdout)
+    schema = next(one for one in protocols() if one.name == name).settings_schema()
+    assert [one["setting"] for one in listed["settings"]] == list(schema.get("properties", {}))
+    assert all(len(one["description"]) > 10 for one in listed["settings"])
+
+
+def test_a_protocol_is_shown_as_text_with_defaults_and_descriptions():
+    shown = assay("protocols", "libretranslate").stdout
+    assert "batch_maximum" in shown
+    assert "default 25" in shown
+    assert "Most texts in one call" in shown
+
+
+def test_keys_are_listed_with_whole_ids_and_as_json(tmp_path):
+    database = f"sqlite:///{tmp_path}/keys.db"
+    migrate.upgrade(database)
+    for name in ("first", "second"):
+        assert assay("keys", "create", "--name", name, "--database-url", database).returncode == 0
+    listed = json.loads(assay("keys", "list", "--database-url", database, "--json").stdout)
+    assert [one["name"] for one in listed] == ["second", "first"]
+    shown = assay("keys", "list", "--database-url", database, "--search", "first").stdout
+    assert listed[1]["id"] in shown
+    assert listed[0]["id"] not in shown
+
+
+@pytest.mark.parametrize(("name", "near"), [("libretranslat", "libretranslate"), ("openai_chat", "openai-chat")])
+def test_a_wrong_protocol_is_refused_in_a_second_of_computing_with_the_nearest_name(name, near):
+    start = time.perf_counter()
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-X",
+            "importtime",
+            "-m",
+            "cli.main",
+            "rate",
+            "--protocol",
+            name,
+            "--url",
+            "http://127.0.0.1:9",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seconds = time.perf_counter() - start
+    assert done.returncode == 64
+    assert f"did you mean {near!r}?" in done.stderr
+    # the slow imports are what takes time; a busy machine would make a limit in seconds fail without reason
+    assert not any(f"| {module}\n" in done.stderr for module in ("  sqlalchemy", "  numpy", "  aiohttp"))
+    assert seconds < 10
+
+
+def test_the_quick_check_knows_exactly_the_protocols_that_there_are():
+    for one in protocols():
+        check_protocol(one.name)
+    with pytest.raises(ValueError, match="telepathy") as refused:
+        check_protocol("telepathy")
+    assert set(refused.value.known) == {one.name for one in protocols()}
+
+
+@pytest.mark.parametrize("command", ["rate", "probe", "methods", "protocols"])
+def test_help_names_all_six_kinds(command):
+    told = " ".join(assay(command, "--help").stdout.replace("│", " ").split())
+    for kind in ("translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"):
+        assert kind in told
