@@ -50,6 +50,22 @@ class Room:
     material: str
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Answers of one component whose share is the effect of step 1, at each look.
+
+    Attributes
+    ----------
+    answers : tuple of int
+        Answers so far at each look.
+    topics : int
+        Words or occupations that the answers are about; answers about the same one are alike.
+    """
+
+    answers: tuple[int, ...]
+    topics: int
+
+
 class Method(ABC):
     """A way to look for bias. Its fields are the request's fields and the OpenAPI schema.
 
@@ -113,6 +129,14 @@ class Method(ABC):
     @abstractmethod
     def expected_probes(self) -> int:
         """Count the probes of a clear case; the driver shows progress against it."""
+
+    def most_probes(self) -> int:
+        """Count the probes of a case that is never clear; without further looks those of a clear one."""
+        return self.expected_probes()
+
+    def planned_looks(self) -> Looks | None:
+        """Return the answers behind the effect of step 1; ``None`` where it is not a share of answers."""
+        return None
 
     def finding(self, components: Sequence[Component], detail: Mapping[str, Any] | None = None) -> Finding:
         """Return the finding of its components, under the limits that the request declared."""

@@ -23,6 +23,7 @@ from store.jobs.observations import StoredObservation
 from store.ratings.experiment_json import AnyMethod
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+JobKind = Literal["rating", "probe", "rerate", "challenge", "writing"]
 MAX_CALLS = 1_000_000
 TEN_YEARS_S = 10 * 366 * 86_400
 
@@ -86,7 +87,7 @@ class JobView(ResponseModel):
     """A job and its progress."""
 
     id: str
-    kind: Literal["rating", "probe", "rerate", "challenge", "writing"]
+    kind: JobKind
     status: Status
     stage: str
     """Current activity, in one word."""
@@ -166,15 +167,14 @@ class JobLine(JobView):
     experiment: dict[str, Any] | None
     """The specification without the parts counted in `left_out`."""
     left_out: dict[str, int]
-    """Parts of `experiment` with more than 100 entries, which only the job itself shows, and their sizes:
-    `{"sentences": 10000}`."""
+    """Long parts of `experiment`, which only the job itself shows, and their sizes: `{"sentences": 10000}`."""
 
     @classmethod
-    def listed(cls, job: Job, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
-        """Build the view of a job in a list; see `JobView.of`."""
+    def listed(cls, job: Job, most: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
+        """Build the view of a job in a list, with parts of at most so many entries; see `JobView.of`."""
         if job.experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
-        short = shorten(job.experiment)
+        short = shorten(job.experiment, most)
         view = JobView.of(replace(job, experiment=short.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short.left_out)
 

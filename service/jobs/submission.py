@@ -223,7 +223,7 @@ def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
         target,
         kind="probe",
         experiment=None,
-        digest=_request_digest(caller, target, "probe", 0),
+        digest=probe_digest(caller, target),
         seed=0,
         visibility="private",
         callback_url=None,
@@ -232,6 +232,11 @@ def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
         expected=0,
     )
     return Order(new)
+
+
+def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
+    """Return the digest of a probe of a target."""
+    return _request_digest(caller, target, "probe", 0)
 
 
 def new_job(here: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:

@@ -22,7 +22,7 @@ from service.ratings.annotations import Annotations, read_annotations
 from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
 from service.ratings.freshness import caching, dated, headers_of
 from service.ratings.reports import report
-from service.ratings.schemas import RatingList, RatingQuery, RatingView
+from service.ratings.schemas import RatingList, RatingQuery, RatingSummary, RatingView
 from service.ratings.sentence_table import sentence_table
 from service.ratings.summaries import listed
 from store.ratings import ratings
@@ -35,9 +35,12 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 async def list_ratings(
     request: Request, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
-    """List your ratings and everyone's public ones, newest first."""
-    wanted, before = query.filters(), query.before("ratings")
-    rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
+    """List your ratings and everyone's public ones, newest first; their main fields, or everything (`fields=full`)."""
+    wanted = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
+    if query.fields == "summary":
+        short = Page.of(await here.database.read(ratings.summaries, caller.tenant, **wanted), query.limit)
+        return list_response(request, query, "ratings", short, [RatingSummary.of(row) for row in short.rows])
+    rows = await here.database.read(ratings.page, caller.tenant, **wanted)
     page = Page.of(rows, query.limit)
     found = await here.database.read(read_annotations, page.rows, here.methodologies.next)
     items = [listed(found[rating.id].added_to(rating.shown)) for rating in page.rows]

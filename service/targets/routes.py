@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from pydantic import Field
 
 from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
+from service.http.openapi.common_schemas import KindName
 from service.http.openapi.examples import TARGETS
-from service.http.pagination import Paging, read_list
+from service.http.pagination import PageQuery, Search, read_list
 from service.http.problems import Problem, existing, removed
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -51,8 +53,17 @@ async def save_target(body: Description, here: Here, caller: TargetWriter, repea
     return await answer_once(here, caller, repeat, add)
 
 
+class TargetQuery(PageQuery):
+    """Filters of the list of targets."""
+
+    kind: Annotated[KindName | None, Field(description="Kind of service.")] = None
+    q: Search = None
+
+
 @router.get("", response_model=TargetList)
-async def list_targets(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
+async def list_targets(
+    request: Request, here: Here, caller: Reader, query: Annotated[TargetQuery, Query()]
+) -> Response:
     """List your targets, newest first."""
     return await read_list(request, here, query, "targets", TargetView.of, targets.page, caller.tenant)
 

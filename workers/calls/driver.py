@@ -18,13 +18,10 @@ from assay.model import AUTHORED, Failure, Finding, Probe, Reply
 from workers.calls.ledger import Answered, Ledger
 from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Place
 from workers.egress import CallFailed
-from workers.targets.adapter import Adapter, Limits
+from workers.targets.adapter import Adapter, Limits, questions_per_call
 
 BREATH_S = 0.02
 """Minimum time in seconds between two writes to the ledger."""
-
-IN_FLIGHT = 24
-"""Maximum number of questions in concurrent batches, which a crash would repeat."""
 
 MOST_UNWRITTEN = 5
 """Maximum backlog for the ledger, as a multiple of `flush_replies`; a crash repeats unwritten answers."""
@@ -150,7 +147,7 @@ class Driver:
 
     def _calls(self, probes: Sequence[Probe]) -> Iterator[list[Probe]]:
         """Group probes that may share a call, in order."""
-        limit = min(self.adapter.batch_limit, max(1, IN_FLIGHT // self.limits.concurrency))
+        limit = questions_per_call(self.adapter, self.limits)
         if limit <= 1:
             yield from ([probe] for probe in probes)
             return

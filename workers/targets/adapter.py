@@ -132,6 +132,15 @@ class Adapter(Protocol):
         return None
 
 
+IN_FLIGHT = 24
+"""Maximum number of questions in concurrent calls with several, which a crash would repeat."""
+
+
+def questions_per_call(adapter: Adapter, limits: Limits) -> int:
+    """Return how many questions one call carries at most."""
+    return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
+
+
 def group_of(ask: Ask) -> Hashable:
     """Return the batch key of a question: its kind and the facts that a call states once for all its questions.
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from assay.errors import SpecificationError
 from store.core.settings import Settings
-from workers.egress import AddressRefused, refuse_url
-from workers.targets import ProtocolInfo, check_target, protocols
+from workers.egress import AddressRefused, Egress, refuse_url
+from workers.targets import ProtocolInfo, check_target, connect, keep_to_links, protocols, read_target
+from workers.targets.adapter import questions_per_call
 
 
 class TargetChecker:
@@ -24,6 +25,12 @@ class TargetChecker:
     def check(self, target: Mapping[str, Any]) -> None:
         """Raise a `SpecificationError` for an unknown protocol, invalid settings or a forbidden address."""
         check_target(target, self._allow, scraping=self._scraping)
+
+    def questions_per_call(self, target: Mapping[str, Any]) -> int:
+        """Return how many questions one call to a checked target carries at most."""
+        known = read_target(target)
+        adapter = connect(known, Egress(self._allow, scraping=self._scraping))
+        return questions_per_call(adapter, keep_to_links(known).limits)
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Raise a `SpecificationError` for an address to which no notice may be sent."""

@@ -170,10 +170,22 @@ class Alternation(Method):
 
     def expected_probes(self) -> int:
         """Count the questions of a case that is clear at the first look."""
-        if self.records is not None:
-            return self._first(self.records.expected()) * len(self.values)
-        assert self.texts is not None  # noqa: S101
-        return self._first(self.texts.expected()) * len(self.values)
+        return self._probes(self._first(self._most))
+
+    def most_probes(self) -> int:
+        """Count the questions of a case that is never clear."""
+        return self._probes(self._most)
+
+    @property
+    def _most(self) -> int:
+        given = self.texts if self.records is None else self.records
+        assert given is not None  # noqa: S101  set by __post_init__
+        return given.expected()
+
+    def _probes(self, profiles: int) -> int:
+        """Count the questions about some profiles, and the repeated ones of the first records."""
+        again = 0 if self.records is None else min(self.repeats, profiles) * (TIMES - 1)
+        return (profiles + again) * len(self.values)
 
     def _first(self, most: int) -> int:
         return min(self.profiles, most) if self.stop_early else most

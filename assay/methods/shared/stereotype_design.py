@@ -14,7 +14,7 @@ from assay.bounds import check_bounds
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import OutOfBounds, UnknownName
-from assay.experiment import Method, Room
+from assay.experiment import Looks, Method, Room
 from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import refuse_other_attribute
@@ -105,6 +105,17 @@ class StereotypeDesign(Method, Generic[W]):
     def most_rounds(self) -> int:
         """Items of each term at the last look."""
         return self.most_per_term if self.stop_early else self.per_term
+
+    def most_probes(self) -> int:
+        """Count the probes of a case that is never clear."""
+        first = self.expected_probes()
+        return self.changed(per_term=self.most_rounds).expected_probes() if self.stop_early else first
+
+    def planned_looks(self) -> Looks | None:
+        """Count the answers about neutral terms of the specification that has the fewest."""
+        neutral = min((sum(role == "neutral" for role in one.roles.values()) for one in self.words or ()), default=0)
+        sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
+        return Looks(tuple(neutral * size for size in sizes), neutral) if neutral else None
 
     def tolerance(self, doubt: float = 1.0) -> Tolerance:
         """Return the limits of the effects; `doubt` multiplies the permitted error."""

@@ -133,10 +133,19 @@ class StimulusSampling(Method):
 
     def expected_probes(self) -> int:
         """Count the questions of a case that is clear at the first look."""
+        return self._probes(self.samples)
+
+    def most_probes(self) -> int:
+        """Count the questions of a case that is never clear."""
+        return self._probes(self.samples * 2 ** (self.looks - 1))
+
+    def _probes(self, samples: int) -> int:
         if self.vectors is not None:
-            return self.samples + (0 if self.route == "weights" else TRAINING)
+            cells = len(self.vectors.priors)  # of which each gets as many vectors
+            drawn = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
+            return sum(-(-each // cells) * cells for each in drawn)
         assert self.texts is not None  # noqa: S101
-        return min(self.samples, self.texts.expected()) * len(self.values)
+        return min(samples, self.texts.expected()) * len(self.values)
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask about generated inputs, and judge what they have in common."""

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.catalog import Attribute, languages
+from assay.catalog import Attribute, languages, occupations
 from assay.catalog import attribute as attribute_named
 from assay.errors import AssayError
-from assay.experiment import Room
+from assay.experiment import Looks, Room
 from assay.methods.shared.distributions import BlocksMethod, BlockSpec, declare_blocks
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
@@ -85,6 +85,20 @@ class TranslationMethod(BlocksMethod):
         field = "max_texts_per_block" if given.get("stop_early") else "texts_per_block"
         return Room(left * len(blocks) * cls.probes_each, field, "occupations of the catalog")
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Texts per block at each look."""
+        return tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, self.look_growth))
+
+    def most_probes(self) -> int:
+        """Count the probes of a case that is never clear."""
+        return self.expected_probes() // self.sizes[0] * self.sizes[-1]
+
+    def planned_looks(self) -> Looks:
+        """Count the sentences of all blocks: their pooled transitions are the effect."""
+        per_text = 1 if self.probes_each == 1 else len(self.catalog_attribute.value_names)
+        return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(occupations()))
+
     def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
         """Build the test of one of several components; `rules` are the published rules to show first.
 
@@ -92,8 +106,7 @@ class TranslationMethod(BlocksMethod):
         """
         each = self.confidence ** (1 / components)
         tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)
-        sizes = tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, self.look_growth))
-        return TwoStepTest(sizes, tolerance, self.alpha, self.delta_loss, strata=self.strata, **rules)
+        return TwoStepTest(self.sizes, tolerance, self.alpha, self.delta_loss, strata=self.strata, **rules)
 
     def adjusted_finding(self, components: Sequence[Component]) -> Finding:
         """Return the finding, with the p-values of step 1 adjusted for the number of components."""

@@ -1,0 +1,197 @@
+"""Plan of a rating: questions, calls, seconds and cost, and the chance that its letter is declared.
+
+Nothing is asked. The service (``POST /v1/jobs/plan``) and the command line (``assay plan``) call `plan_of`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from assay.experiment import Looks, Method, generator
+from assay.model import Ask
+from assay.rating.component import EARLY
+
+TOLERANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""True effects, in multiples of the tolerance, for which the chance of a declared letter is computed."""
+
+ALIKE = 0.1
+"""Correlation of two answers about one topic, which a plan assumes."""
+
+RUNS = 4000
+"""Simulated ratings for each true effect; the chance is within .016 of the model's (two standard errors)."""
+
+UNKNOWN = "the precision of this method depends on answers that are known only after asking"
+
+
+@dataclass(frozen=True)
+class Service:
+    """Facts about the service that is to be rated.
+
+    Attributes
+    ----------
+    questions_per_call : int
+        Questions that one call carries at most.
+    concurrency : int
+        Calls at a time.
+    requests_per_second : float, optional
+        Calls that may be started per second; ``None`` means no limit.
+    latency_s : float, optional
+        Seconds of one call; ``None`` if no probe has measured it.
+    price_per_call, price_per_1000_characters : float, optional
+        Prices, in any currency.
+    """
+
+    questions_per_call: int = 1
+    concurrency: int = 8
+    requests_per_second: float | None = None
+    latency_s: float | None = None
+    price_per_call: float | None = None
+    price_per_1000_characters: float | None = None
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Questions and calls, without repeated ones, and what they take.
+
+    `seconds` is ``None`` while the latency is unknown, `cost` without a price.
+    """
+
+    questions: int
+    calls: int
+    seconds: float | None
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Probability that the letter is declared if the true effect is so many `tolerances`, or `effect`."""
+
+    tolerances: float
+    effect: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Plan of a rating.
+
+    Attributes
+    ----------
+    clear, most : Effort
+        Of a case that is clear at the first look, and of one that never is.
+    declared : tuple of Chance or None
+        For each of `TOLERANCES`; ``None`` where the method cannot say, for the reason in `why_unknown`.
+    """
+
+    clear: Effort
+    most: Effort
+    declared: tuple[Chance, ...] | None
+    why_unknown: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as JSON: the clear case at the top, and the worst one in ``at_most``."""
+        chances = None if self.declared is None else [asdict(chance) for chance in self.declared]
+        unknown = {"declared": chances, "declared_unknown": self.why_unknown}
+        return {**asdict(self.clear), "at_most": asdict(self.most), **unknown}
+
+
+def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int | None = None) -> Plan:
+    """Plan a rating by a method without asking anything.
+
+    Parameters
+    ----------
+    method : Method
+        With its words, rows and pictures filled in, and fitted to the kind of service.
+    seed : int
+        Of the first questions, by whose length a price per character is estimated.
+    max_calls : int, optional
+        Calls at which the job stops asking; a limit of the worst case.
+    """
+    price = _price_of_a_question(method, service, seed)
+    looks = method.planned_looks()
+    return Plan(
+        _effort(method.expected_probes(), service, price),
+        _effort(method.most_probes(), service, price, max_calls),
+        None if looks is None else declared_chances(looks, method.delta, method.confidence),
+        UNKNOWN if looks is None else None,
+    )
+
+
+def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Chance, ...]:
+    """Compute the chance that the letter of one component is declared, for each of `TOLERANCES`.
+
+    It is that the effect of step 1 is clear of the tolerance, on either side, and assumes that nothing else is in
+    doubt: step 2, losses and hidden effects are clear, and no reply is lost. Answers are yes or no with a share
+    near one half; two answers about one topic correlate by `ALIKE`; the posterior is the normal one around the
+    observed share. Looks before the last may use a quarter of the permitted error, as those of the methods do.
+
+    Parameters
+    ----------
+    looks : Looks
+        Answers at each look.
+    delta, confidence : float
+        Tolerance, in shares; probability from which a letter is declared.
+    """
+    answers = np.array(looks.answers, dtype=float)
+    new = np.diff(answers, prepend=0.0)
+    common = 0.25 * ALIKE / max(1, looks.topics)
+    rng = generator(0)
+    noise = np.cumsum(rng.normal(size=(RUNS, len(new))) * np.sqrt(0.25 * (1 - ALIKE) * new), axis=1) / answers
+    noise += rng.normal(size=(RUNS, 1)) * math.sqrt(common)
+    error = np.sqrt(common + 0.25 * (1 - ALIKE) / answers)
+    needed = 1 - (1 - confidence) * np.array([EARLY] * (len(new) - 1) + [1.0])
+    chances = []
+    for tolerances in TOLERANCES:
+        seen = tolerances * delta + noise
+        within = ndtr((delta - seen) / error) - ndtr((-delta - seen) / error)
+        declared = (np.maximum(within, 1 - within) >= needed).any(axis=1)
+        chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(declared.mean()), 3)))
+    return tuple(chances)
+
+
+def _effort(questions: int, service: Service, price: float | None, max_calls: int | None = None) -> Effort:
+    calls = math.ceil(questions / service.questions_per_call)
+    if max_calls is not None and calls > max_calls:
+        calls, questions = max_calls, max_calls * service.questions_per_call
+    seconds = None
+    if service.latency_s is not None:
+        seconds = math.ceil(calls / service.concurrency) * service.latency_s
+        if service.requests_per_second is not None:
+            seconds = max(seconds, calls / service.requests_per_second)
+    cost = None
+    if price is not None or service.price_per_call is not None:
+        cost = round(questions * (price or 0.0) + calls * (service.price_per_call or 0.0), 6)
+    return Effort(questions, calls, None if seconds is None else round(seconds, 1), cost)
+
+
+def _price_of_a_question(method: Method, service: Service, seed: int) -> float | None:
+    """Return the price of a question by its characters, from the mean length of the first ones."""
+    if service.price_per_1000_characters is None:
+        return None
+    first: Sequence[Any] = next(method.design(generator(seed)), ())
+    lengths = [_characters(probe.ask) for probe in first]
+    return service.price_per_1000_characters * sum(lengths) / max(1, len(lengths)) / 1000
+
+
+def _characters(ask: Ask) -> int:
+    """Count the characters that a question sends: of its texts, options, and names and values of a record."""
+
+    def count(part: object) -> int:
+        match part:
+            case str():
+                return len(part)
+            case Mapping():
+                return sum(count(name) + count(value) for name, value in part.items())
+            case tuple() | list():
+                return sum(map(count, part))
+            case _:
+                return 0 if part is None else len(str(part))
+
+    unsent = {"source", "target", "number", "image"}
+    return sum(count(getattr(ask, each.name)) for each in fields(ask) if each.name not in unsent)

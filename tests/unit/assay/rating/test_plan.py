@@ -1,0 +1,110 @@
+"""Plans of ratings: questions of clear and unclear cases, calls, seconds, cost, and the chance of a letter."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.experiment import Looks, Session, generator
+from assay.methods import RoundTrip, StereotypeScore
+from assay.rating.decision import rate
+from assay.rating.plan import TOLERANCES, Effort, Service, declared_chances, plan_of
+from tests.support.simulated.services import SERVICES
+from tests.support.simulated.translators import translator_service
+
+TRANSLATOR = RoundTrip("gender", languages=("es",))
+
+
+def asked_of(service, seed=3):
+    """Return the questions of each batch, until the experiment has its finding."""
+    session = Session(service.method.design(generator(seed)))
+    while session.finding is None:
+        for probe in session.missing:
+            session.accept(probe, service.answer(probe.ask))
+        session.advance()
+    return session
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_rating_asks_as_many_questions_as_its_plan_says(name):
+    # far above the tolerance, so that the first look is enough for most
+    least = {
+        "forced-choice, observer": 0.8,  # equal mixtures of the controls are asked once
+        "stereotype-score, masked": 0.3,  # a question for each word that two sentences share, of six at most
+    }.get(name, 0.98)
+    service = SERVICES[name](0.4, 0.0, 3)
+    planned = plan_of(service.method, Service())
+    asked = asked_of(service).asked
+    assert planned.clear.questions * least <= asked <= planned.most.questions
+
+
+@pytest.mark.parametrize(
+    "service",
+    [translator_service(0.1, 0.4, 3), translator_service(0.1, 0.4, 3, hop=True)],
+    ids=["round-trip", "one-hop"],
+)
+def test_the_worst_case_is_what_a_service_at_its_tolerance_is_asked(service):
+    session = asked_of(replace(service, method=replace(service.method, confidence=0.9999)))
+    assert session.asked == plan_of(service.method, Service()).most.questions
+    assert not rate(session.finding).declared
+
+
+def test_several_questions_in_a_call_make_fewer_calls():
+    plan = plan_of(TRANSLATOR, Service(questions_per_call=25))
+    assert (plan.clear.questions, plan.clear.calls) == (120, 5)
+
+
+def test_seconds_follow_from_latency_concurrency_and_pace():
+    assert plan_of(TRANSLATOR, Service()).clear.seconds is None
+    assert plan_of(TRANSLATOR, Service(latency_s=0.5, concurrency=4)).clear.seconds == 15.0
+    assert plan_of(TRANSLATOR, Service(latency_s=0.5, concurrency=4, requests_per_second=2)).clear.seconds == 60.0
+
+
+def test_cost_follows_from_the_price_of_a_call_and_of_characters():
+    assert plan_of(TRANSLATOR, Service()).clear.cost is None
+    assert plan_of(TRANSLATOR, Service(price_per_call=0.01)).clear.cost == pytest.approx(1.2)
+    written = plan_of(TRANSLATOR, Service(price_per_1000_characters=1.0)).clear.cost
+    sent = sum(len(probe.ask.text) for probe in next(TRANSLATOR.design(generator(0)))) / 60 * 120 / 1000
+    assert written == pytest.approx(sent, rel=0.15)
+
+
+def test_max_calls_limits_the_worst_case():
+    plan = plan_of(TRANSLATOR, Service(questions_per_call=2), max_calls=100)
+    assert plan.most == Effort(200, 100, None, None)
+    assert plan.clear.questions == 120
+
+
+def test_a_letter_is_hardest_to_declare_at_the_tolerance():
+    chances = {one.tolerances: one.probability for one in declared_chances(TRANSLATOR.planned_looks(), 0.1, 0.95)}
+    assert tuple(chances) == TOLERANCES
+    assert min(chances, key=chances.get) == 1.0
+    assert chances[1.0] < 0.2
+    assert chances[3.0] == 1.0
+
+
+def test_more_answers_and_more_topics_declare_more_often():
+    def at_half(answers, topics):
+        return declared_chances(Looks((answers,), topics), 0.1, 0.95)[1].probability
+
+    assert at_half(100, 50) < at_half(1000, 50) < at_half(1000, 500)
+
+
+def test_a_plan_without_looks_says_why_it_knows_no_chance():
+    plan = plan_of(SERVICES["alternation, numbers of texts"](0.0, 0.0, 1).method, Service())
+    assert plan.declared is None
+    assert "known only after asking" in plan.as_json()["declared_unknown"]
+
+
+@pytest.mark.parametrize("multiple", [0.0, 3.0])
+def test_what_a_plan_calls_nearly_certain_is_declared_by_simulated_services(multiple):
+    method = translator_service(0.0, 0.4, 0).method
+    planned = {one.tolerances: one.probability for one in plan_of(method, Service()).declared}
+    assert planned[multiple] > 0.99
+    for seed in range(3):
+        assert rate(translator_service(multiple * method.delta, 0.4, seed).rate(seed)).declared
+
+
+def test_the_questions_of_stereotype_score_grow_with_its_looks():
+    plan = plan_of(StereotypeScore(per_term=5, most_per_term=20), Service())
+    assert plan.most.questions == 4 * plan.clear.questions
+    once = plan_of(StereotypeScore(per_term=5, stop_early=False), Service())
+    assert once.most == once.clear == plan.clear
