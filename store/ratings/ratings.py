@@ -135,7 +135,7 @@ class Summary:
 R = TypeVar("R", StoredRating, Summary)
 
 
-def page(c: Connection, tenant: str | None, **wanted: Any) -> list[StoredRating]:
+def page(c: Connection, tenant: str | None, /, **wanted: Any) -> list[StoredRating]:
     """List the tenant's ratings and all public ones, newest first; ``tenant=None`` lists only public ones.
 
     `wanted` are the filters of `_page`, and its ``before`` and ``limit``.
@@ -143,7 +143,7 @@ def page(c: Connection, tenant: str | None, **wanted: Any) -> list[StoredRating]
     return _page(c, tenant, StoredRating, **wanted)
 
 
-def summaries(c: Connection, tenant: str | None, **wanted: Any) -> list[Summary]:
+def summaries(c: Connection, tenant: str | None, /, **wanted: Any) -> list[Summary]:
     """List ratings as `page` does, without reading their documents."""
     return _page(c, tenant, Summary, **wanted)
 
