@@ -33,7 +33,7 @@ from workers.targets.adapter import Adapter, Limits, Target
 from workers.targets.chain.chain import CHAIN
 from workers.targets.chain.roles import Roles
 from workers.targets.checks.capability import Capability, one_by_one
-from workers.targets.checks.examination import Calls
+from workers.targets.checks.examination import Calls, Examination
 from workers.targets.checks.image_classifier import ImageExamination, looks_for
 from workers.targets.checks.language_model import ModelExamination
 from workers.targets.checks.predictor import PredictorExamination
@@ -70,20 +70,29 @@ class JobService:
 
         `pairs` are the language pairs that a translator must support, `asks` the first questions of the experiment.
         """
-        lane, adapter, target = self.called.lane, self.adapter, self.target
+        lane = self.called.lane
         async with lane.place() as place:
 
             async def turn() -> None:
                 await place.keep()
                 await lane.wait_for_turn()
 
-            if target.kind is Kind.TRANSLATOR:
-                return await TranslatorExamination(adapter, pairs, Calls(turn=turn)).run()
-            if target.kind is Kind.LANGUAGE_MODEL:
-                return await ModelExamination(adapter, asks, Calls(turn=turn)).run()
-            if target.kind is Kind.IMAGE_CLASSIFIER:
-                return await ImageExamination(adapter, looks_for(target, asks), Calls(turn=turn)).run()
-            return await PredictorExamination(adapter, samples_for(target, asks), Calls(turn=turn)).run()
+            return await examination_of(self.target, self.adapter, pairs, asks, Calls(turn=turn)).run()
+
+
+def examination_of(
+    target: Target, adapter: Adapter, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask], calls: Calls
+) -> Examination:
+    """Return the examination of a target; the arguments are those of `JobService.examine`."""
+    match target.kind:
+        case Kind.TRANSLATOR:
+            return TranslatorExamination(adapter, pairs, calls)
+        case Kind.LANGUAGE_MODEL:
+            return ModelExamination(adapter, asks, calls)
+        case Kind.IMAGE_CLASSIFIER:
+            return ImageExamination(adapter, looks_for(target, asks), calls)
+        case _:
+            return PredictorExamination(adapter, samples_for(target, asks), calls)
 
 
 @asynccontextmanager

@@ -36,8 +36,8 @@ from workers.generation import authored, corpus_sentences
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
+from workers.probe import drawing
 from workers.targets.adapter import Adapter
-from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
@@ -145,8 +145,7 @@ async def _write(workplace: Workplace, claim: Claim) -> None:
 async def _probe(workplace: Workplace, claim: Claim) -> None:
     """Examine a service without rating it, and store what was found as the job's result."""
     async with open_services(workplace, claim.job) as (service, _):
-        asks = [SKETCH] if service.target.protocol == OpenAIImages.protocol else []
-        capability = await service.examine(USUAL_PAIRS, asks)
+        capability = await service.examine(USUAL_PAIRS, drawing(service.target))
     with workplace.database.write() as connection:
         jobs.finish_with(connection, claim, "probed", capability.as_json())
 

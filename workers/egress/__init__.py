@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from workers.egress.calls import RESPONSE_CAP, Egress, Response
 from workers.egress.connection import HEADER_CAP
+from workers.egress.exchange import Exchange, ShownExchange, show_exchange
 from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed, Code
 from workers.egress.guard import SPECIAL, Address, Guard, Network, Place, read_place, refuse_url, why_denied
 from workers.egress.quotation import LONGEST, Quoter, spellings
@@ -27,16 +28,19 @@ __all__ = [
     "CallFailed",
     "Code",
     "Egress",
+    "Exchange",
     "Guard",
     "GuardedTransport",
     "Network",
     "Place",
     "Quoter",
     "Response",
+    "ShownExchange",
     "parse_retry_after",
     "read_place",
     "refuse_url",
     "should_retry",
+    "show_exchange",
     "spellings",
     "why_denied",
 ]

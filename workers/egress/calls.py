@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from typing import Any, NoReturn, Protocol, Self
 import httpx
 
 from assay import __version__
+from workers.egress.exchange import Exchange
 from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
 from workers.egress.guard import Network, Resolve, place_of, resolve
 from workers.egress.transport import Dial, GuardedTransport, dial
@@ -150,12 +153,19 @@ class Egress:
         )
         self._hosts = hosts
         self._now, self._cap = now, response_cap
+        self._watch: Callable[[Exchange], None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.transport.aclose()
+
+    def watched(self, watch: Callable[[Exchange], None]) -> Self:
+        """Return a copy with the same connections that passes every exchange to `watch`, secrets included."""
+        watching = copy.copy(self)
+        watching._watch = watch  # noqa: SLF001 - its own class
+        return watching
 
     async def send(
         self,
@@ -197,12 +207,16 @@ class Egress:
         if target is None or not "".join([*written, *written.values()]).isascii():
             raise CallFailed("unsupported", f"the request to {place} holds characters that HTTP cannot carry")
         async with self._visit(url, timeout_s):
+            start, received = time.perf_counter(), None
             try:
                 async with asyncio.timeout(timeout_s):
                     cap = max(room, self._cap)
                     received = await self.transport.ask(place, method, target, written, content, cap)
             except TimeoutError:
                 raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
+            finally:
+                if self._watch is not None:
+                    self._watch(Exchange(method, url, written, content, received, time.perf_counter() - start))
         response = Response(received.status, received.headers, received.body, str(place), quote_body)
         if not 200 <= response.status < 300 or response.status == PARTIAL:
             raise self._failure(response, retriable)

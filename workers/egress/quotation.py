@@ -23,6 +23,9 @@ MASK = "***"
 READ = 4000
 """Characters of a message that are cleaned; the rest cannot be shown anyway."""
 
+LONGEST_KEY = 8192
+"""Characters read after the end of an excerpt, so that a key that crosses the end is masked."""
+
 PART = 8
 """Length of the parts of a key that are searched for, so that a part of a key is masked as well."""
 
@@ -67,6 +70,14 @@ class Quoter:
         shown = self._masked(_visible(text[:READ]))
         return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
 
+    def excerpt(self, text: str, longest: int) -> str:
+        """Return the first `longest` characters of a text with its line breaks, cleaned as by `clean`."""
+        if not self._shows:
+            return ""
+        lines = (_visible(line, keep_spaces=True) for line in text[: longest + LONGEST_KEY].splitlines())
+        shown = self._masked("\n".join(lines))
+        return shown if len(shown) <= longest else f"{shown[:longest]}…"
+
     def quote(self, body: bytes) -> str:
         """Return the message in an error body as ``; it said: "…"``; empty if there is none, or a web page."""
         said = self.clean(_message_in(body)).replace('"', "'")
@@ -105,11 +116,12 @@ def _bare(text: str) -> str:
     return "".join(char for char in text if char.isascii() and char.isalnum()).lower()
 
 
-def _visible(text: str) -> str:
+def _visible(text: str, *, keep_spaces: bool = False) -> str:
     """Return a text on one line, without control, format, unassigned and undecodable characters."""
-    line = re.sub(r"\s+", " ", _TERMINAL.sub("", text))
+    bare = _TERMINAL.sub("", text)
+    line = re.sub(r"\s", " ", bare) if keep_spaces else re.sub(r"\s+", " ", bare)
     kept = (char for char in line if char != "\ufffd" and not unicodedata.category(char).startswith("C"))
-    return "".join(kept).strip()
+    return "".join(kept) if keep_spaces else "".join(kept).strip()
 
 
 def _message_in(body: bytes) -> str:

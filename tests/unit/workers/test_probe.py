@@ -1,0 +1,131 @@
+"""A probe shows one exchange with a service, without its key, and says how the answer was read."""
+
+import asyncio
+import json
+
+import pytest
+
+from assay.model import Embed
+from workers.egress import Egress
+from workers.probe import probe
+from workers.targets import read_target
+
+SECRET = "sk-never-shown-5a61bd"
+TRANSLATOR = {"kind": "translator", "protocol": "custom"}
+ASKED = {"path": "/t", "body": {"q": "{text}"}, "output": "said"}
+
+
+def probed(wire, answer, written, secret=None, **more):
+    async def go():
+        async with wire.listening(answer) as service, Egress(wire.loopback) as egress:
+            target = read_target({"name": "it", "base_url": service.url, "secret": secret, **written})
+            return await probe(target, egress, **more), service.heard
+
+    return asyncio.run(go())
+
+
+def echo(wire, **more):
+    def answer(heard):
+        sent = {"headers": heard.headers, "target": heard.target, "body": heard.body.decode()}
+        return wire.as_json({"said": "El 211", "sent": sent, **more})
+
+    return answer
+
+
+def test_shows_what_was_sent_what_came_back_and_how_it_was_read(wire):
+    found, heard = probed(wire, lambda _: wire.as_json({"said": "La casa 211"}), {**TRANSLATOR, "settings": ASKED})
+    assert (found.reading, found.code, found.cause, found.remedy) == ("La casa 211", None, "", "")
+    assert json.loads(found.exchange.request.body) == heard[0].json
+    assert (found.exchange.request.method, found.exchange.response.status) == ("POST", 200)
+    assert found.exchange.request.url.endswith("/t")
+    assert len(heard) == found.exchanges == 1
+    assert 0 < found.latency_s < 5
+    assert found.capability is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"auth": "header"},
+        {"auth": "header", "auth_name": "X-Plain", "auth_value": "{secret}"},
+        {"auth": "query", "auth_name": "plain", "auth_value": "{secret}"},
+        {"auth": "body", "auth_name": "plain", "auth_value": "{secret}"},
+    ],
+)
+def test_the_key_is_masked_in_the_request_and_in_a_response_that_repeats_it(wire, settings):
+    found, heard = probed(wire, echo(wire), {**TRANSLATOR, "settings": ASKED | settings}, SECRET)
+    sent = f"{heard[0].headers} {heard[0].target} {heard[0].body!r}"
+    assert SECRET in sent
+    shown = json.dumps(found.as_json())
+    assert SECRET not in shown
+    assert "***" in shown
+
+
+def test_a_token_that_is_not_the_key_is_masked_by_its_name(wire):
+    answer = echo(wire, access_token="derived-4711", tokens=["la", "casa"], token="la")
+    found, _ = probed(wire, answer, {**TRANSLATOR, "settings": ASKED})
+    assert "derived-4711" not in found.exchange.response.body
+    assert '"token": "la"' in found.exchange.response.body
+
+
+def test_a_long_body_is_cut_and_its_size_is_kept(wire):
+    found, _ = probed(wire, lambda _: wire.as_json({"said": "211 " + "x" * 9000}), {**TRANSLATOR, "settings": ASKED})
+    assert len(found.exchange.response.body) == 2001
+    assert found.exchange.response.size > 9000
+
+
+def test_a_key_that_crosses_the_end_of_the_cut_is_masked(wire):
+    padding = "x" * (2000 - len('{"said": "') - 10)
+    answer = wire.as_json({"said": padding + SECRET})
+    settings = ASKED | {"auth": "header"}
+    found, _ = probed(wire, lambda _: answer, {**TRANSLATOR, "settings": settings}, SECRET)
+    assert SECRET[:10] not in found.exchange.response.body
+
+
+def test_a_chat_model_is_asked_the_form_that_it_can_answer(wire):
+    said = {"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}
+    written = {"kind": "language-model", "protocol": "openai-chat", "settings": {"model": "m"}}
+    found, heard = probed(wire, lambda _: wire.as_json(said), written)
+    assert len(heard) == 1
+    assert "colour" in found.question
+    assert json.loads(found.reading)["choice"] == 0
+
+
+def test_the_first_question_of_the_experiment_is_asked(wire):
+    settings = {"body": {"q": "{text}"}, "output": "vector"}
+    written = {"kind": "embedder", "protocol": "custom", "settings": settings}
+    answer = wire.as_json({"vector": [0.5, 0.25]})
+    found, heard = probed(wire, lambda _: answer, written, asks=[Embed("nurse")])
+    assert heard[0].json == {"q": "nurse"}
+    assert found.reading == "2 numbers: 0.5, 0.25"
+
+
+def test_an_address_that_the_guard_refuses_gets_no_request(wire):
+    async def go():
+        async with Egress(()) as egress:
+            target = read_target({**TRANSLATOR, "base_url": "http://127.0.0.1:9", "settings": ASKED})
+            return await probe(target, egress)
+
+    found = asyncio.run(go())
+    assert (found.code, found.latency_s) == ("refused-address", None)
+    assert found.exchange.response is None
+    assert "--egress-allow" in found.remedy
+
+
+def test_an_examination_adds_the_capability(wire):
+    def answer(heard):
+        return wire.as_json({"said": heard.json["q"].replace("The house has the number", "La casa tiene el número")})
+
+    found, heard = probed(wire, answer, {**TRANSLATOR, "settings": ASKED}, examine=True)
+    assert found.capability["deterministic"] is True
+    assert len(heard) == found.exchanges == found.capability["calls"] + 1
+
+
+def test_an_examination_that_fails_is_shown_with_the_exchange_in_which_it_failed(wire):
+    answers = iter(["El 211", ""] + ["El 211"] * 9)
+    found, _ = probed(
+        wire, lambda _: wire.as_json({"said": next(answers)}), {**TRANSLATOR, "settings": ASKED}, examine=True
+    )
+    assert found.capability is None
+    assert (found.code, found.reading) == ("empty", "El 211")
+    assert found.exchange.response.body == '{"said": ""}'

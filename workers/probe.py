@@ -1,0 +1,177 @@
+"""One exchange with a target, for people: what was sent, what came back, how it was read, and what to mend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate
+from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, show_exchange
+from workers.job_targets import USUAL_PAIRS, examination_of
+from workers.targets import connect
+from workers.targets.adapter import Adapter, Target
+from workers.targets.checks.capability import Capability, TargetUnfit
+from workers.targets.checks.examination import Calls, shown
+from workers.targets.checks.image_classifier import described, looks_for
+from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
+from workers.targets.checks.remedies import Remedy, remedy_for
+from workers.targets.checks.samples import samples_for
+from workers.targets.checks.translator import sentence
+from workers.targets.protocols.http.predictor import given_in
+from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
+
+NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
+"""Failures that a question of another form may not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """Result of a probe, without credentials.
+
+    Attributes
+    ----------
+    question : str
+        The question, as text.
+    exchange : ShownExchange or None
+        The last request and its response; ``None`` if nothing was sent.
+    exchanges : int
+        Number of requests: more than one for a chain, or if a token was fetched first.
+    reading : str or None
+        The answer as Assay read it; ``None`` if it could not be read.
+    latency_s : float or None
+        Seconds to the answer; ``None`` if nothing came.
+    capability : mapping or None
+        `Capability.as_json`, if an examination was asked for and the target passed it.
+    code : str or None
+        Code of the failure; ``None`` if the answer was read.
+    cause, remedy : str
+        What is wrong and what would mend it; empty if nothing is.
+    """
+
+    question: str
+    exchange: ShownExchange | None
+    exchanges: int
+    reading: str | None
+    latency_s: float | None
+    capability: Mapping[str, Any] | None = None
+    code: str | None = None
+    cause: str = ""
+    remedy: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+async def probe(
+    target: Target,
+    egress: Egress,
+    *,
+    pairs: Sequence[tuple[str, str]] = USUAL_PAIRS,
+    asks: Sequence[Ask] = (),
+    examine: bool = False,
+) -> Probed:
+    """Ask a target one question, and say what was sent, what came back and how it was read.
+
+    A failed call is a result and not an exception. Nothing is retried and nothing is stored.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str)
+        Language pairs of a translator.
+    asks : sequence of Ask
+        First questions of the experiment, if there is one.
+    examine : bool
+        Examine the target as before a rating, in about ten further calls, if the question was answered.
+
+    Raises
+    ------
+    SpecificationError
+        If the target's settings do not fit its protocol.
+    RatingsRefused
+        If the host refuses ratings.
+    """
+    seen: list[Exchange] = []
+    adapter = connect(target, egress.watched(seen.append))
+    ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), seen)
+    last = seen[-1] if seen else None
+    capability: Capability | None = None
+    failure = reply.failure
+    if failure is None and examine:
+        try:
+            capability = await examination_of(target, adapter, pairs, asks or drawing(target), Calls()).run()
+        except TargetUnfit as unfit:
+            # the exchange shown is the last of the examination, in which the fault was found
+            last, failure = seen[-1], Failure(unfit.code, str(unfit))
+    mended = Remedy("", "") if failure is None else remedy_for(failure, last, target, ask)
+    quoter = Quoter(target.secret)
+    return Probed(
+        question=quoter.clean(_text(ask)),
+        exchange=None if last is None else show_exchange(last, [*_secrets(target)]),
+        exchanges=len(seen),
+        reading=None if reply.failure is not None else quoter.clean(shown(reply.value)),
+        latency_s=last.seconds if last is not None and last.received is not None else None,
+        capability=None if capability is None else capability.as_json(),
+        code=None if failure is None else failure.code,
+        cause=mended.cause,
+        remedy=mended.remedy,
+    )
+
+
+def drawing(target: Target) -> list[Draw]:
+    """Return the sample question for a generator of images; none for any other target."""
+    return [SKETCH] if target.protocol == OpenAIImages.protocol else []
+
+
+def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
+    """Return a question of each form that a target may answer, the best first; the experiment's before ours."""
+    match target.kind:
+        case Kind.TRANSLATOR:
+            return [Translate(sentence(0), *pairs[0])]
+        case Kind.LANGUAGE_MODEL:
+            return [*asks[:1], *drawing(target), *(OURS[rung][0] for rung in RUNGS), TASK]
+        case Kind.IMAGE_CLASSIFIER:
+            return list(looks_for(target, asks)[:1])
+        case _:
+            return list(samples_for(target, asks).questions[:1])
+
+
+async def _first_answer(adapter: Adapter, asks: Sequence[Ask], seen: Sequence[Exchange]) -> tuple[Ask, Reply]:
+    """Ask in the forms of a target until one is answered; else return the failure of the first that was sent."""
+    lost: tuple[Ask, Reply] | None = None
+    for ask in asks:
+        before = len(seen)
+        try:
+            reply = (await adapter.answer([ask]))[0]
+        except CallFailed as failed:
+            reply = Reply(failure=Failure(failed.code, failed.message))
+        if reply.failure is None:
+            return ask, reply
+        if lost is None or (len(seen) > before and lost[1].failure is not None and _unsent(lost[1].failure)):
+            lost = ask, reply
+        if reply.failure.code not in NOT_THIS_FORM:
+            break
+    assert lost is not None  # noqa: S101 - there is at least one question
+    return lost
+
+
+def _unsent(failure: Failure) -> bool:
+    return failure.code == "unsupported"
+
+
+def _text(ask: Ask) -> str:
+    """Return a question as text for people."""
+    match ask:
+        case Look():
+            return described(ask)
+        case Classify() | Regress() | Embed():
+            return shown(given_in(ask))
+        case Translate(text=text, source=source, target=target):
+            return f"{source} to {target}: {text}"
+        case _:
+            return text_of(ask)
+
+
+def _secrets(target: Target) -> list[str]:
+    return [one for one in (target.secret, *target.link_secrets.values()) if one]

@@ -1,0 +1,339 @@
+"""Causes and remedies of failed exchanges: what is wrong in a sentence, and what to change in another."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from assay.model import Ask, Failure, Kind
+from workers.egress import Exchange, Quoter
+from workers.targets.adapter import Target
+from workers.targets.checks.translator import numbers_in
+
+MOST_PATHS = 3
+"""Most places of an answer that are suggested."""
+
+LONGEST_SAID = 140
+"""Most characters of a message of the service."""
+
+MOST_NODES = 2000
+"""Most values of an answer that are searched for them."""
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_MISSING_THING = re.compile(r"model|deployment|engine|language|voice|version", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What is wrong, and what to change."""
+
+    cause: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A failure with what is known about it."""
+
+    failure: Failure
+    exchange: Exchange | None
+    target: Target
+    ask: Ask
+
+    @property
+    def custom(self) -> bool:
+        return self.target.protocol == "custom"
+
+    @property
+    def status(self) -> int:
+        received = self.exchange.received if self.exchange else None
+        return received.status if received else 0
+
+    @property
+    def place(self) -> str:
+        return urlsplit(self.exchange.url if self.exchange else self.target.base_url).netloc or self.target.protocol
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.exchange.url).path or "/" if self.exchange else "/"
+
+    @property
+    def body(self) -> bytes:
+        received = self.exchange.received if self.exchange else None
+        return received.body if received else b""
+
+    @property
+    def said(self) -> str:
+        """The service's own message, cleaned, as the end of a sentence; empty if there is none."""
+        said = Quoter(self.target.secret).quote(self.body)
+        return said if len(said) <= LONGEST_SAID else f'{said[: LONGEST_SAID - 2]}…"'
+
+    def header(self, name: str) -> str:
+        received = self.exchange.received if self.exchange else None
+        found = dict(received.headers if received else ()).get(name.encode(), b"")
+        return self.clean(found.decode("latin-1"))
+
+    def clean(self, text: str) -> str:
+        """Return a text of the service for people: without the key, and short enough for a line."""
+        return Quoter(self.target.secret).clean(text)[:LONGEST_SAID]
+
+    def setting(self, name: str, otherwise: str) -> str:
+        """Name a setting that only `custom` has, else what other protocols have in its place."""
+        return f"settings.{name}" if self.custom else otherwise
+
+
+def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
+    """Return the cause and the remedy of a failure.
+
+    Parameters
+    ----------
+    exchange : Exchange, optional
+        The last request with its response, if one was sent.
+    ask : Ask
+        The question.
+    """
+    case = _Case(failure, exchange, target, ask)
+    find = BY_CODE.get(failure.code)
+    if find is not None:
+        return find(case)
+    if failure.code.startswith("http-5"):
+        return Remedy(
+            f"{case.place} failed by itself (HTTP {case.status}){case.said}",
+            "Look into the service's own log; send the request above by hand to see it fail without Assay.",
+        )
+    if failure.code.startswith("http-"):
+        return _rejected(case)
+    notes = " ".join(_notes(case))
+    return Remedy(failure.message, notes or "Compare the request above with the service's documentation.")
+
+
+def _notes(case: _Case) -> Iterator[str]:
+    if case.failure.code in {"declined", "cut-short", "no-choice"}:
+        yield "The service answers, but not with what was asked for: another model or other settings may."
+    elif case.failure.code == "unsupported":
+        yield f"See `assay protocols {case.target.protocol}` for what this protocol can send, or choose another one."
+
+
+def _unreachable(case: _Case) -> Remedy:
+    if "resolve" in case.failure.message or "no address" in case.failure.message:
+        return Remedy(case.failure.message, "Correct the host name in base_url; this machine does not know it.")
+    return Remedy(
+        f"Nothing listens at {case.place}.", "Start the service, or correct the host and the port in base_url."
+    )
+
+
+def _refused_address(case: _Case) -> Remedy:
+    return Remedy(case.failure.message, "Allow its network with --egress-allow (on a server: ASSAY_EGRESS_ALLOW).")
+
+
+def _tls(case: _Case) -> Remedy:
+    if "certificate" in case.failure.message:
+        return Remedy(
+            case.failure.message,
+            "Trust its issuer: set SSL_CERT_FILE to a PEM file with the issuer's certificate. On a machine of your own "
+            "the http:// address will do.",
+        )
+    return Remedy(case.failure.message, "Write http:// in base_url, or the port on which the service speaks TLS.")
+
+
+def _timeout(case: _Case) -> Remedy:
+    limit = case.target.limits.timeout_s
+    return Remedy(
+        f"{case.place} did not answer within {limit:g} s.",
+        f"Raise limits.timeout_s (now {limit:g}, at most 600), or look whether the service still loads its model.",
+    )
+
+
+def _redirect(case: _Case) -> Remedy:
+    to = case.header("location")
+    return Remedy(
+        f"{case.place} redirects (HTTP {case.status}){f' to {to}' if to else ''}, and redirects are not followed.",
+        f"Write the address it leads to in base_url{' and settings.path' if case.custom else ''}.",
+    )
+
+
+def _auth(case: _Case) -> Remedy:
+    where = case.setting("auth, settings.auth_name and settings.auth_value", "the protocol's notes")
+    if not case.target.secret:
+        how = ', and say with settings.auth = "header" how it is sent' if case.custom else ""
+        return Remedy(
+            f"{case.place} wants a key (HTTP {case.status}), and none was sent{case.said}",
+            f"Put the key into the environment variable ASSAY_TARGET_SECRET{how}.",
+        )
+    if case.status == 403:
+        return Remedy(
+            f"{case.place} knows the key or the caller and forbids this (HTTP 403){case.said}",
+            "Give the key the right to this model and path at the service, or ask its operator whether calls from "
+            "this network are allowed.",
+        )
+    return Remedy(
+        f"{case.place} refused the key (HTTP {case.status}){case.said}",
+        f"Check the key in ASSAY_TARGET_SECRET, and how it is sent: {where}.",
+    )
+
+
+def _quota(case: _Case) -> Remedy:
+    return Remedy(
+        f"The account at {case.place} is used up (HTTP {case.status}){case.said}",
+        "Add credit at the service, or use another key; waiting does not help.",
+    )
+
+
+def _not_found(case: _Case) -> Remedy:
+    if case.said and _MISSING_THING.search(case.said):
+        return Remedy(
+            f"{case.place} answers at {case.path}, but does not have what was asked for (HTTP 404){case.said}",
+            "Correct the name in [target.settings] (model, languages) to one that the service lists.",
+        )
+    where = "base_url and settings.path" if case.custom else "base_url (Assay adds the protocol's own path to it)"
+    return Remedy(
+        f"{case.place} has nothing at {case.path} (HTTP 404){case.said}",
+        f"Correct {where}; together they must be the address in the service's documentation.",
+    )
+
+
+def _method(case: _Case) -> Remedy:
+    used = case.exchange.method if case.exchange else "this method"
+    allowed = case.header("allow")
+    fits = next((one for one in ("POST", "GET", "PUT") if one in re.split(r"[,\s]+", allowed)), None)
+    wanted = f"; it takes {allowed}" if allowed else ""
+    if case.custom:
+        change = f'settings.method = "{fits}"' if fits else "another settings.method (POST, GET or PUT)"
+    else:
+        change = "another base_url: this path is of something else"
+    return Remedy(f"{case.place} does not take {used} at {case.path} (HTTP 405){wanted}", f"Set {change}.")
+
+
+def _rejected(case: _Case) -> Remedy:
+    where = case.setting("body, settings.query and settings.encoding", "[target.settings] and the languages")
+    return Remedy(
+        f"{case.place} did not accept the request (HTTP {case.status}){case.said}",
+        f"Compare the body above with the service's documentation, and correct {where}.",
+    )
+
+
+def _too_often(case: _Case) -> Remedy:
+    wait = case.header("retry-after")
+    when = f"; it asks to wait {f'{wait} s' if wait.isdecimal() else f'until {wait}'}" if wait else ""
+    return Remedy(
+        f"{case.place} was called too often (HTTP 429){when}{case.said}",
+        "Lower limits.requests_per_second and limits.concurrency; a rating waits and asks again by itself.",
+    )
+
+
+def _garbage(case: _Case) -> Remedy:
+    if not case.body:
+        return Remedy(
+            case.failure.message, "Correct the port in base_url: another protocol than HTTP/1.1 is spoken there."
+        )
+    title = _TITLE.search(case.body)
+    named = f' with the title "{case.clean(title[1].decode("utf-8", "replace"))}"' if title else ""
+    return Remedy(
+        f"{case.place}{case.path} answered a web page{named} instead of JSON.",
+        f"Write the address of the API in {case.setting('path', 'base_url')}, not that of its website.",
+    )
+
+
+def _not_json(case: _Case) -> Remedy:
+    began = case.clean(case.body[:60].decode("utf-8", "replace"))
+    what = f'begins with "{began}"' if began else "is empty"
+    remedy = 'Set settings.response = "text" if the whole body is the answer.' if case.custom else _PROTOCOL
+    return Remedy(f"The answer of {case.place} is not JSON: it {what}.", remedy)
+
+
+_PROTOCOL = (
+    'Check the protocol (`assay protocols`); any other interface can be described as "custom", which `assay init` does.'
+)
+
+
+def _wrong_shape(case: _Case) -> Remedy:
+    paths = list(answer_paths(case.body, case.target.kind))
+    if not case.custom:
+        return Remedy(case.failure.message, _PROTOCOL)
+    output = str(case.target.settings.get("output", "@"))
+    if paths:
+        return Remedy(
+            f"settings.output = {json.dumps(output)} does not lead to the answer in what {case.place} sent.",
+            f"Set settings.output to {' or '.join(json.dumps(path) for path in paths)}.",
+        )
+    return Remedy(
+        f"settings.output = {json.dumps(output)} finds no answer, and the body has no {_WANTED[case.target.kind]}.",
+        "Correct settings.body and settings.path, until the service answers as its documentation shows.",
+    )
+
+
+_WANTED: Mapping[Kind, str] = {
+    Kind.TRANSLATOR: "text",
+    Kind.CLASSIFIER: "label or probabilities",
+    Kind.REGRESSOR: "number",
+    Kind.EMBEDDER: "list of numbers",
+    Kind.LANGUAGE_MODEL: "text",
+    Kind.IMAGE_CLASSIFIER: "label or probabilities",
+}
+
+BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
+    "connect": _unreachable,
+    "refused-address": _refused_address,
+    "tls": _tls,
+    "timeout": _timeout,
+    "redirect": _redirect,
+    "auth": _auth,
+    "quota": _quota,
+    "http-404": _not_found,
+    "http-405": _method,
+    "http-429": _too_often,
+    "garbage": _garbage,
+    "bad-json": _not_json,
+    "wrong-shape": _wrong_shape,
+}
+"""Remedies by the code of a failure."""
+
+
+# ------------------------------------------------------------------------ places of an answer
+def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
+    """List JMESPath expressions that lead to what may be the answer, the likeliest first, `MOST_PATHS` at most.
+
+    A translation is recognised by the number in the sentence that was sent; otherwise the type decides.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    found = [(path, value) for path, value in _values(document) if _fits(value, kind)]
+    if kind is Kind.TRANSLATOR:
+        found = [one for one in found if numbers_in(one[1])] or found
+    for path, _ in found[:MOST_PATHS]:
+        yield path
+
+
+def _values(document: Any) -> Iterator[tuple[str, Any]]:
+    """List the values of a document with their expressions, outermost first."""
+    waiting, seen = [("", document)], 0
+    while waiting and seen < MOST_NODES:
+        path, value = waiting.pop(0)
+        seen += 1
+        yield path or "@", value
+        if isinstance(value, Mapping):
+            names = ((name if _PLAIN_NAME.fullmatch(name) else json.dumps(name), one) for name, one in value.items())
+            waiting += [(f"{path}.{name}" if path else name, one) for name, one in names]
+        elif isinstance(value, list):
+            waiting += [(f"{path}[{place}]", one) for place, one in enumerate(value[:2])]
+
+
+def _fits(value: Any, kind: Kind) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    match kind:
+        case Kind.REGRESSOR:
+            return number
+        case Kind.EMBEDDER:
+            return isinstance(value, list) and len(value) > 1 and all(isinstance(one, (int, float)) for one in value)
+        case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
+            scores = isinstance(value, Mapping) and bool(value)
+            return isinstance(value, str) or (scores and all(isinstance(one, float) for one in value.values()))
+        case _:
+            return isinstance(value, str) and bool(value.strip())
