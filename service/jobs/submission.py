@@ -216,14 +216,17 @@ async def rating_order(
 
 
 def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
-    """Return the order for a probe of a saved target."""
+    """Return the order for a probe; a running one is joined only if the target is saved.
+
+    The digest of a described target would be the same with another secret.
+    """
     new = new_job(
         here,
         caller,
         target,
         kind="probe",
         experiment=None,
-        digest=probe_digest(caller, target),
+        digest=probe_digest(caller, target) if target.saved_id is not None else new_id("probe"),
         seed=0,
         visibility="private",
         callback_url=None,

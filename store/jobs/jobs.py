@@ -19,7 +19,7 @@ from sqlalchemy import Connection, func, select
 from store.core.errors import AlreadyFinished
 from store.core.rows import about_target, equal, one_row, page_of
 from store.core.schema import jobs
-from store.jobs.backlog import backlog, counts_by_status
+from store.jobs.backlog import backlog, counts_by_status, queue_of
 from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.job import (
     UNFINISHED,
@@ -78,6 +78,7 @@ __all__ = [
     "mark_dispatched",
     "newest_result",
     "page",
+    "queue_of",
     "queue_position",
     "reconciler_lock",
     "record",

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 from store.core.agency_schema import unsigned_ratings
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
-from store.core.rows import about_target, all_rows, equal, one_row, page_of
+from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
 from store.core.schema import ratings
 
 State = Literal["standing", "withdrawn", "all"]
@@ -172,6 +172,18 @@ def _page(
         .where(*equal(ratings, **same), *about_target(ratings, q, kind))
     )
     return page_of(c, query, ratings, build, before, limit)
+
+
+def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
+    """List the tenant's newest rating of each target (by its digest), newest first, without withdrawn ones."""
+    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
+    rank = func.row_number().over(partition_by=json_part(ratings.c.target, "digest"), order_by=newest_first)
+    ranked = (
+        select(ratings.c.id, rank.label("rank")).where(ratings.c.tenant == tenant, *_in_state("standing")).subquery()
+    )
+    columns = [ratings.c[each.name] for each in fields(Summary)]
+    query = select(*columns).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1)
+    return all_rows(c, query.order_by(*newest_first).limit(limit), Summary)
 
 
 def latest(
