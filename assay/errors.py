@@ -21,6 +21,7 @@ A failed call to a target is not here: it is a ``Reply`` with a ``Failure``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class AssayError(Exception):
@@ -54,7 +55,27 @@ class UnknownName(SpecificationError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], field: str | None = None) -> None:
         self.kind, self.name, self.known = kind, name, tuple(known)
-        super().__init__(f"no {kind} is called {name!r}; known: {', '.join(self.known)}", field)
+        super().__init__(f"no {kind} is called {name!r}{known_names(name, self.known)}", field)
+
+
+MOST_KNOWN = 20
+"""Maximum number of known names in a message."""
+
+
+def known_names(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest known name, and at most `MOST_KNOWN` of them.
+
+    A known name can have an explanation, ``es (Spanish)``, which is searched too.
+
+    >>> known_names("gendre", ["age", "gender"])
+    "; did you mean 'gender'? Known: age, gender"
+    """
+    listed = tuple(known)
+    spelled = {part.strip(" )").casefold(): each for each in reversed(listed) for part in each.split("(")}
+    near = get_close_matches(name[:100].casefold(), spelled, 1, 0.7)
+    meant = f"; did you mean {spelled[near[0]].split(' (')[0]!r}? Known: " if near else "; known: "
+    more = f" and {len(listed) - MOST_KNOWN} more" if len(listed) > MOST_KNOWN else ""
+    return f"{meant}{', '.join(listed[:MOST_KNOWN])}{more}" if listed else ""
 
 
 class OutOfBounds(SpecificationError):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
 from service.http.openapi.common_schemas import (
     MAX_SEED,
@@ -39,13 +39,24 @@ AnyTarget = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class UnnamedExperiment:
+    """An experiment without its method, which the target's kind decides (`service.jobs.submission`)."""
+
+    written: dict[str, Any]
+
+
+def _named_or_not(written: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    return UnnamedExperiment(written) if isinstance(written, dict) and "method" not in written else validate(written)
+
+
 class RatingRequest(RequestModel):
     """Request for a rating: the target and the experiment."""
 
     target: AnyTarget
     """The service to rate: described in full, or the id of a saved target."""
-    experiment: AnyMethod
-    """The method and its fields; `/v1/methods` lists them."""
+    experiment: Annotated[AnyMethod, WrapValidator(_named_or_not)]
+    """The method and its fields; `/v1/methods` lists them. Without `method`, the usual one of the target's kind."""
     author: AnyTarget | None = None
     """A second service that writes sentences or draws images for the experiment; only for experiments whose material
     is generated. Its key must be stored with a saved target."""
