@@ -103,12 +103,12 @@ class JobView(ResponseModel):
     stage: str
     """Current activity, in one word."""
     asked: int
-    """Questions answered so far."""
+    """Different questions asked so far, failed ones included."""
     expected: int
     """Questions that a clear case takes; the number may grow."""
     failed_calls: int
     calls: int
-    """Calls made, retries included."""
+    """Requests sent for them, repeated ones included; a call can carry several questions."""
     eta_seconds: int | None
     """Estimated seconds until the end; 0 after the end, null while unknown."""
     queue_position: int | None

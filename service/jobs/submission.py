@@ -96,14 +96,19 @@ async def permit(here: Service, caller: Caller, target_url: str | None, count: i
 
     They are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
     """
+    await refuse_cooling(here, caller, target_url)
+    allowance = await here.rate_limiter.take(caller.tenant, count)
+    allowance.check()
+    return allowance
+
+
+async def refuse_cooling(here: Service, caller: Caller, target_url: str | None) -> None:
+    """Raise ``cooling-down`` during the cool-down of the target at `target_url`."""
     cooldown_s = here.settings.cooldown_s
     if target_url and cooldown_s > 0:
         rest_s = await here.database.read(cool_down.rest_s, caller.tenant, target_url, cooldown_s)
         if rest_s:
             raise cooling_down(rest_s)
-    allowance = await here.rate_limiter.take(caller.tenant, count)
-    allowance.check()
-    return allowance
 
 
 def cooling_down(rest_s: int) -> Problem:

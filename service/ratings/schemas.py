@@ -110,7 +110,10 @@ class RatingView(ResponseModel):
     methodology: Methodology
     engine_version: str
     seed: int
+    questions: int
+    """Different questions that were asked. Not signed, because `counts.asked` is the same."""
     calls: int
+    """The same as `questions`: signed under this name by the first versions. Its job has the calls made."""
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
     rated_at: Instant

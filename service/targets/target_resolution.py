@@ -32,16 +32,16 @@ class ResolvedTarget:
 
 
 async def resolve_target(
-    here: Service, caller: Caller, asked: TargetDescription | TargetReference, field: str = "target"
+    here: Service, caller: Caller, asked: TargetDescription | TargetReference, *place: str | int
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
     Raises
     ------
     Problem
-        If there is no such target, or its description is invalid; it points into `field` of the request.
+        If there is no such target, or its description is invalid; it points into its `place`, or into ``target``.
     """
-    with located(field):
+    with located(*place or ("target",)):
         target = await find_target(here, caller, asked)
         if target.descriptor["protocol"] == CHAIN:
             target = await with_described_links(here, caller, target)
