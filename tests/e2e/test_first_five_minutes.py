@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 
 import httpx
 import pytest
+
+from tests.support.commands import run_command
 
 SECRET = "sk-never-shown-5a61bd"
 
@@ -82,3 +85,27 @@ def test_a_rating_asks_what_its_plan_said_and_its_observations_are_listed(client
     assert first["unit"] in [one["unit"] for one in listed]
     shown = client.get("/v1/overview").json()
     assert job["rating"]["id"] in [one["id"] for one in shown["targets"]]
+
+
+def test_a_catalog_is_imported_planned_and_rated_as_one_ranked_matrix(client, services, tmp_path):
+    catalog = tmp_path / "services.csv"
+    rows = [f"{name},{services.url(name)}" for name in ("always-he", "faithful")]
+    catalog.write_text("\n".join(["name,base_url", *rows]), encoding="utf-8")
+    common = ("--kind", "translator", "--protocol", "libretranslate", "--agency", str(client.base_url))
+    asked = (*common, "--method", "round-trip", "--attribute", "gender", "--language", "es", "--language", "fr")
+
+    def imported(*more):
+        done = run_command("import", str(catalog), *asked, *more, environment=dict(os.environ))
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    plan = imported("--plan")
+    assert (len(plan["cells"]), plan["questions"]) == (4, 480)
+    suite = imported()
+    while suite["status"] != "ended":
+        suite = client.get(suite["links"]["self"], headers={"Prefer": "wait=30"}).json()
+    ranked = [(one["rank"], one["target"]["name"], one["worst"]["letter"]) for one in suite["services"]]
+    assert ranked == [(1, "faithful", "DSBS"), (2, "always-he", "BS")]
+    cells = [cell for one in suite["services"] for row in one["rows"] for cell in row["cells"]]
+    assert len(cells) == 4
+    assert all(client.get(cell["href"]).json()["letter"] == cell["letter"] for cell in cells)
