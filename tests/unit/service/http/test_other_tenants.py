@@ -125,6 +125,7 @@ NAMING = {"id", "corpus", "specification", "upload", "rating", "target", "with",
 """Names of the texts in bodies and queries that can name a resource."""
 
 PLAIN = {
+    "answer",
     "attribute",
     "attribute_term",
     "attributes",
@@ -138,6 +139,7 @@ PLAIN = {
     "cues",
     "cursor",
     "description",
+    "failure",
     "first",
     "first_label",
     "first_names",
@@ -161,7 +163,9 @@ PLAIN = {
     "neutral",
     "note",
     "pairs",
+    "part",
     "protocol",
+    "q",
     "question",
     "reason",
     "second",
