@@ -36,9 +36,8 @@ from workers.generation import authored, corpus_sentences
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
-from workers.probe import Probed, drawing, probe
+from workers.probe import drawing, probe
 from workers.targets.adapter import Adapter
-from workers.targets.checks.capability import Capability
 
 log = structlog.get_logger()
 tracer = trace.get_tracer("assay.workers")
@@ -149,13 +148,13 @@ async def _probe(workplace: Workplace, claim: Claim) -> None:
     Of a service that is described in the request and not saved, it is the exchange too, even where it failed.
     """
     async with open_services(workplace, claim.job) as (service, _):
-        found: Probed | Capability
         if claim.job.target_id is None:
-            found = await probe(service.target, service.egress, examine=True)
+            probed = await probe(service.target, service.egress, examine=True)
+            found = {**(probed.capability or {}), **probed.as_json()}
         else:
-            found = await service.examine(USUAL_PAIRS, drawing(service.target))
+            found = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
     with workplace.database.write() as connection:
-        jobs.finish_with(connection, claim, "probed", found.as_json())
+        jobs.finish_with(connection, claim, "probed", found)
 
 
 _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
