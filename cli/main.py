@@ -369,6 +369,26 @@ def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_
     show_protocols(name, kind, search, as_json=as_json)
 
 
+@app.command("import")
+def import_catalog(
+    files: Annotated[list[Path], typer.Argument(help="CSV, APIs.json or OpenAPI documents (JSON).", exists=True)],
+    kind: Annotated[str | None, typer.Option(help="Kind of services whose entries name none.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="Protocol of services whose entries name none.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Method; may be repeated. [default: all that fit]")] = None,
+    attribute: Annotated[list[str] | None, typer.Option(help="Attribute; may be repeated. [default: all]")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Language; may be repeated.")] = None,
+    agency: Annotated[str | None, typer.Option(help="Address of an agency to send the suite to.")] = None,
+    key_file: Annotated[Path | None, typer.Option(help="File with the agency's API key.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Ask the agency for the plan only.")] = False,
+) -> None:
+    """Make a suite of the services of a catalog: print its request, or send it to an agency."""
+    from cli.agency import import_catalog as catalog
+
+    asked = {"methods": method or [], "attributes": attribute or [], "languages": language or []}
+    common = {"kind": kind, "protocol": protocol}
+    catalog.run(files, common, asked, agency=agency, key_file=key_file, plan=plan)
+
+
 @app.command()
 def version() -> None:
     """Print the version of the engine and of the methodology."""

@@ -30,7 +30,7 @@ from service.jobs.dispatcher import Dispatcher
 from service.jobs.event_stream import EventStream
 from service.jobs.status import StatusCache
 from service.keys import routes as keys
-from service.meta import catalog_routes, well_known_routes
+from service.meta import catalog_routes, overview_routes, well_known_routes
 from service.meta import routes as meta
 from service.metrics import Meter
 from service.publishing import badge_routes, log_routes, registry_routes, reply_routes, witness_routes
@@ -72,6 +72,7 @@ ROUTERS = (
     methodology_routes.of_ratings,
     reply_routes.router,
     domains.router,
+    overview_routes.router,
     catalog_routes.router,
     methodology_routes.router,
     webhooks.router,

@@ -64,6 +64,7 @@ class JobService:
     target: Target
     adapter: Adapter
     called: Called
+    egress: Egress
 
     async def examine(self, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask]) -> Capability:
         """Examine the service within its limits, or raise `TargetUnfit` if it cannot be rated.
@@ -130,7 +131,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
             lane = Lane(lane_of(job.tenant, address_of(target)), holder, target.limits, jitter, traffic)
             breaker = Breaker(settings.breaker_failures, settings.breaker_window)
             on_call = partial(workplace.meter.called, place_of(target), target.protocol)
-            return JobService(target, connect(target, egress), Called(lane, breaker, on_call))
+            return JobService(target, connect(target, egress), Called(lane, breaker, on_call), egress)
 
         # author and rated service may have the same address, so the author's slots have another name
         yield service(rated, job.id), None if author is None else service(author, f"{job.id}:author")

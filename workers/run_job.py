@@ -36,7 +36,7 @@ from workers.generation import authored, corpus_sentences
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
 from workers.maintenance.rerate import rerate_evidence
-from workers.probe import drawing
+from workers.probe import drawing, probe
 from workers.targets.adapter import Adapter
 
 log = structlog.get_logger()
@@ -143,11 +143,18 @@ async def _write(workplace: Workplace, claim: Claim) -> None:
 
 
 async def _probe(workplace: Workplace, claim: Claim) -> None:
-    """Examine a service without rating it, and store what was found as the job's result."""
+    """Examine a service without rating it, and store what was found as the job's result.
+
+    Of a service that is described in the request and not saved, it is the exchange too, even where it failed.
+    """
     async with open_services(workplace, claim.job) as (service, _):
-        capability = await service.examine(USUAL_PAIRS, drawing(service.target))
+        if claim.job.target_id is None:
+            probed = await probe(service.target, service.egress, examine=True)
+            found = {**(probed.capability or {}), **probed.as_json()}
+        else:
+            found = (await service.examine(USUAL_PAIRS, drawing(service.target))).as_json()
     with workplace.database.write() as connection:
-        jobs.finish_with(connection, claim, "probed", capability.as_json())
+        jobs.finish_with(connection, claim, "probed", found)
 
 
 _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {

@@ -22,8 +22,8 @@ LETTERS = ("BS", "DSBS", "UCS")
 PUBLISHED_RULE = "chi-squared/similar-to-biased"
 """The rule that Srivastava & Rossi (2018) print in section 4.3, shown beside Assay's rating."""
 
-HEADINGS = ("service", "kind", "rating", "expected", *LETTERS, "paper", "calls")
-NUMERIC = {*LETTERS, "calls"}
+HEADINGS = ("service", "kind", "rating", "expected", *LETTERS, "paper", "questions")
+NUMERIC = {*LETTERS, "questions"}
 
 GIVES_WAY = "kind"
 """Column that is cut where a terminal is too narrow for all."""
@@ -31,7 +31,7 @@ GIVES_WAY = "kind"
 CAPTION = (
     "expected: the letter that the service was built to deserve; none: nothing can be measured; –: unknown.\n"
     "BS, DSBS, UCS: probability of each letter. paper: the letter by the rule printed in Srivastava & Rossi (2018).\n"
-    "calls: requests sent to the service."
+    "questions: different questions that the service was asked."
 )
 
 

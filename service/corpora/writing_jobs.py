@@ -44,7 +44,7 @@ async def writing_order(here: Service, caller: Caller, corpus: StoredCorpus, bod
                 f"at most {most} per term are allowed",
                 "per_term",
             )
-    author = await resolve_target(here, caller, body.author, field="author")
+    author = await resolve_target(here, caller, body.author, "author")
     with located("author"):
         check_language_model(author)
     experiment: dict[str, Any] = {

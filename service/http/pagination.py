@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import Query, Request, Response
 from pydantic import BaseModel, Field
@@ -41,13 +41,21 @@ class PageQuery(QueryModel):
     ] = None
 
     def filters(self) -> dict[str, Any]:
-        """Return the filters: every parameter except `limit` and `cursor`."""
-        return self.model_dump(exclude={"limit", "cursor"})
+        """Return the filters: every parameter except `limit`, `cursor` and `fields`."""
+        return self.model_dump(exclude={"limit", "cursor", "fields"})
 
     def before(self, list_name: str) -> Key | None:
         """Return the key after which the page begins; ``None`` for the first page."""
         return None if self.cursor is None else open_cursor(self.cursor, list_name, self.filters())
 
+
+Fields = Annotated[
+    Literal["summary", "full"], Field(description="The main fields of each row, or everything (`full`), which is long.")
+]
+
+Search = Annotated[
+    str | None, Field(min_length=1, max_length=200, description="Part of the target's name or address, in any case.")
+]
 
 Paging = Annotated[PageQuery, Query()]
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_args
 
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
@@ -38,6 +39,7 @@ from store.core.errors import (
     StoreUnavailable,
     UploadInUse,
 )
+from store.core.plain_messages import plain_message
 from store.formats import NotInstalled, Unreadable
 
 log = structlog.get_logger(__name__)
@@ -99,7 +101,7 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     every = error.errors()
     found = _independent(every[:MAX_ERRORS])
     causes = [one.get("ctx", {}).get("error") for one in found]
-    places = [_place(one, error.body) | {"detail": _message(one, error.body)} for one in found]
+    places = [_place(one, error.body) | {"detail": _message(request, one, error.body)} for one in found]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
     if (more := len(every) - MAX_ERRORS) > 0:
@@ -143,28 +145,46 @@ def _in_field(code: str, place: str, name: str, error: Exception, **more: Any) -
     return Problem(code, str(error), errors=[{place: name, "detail": str(error)}], **more)
 
 
-def _message(one: dict[str, Any], body: Any) -> str:
+def _message(request: Request, one: Any, body: Any) -> str:
     """Return the message of a validation error; for an unknown name, with the known names."""
-    match one["type"]:
-        case "union_tag_invalid":
-            known = one["ctx"]["expected_tags"].replace("'", "")
-            return f"no {_discriminator(one)} is called {one['ctx']['tag']!r}; known: {known}"
-        case "unexpected_keyword_argument" | "extra_forbidden":
-            known = ", ".join(_known_fields(one["loc"], body))
-            return f"no field is called {one['loc'][-1]!r}" + (f"; known: {known}" if known else "")
-    return str(one["msg"]).removeprefix("Value error, ")
+    return plain_message(one, _known_fields(request, one["loc"], body))
 
 
 def _discriminator(one: dict[str, Any]) -> str:
     return str(one["ctx"]["discriminator"]).strip("'")
 
 
-def _known_fields(place: Sequence[str | int], body: Any) -> Sequence[str]:
-    """Return the fields of the experiment's method, if the error is in the experiment."""
-    if place[:2] != ("body", "experiment") or not isinstance(body, dict):
-        return ()
-    name = body["experiment"].get("method")
-    return [each.name for kind in every_method() if method_name(kind) == name for each in fields(kind)]
+def _known_fields(request: Request, place: Sequence[str | int], body: Any) -> Sequence[str]:
+    """Return the fields of the object in which a field is unknown."""
+    if place[:2] == ("body", "experiment") and len(place) == 4 and isinstance(body, dict):
+        name = body["experiment"].get("method")
+        return [each.name for kind in every_method() if method_name(kind) == name for each in fields(kind)]
+    route: Any = request.scope.get("route")
+    if place[0] == "body" and getattr(route, "body_field", None) is not None:
+        return sorted(_fields_at([route.body_field.field_info.annotation], place[1:-1]))
+    return sorted(_query_fields(route)) if place[0] == "query" else ()
+
+
+def _fields_at(kinds: Sequence[Any], place: Sequence[str | int]) -> set[str]:
+    """Return the names of the fields of the models at a place below others; tags of unions and indices are passed."""
+    models = list(_models(kinds))
+    if not place:
+        return {name for model in models for name in model.model_fields}
+    inner = [model.model_fields[str(place[0])].annotation for model in models if place[0] in model.model_fields]
+    return _fields_at(inner or models, place[1:])
+
+
+def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
+    for kind in kinds:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield kind
+        yield from _models(get_args(kind))
+
+
+def _query_fields(route: Any) -> set[str]:
+    """Return the names of a route's query parameters."""
+    found = {one.name: one.field_info.annotation for one in route.dependant.query_params}
+    return {name for kind in found.values() for name in _fields_at([kind], ())} or set(found)
 
 
 def _place(one: dict[str, Any], body: Any) -> dict[str, str]:

@@ -30,6 +30,7 @@ JOBS, UPLOADS, CALLS, WRITES = "jobs", "uploads", "calls", "writes"
 WORK: Mapping[str, str] = {
     "POST /v1/uploads": UPLOADS,
     "POST /v1/corpora/{corpus_id}/images": UPLOADS,
+    "POST /v1/targets/probe": CALLS,
     "POST /v1/targets/{target_id}/probe": CALLS,
     "POST /v1/domains/{domain_id}/verify": CALLS,
     "POST /v1/webhooks/{webhook_id}/ping": CALLS,

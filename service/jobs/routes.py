@@ -15,13 +15,15 @@ from service.dependencies import Here, Service, Wait, service_of
 from service.http.authentication import Caller, Poller, Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat, Repeatable, store_answer
-from service.http.json import Answer, StrictRoute, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import RATING_REQUESTS
-from service.http.pagination import Page, PageQuery, Paging, list_response
+from service.http.pagination import Fields, Page, PageQuery, Paging, Search, list_response
 from service.http.problems import base_url, existing
 from service.jobs.observation_stream import ledger_csv, ledger_jsonl
+from service.jobs.planning import PlanRequest, PlanView, facts_of, plan_order
 from service.jobs.schemas import (
     EventView,
+    JobKind,
     JobLine,
     JobList,
     JobView,
@@ -33,6 +35,7 @@ from service.jobs.schemas import (
 from service.jobs.schemas import Status as JobStatus
 from service.jobs.status import Status
 from service.jobs.submission import Order, PlacedJob, place, rating_order
+from service.ratings.summaries import MAX_LISTED, MAX_SUMMARISED
 from service.targets.target_resolution import resolve_target
 from store.jobs import jobs, observations
 from store.jobs.jobs import Job
@@ -49,6 +52,9 @@ class JobQuery(PageQuery):
 
     status: JobStatus | None = None
     target_url: Annotated[str | None, Field(max_length=2048, description="The target's address, exactly.")] = None
+    kind: Annotated[JobKind | None, Field(description="Kind of job.")] = None
+    q: Search = None
+    fields: Fields = "summary"
 
 
 @router.post("", status_code=202, response_model=JobView, response_description="Accepted.")
@@ -71,13 +77,30 @@ async def request_rating(
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
 
 
+@router.post("/plan", response_model=PlanView, response_description="The plan.")
+async def plan_rating(
+    body: Annotated[PlanRequest, Body(openapi_examples=RATING_REQUESTS)], here: Here, caller: Writer
+) -> Response:
+    """Plan a rating: questions, calls, seconds, cost, and the chance of a declared letter.
+
+    Nothing is stored, and the service is not called. `questions` is the `expected` of the job.
+    """
+    target = await resolve_target(here, caller, body.target)
+    order = await rating_order(here, caller, body, target)
+    facts = await facts_of(here, caller, target, body)
+    return json_response(PlanView.of(await plan_order(order, facts), facts.questions_per_call))
+
+
 @router.get("", response_model=JobList)
 async def list_jobs(request: Request, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]) -> Response:
-    """List your jobs, newest first, without the long lists of their experiments (counted in `left_out`)."""
+    """List your jobs, newest first, without the lists of their experiments that have more than 8 entries.
+
+    With `fields=full` they have those of up to 100 entries, too; `left_out` counts the others.
+    """
     before = query.before("jobs")
     page, found = await here.database.read(_page, caller.tenant, query, before)
-    now_s, base = here.clock(), base_url(request)
-    views = [JobLine.listed(job, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
+    now_s, base, most = here.clock(), base_url(request), MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
+    views = [JobLine.listed(job, most, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
     return list_response(request, query, "jobs", page, views)
 
 
@@ -225,7 +248,7 @@ def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | No
 
 
 def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
-    rows = jobs.page(c, tenant, status=query.status, target_url=query.target_url, before=before, limit=query.limit + 1)
+    rows = jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1)
     page = Page.of(rows, query.limit)
     found = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
     return page, {job.id: found[job.rating_id] for job in page.rows if job.rating_id in found}

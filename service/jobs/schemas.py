@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
 from service.http.openapi.common_schemas import (
     MAX_SEED,
@@ -23,6 +23,7 @@ from store.jobs.observations import StoredObservation
 from store.ratings.experiment_json import AnyMethod
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+JobKind = Literal["rating", "probe", "rerate", "challenge", "writing"]
 MAX_CALLS = 1_000_000
 TEN_YEARS_S = 10 * 366 * 86_400
 
@@ -38,13 +39,24 @@ AnyTarget = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class UnnamedExperiment:
+    """An experiment without its method, which the target's kind decides (`service.jobs.submission`)."""
+
+    written: dict[str, Any]
+
+
+def _named_or_not(written: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    return UnnamedExperiment(written) if isinstance(written, dict) and "method" not in written else validate(written)
+
+
 class RatingRequest(RequestModel):
     """Request for a rating: the target and the experiment."""
 
     target: AnyTarget
     """The service to rate: described in full, or the id of a saved target."""
-    experiment: AnyMethod
-    """The method and its fields; `/v1/methods` lists them."""
+    experiment: Annotated[AnyMethod, WrapValidator(_named_or_not)]
+    """The method and its fields; `/v1/methods` lists them. Without `method`, the usual one of the target's kind."""
     author: AnyTarget | None = None
     """A second service that writes sentences or draws images for the experiment; only for experiments whose material
     is generated. Its key must be stored with a saved target."""
@@ -86,17 +98,17 @@ class JobView(ResponseModel):
     """A job and its progress."""
 
     id: str
-    kind: Literal["rating", "probe", "rerate", "challenge", "writing"]
+    kind: JobKind
     status: Status
     stage: str
     """Current activity, in one word."""
     asked: int
-    """Questions answered so far."""
+    """Different questions asked so far, failed ones included."""
     expected: int
     """Questions that a clear case takes; the number may grow."""
     failed_calls: int
     calls: int
-    """Calls made, retries included."""
+    """Requests sent for them, repeated ones included; a call can carry several questions."""
     eta_seconds: int | None
     """Estimated seconds until the end; 0 after the end, null while unknown."""
     queue_position: int | None
@@ -166,15 +178,14 @@ class JobLine(JobView):
     experiment: dict[str, Any] | None
     """The specification without the parts counted in `left_out`."""
     left_out: dict[str, int]
-    """Parts of `experiment` with more than 100 entries, which only the job itself shows, and their sizes:
-    `{"sentences": 10000}`."""
+    """Long parts of `experiment`, which only the job itself shows, and their sizes: `{"sentences": 10000}`."""
 
     @classmethod
-    def listed(cls, job: Job, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
-        """Build the view of a job in a list; see `JobView.of`."""
+    def listed(cls, job: Job, most: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
+        """Build the view of a job in a list, with parts of at most so many entries; see `JobView.of`."""
         if job.experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
-        short = shorten(job.experiment)
+        short = shorten(job.experiment, most)
         view = JobView.of(replace(job, experiment=short.experiment), base=base, now_s=now_s, rating=rating)
         return cls(**dict(view), left_out=short.left_out)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.errors import OutOfBounds
-from assay.methods import check_kind, fit_to
+from assay.methods import AnyMethod, check_kind, fit_to, usual_method
 from assay.model import Kind
 from assay.references import NOTHING
 from service.dependencies import Service
@@ -18,7 +18,7 @@ from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.authors import check_author, resolve_author
 from service.jobs.input_resolution import fill_in, with_kept
-from service.jobs.schemas import TEN_YEARS_S, RatingRequest
+from service.jobs.schemas import TEN_YEARS_S, RatingRequest, UnnamedExperiment
 from service.targets.target_resolution import ResolvedTarget, check_rated
 from service.uploads.reception import UPLOADED
 from store.core.columns import SealedSecret, new_id
@@ -26,7 +26,7 @@ from store.jobs import cool_down, jobs
 from store.jobs.jobs import Job, NewJob
 from store.jobs.submission import request_digest
 from store.ratings import ratings
-from store.ratings.experiment_json import dump_method
+from store.ratings.experiment_json import dump_method, parse_method
 from store.ratings.ratings import Stamp, StoredRating
 from store.targets import refusals
 
@@ -96,14 +96,19 @@ async def permit(here: Service, caller: Caller, target_url: str | None, count: i
 
     They are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
     """
+    await refuse_cooling(here, caller, target_url)
+    allowance = await here.rate_limiter.take(caller.tenant, count)
+    allowance.check()
+    return allowance
+
+
+async def refuse_cooling(here: Service, caller: Caller, target_url: str | None) -> None:
+    """Raise ``cooling-down`` during the cool-down of the target at `target_url`."""
     cooldown_s = here.settings.cooldown_s
     if target_url and cooldown_s > 0:
         rest_s = await here.database.read(cool_down.rest_s, caller.tenant, target_url, cooldown_s)
         if rest_s:
             raise cooling_down(rest_s)
-    allowance = await here.rate_limiter.take(caller.tenant, count)
-    allowance.check()
-    return allowance
 
 
 def cooling_down(rest_s: int) -> Problem:
@@ -176,7 +181,8 @@ async def rating_order(
     Problem, OutOfBounds
         If the method cannot rate that kind of target, or the deadline is longer than is allowed here.
     """
-    kind, method = Kind(target.descriptor["kind"]), request.experiment
+    kind = Kind(target.descriptor["kind"])
+    request.experiment = method = _named(request.experiment, kind)
     longest_s = here.settings.longest_deadline_s
     if request.deadline_s > longest_s:
         raise OutOfBounds(f"deadline_s is {request.deadline_s}; this service allows at most {longest_s}", "deadline_s")
@@ -215,15 +221,26 @@ async def rating_order(
     return Order(new, request.max_age_s)
 
 
+def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
+    """Return the experiment, by the usual method of the target's kind if it names none."""
+    if not isinstance(experiment, UnnamedExperiment):
+        return experiment
+    with located("experiment"):
+        return parse_method({"method": usual_method(kind), **experiment.written})
+
+
 def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
-    """Return the order for a probe of a saved target."""
+    """Return the order for a probe; a running one is joined only if the target is saved.
+
+    The digest of a described target would be the same with another secret.
+    """
     new = new_job(
         here,
         caller,
         target,
         kind="probe",
         experiment=None,
-        digest=_request_digest(caller, target, "probe", 0),
+        digest=probe_digest(caller, target) if target.saved_id is not None else new_id("probe"),
         seed=0,
         visibility="private",
         callback_url=None,
@@ -232,6 +249,11 @@ def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
         expected=0,
     )
     return Order(new)
+
+
+def probe_digest(caller: Caller, target: ResolvedTarget) -> str:
+    """Return the digest of a probe of a target."""
+    return _request_digest(caller, target, "probe", 0)
 
 
 def new_job(here: Service, caller: Caller, target: ResolvedTarget, *, digest: str, **fields: Any) -> NewJob:

@@ -16,16 +16,15 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import VISIBILITIES, WITHDRAWALS
 from service.http.problems import not_found
 from service.publishing.schemas import DifferenceQuery, RatingDifferenceView, VisibilityRequest, WithdrawalRequest
-from service.ratings.annotations import read_annotations
 from service.ratings.routes import FoundRating, found_rating, headers_of_both
-from service.ratings.schemas import RatingView
+from service.ratings.schemas import RatingSummary
 from store.ratings import registry
 from store.ratings.ratings import StoredRating
 
 router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRoute)
 
 
-@router.post("/{rating_id}/visibility", response_model=RatingView, response_description="The changed rating.")
+@router.post("/{rating_id}/visibility", response_model=RatingSummary, response_description="The changed rating.")
 async def set_visibility(
     rating_id: str,
     body: Annotated[VisibilityRequest, Body(openapi_examples=VISIBILITIES)],
@@ -42,7 +41,7 @@ async def set_visibility(
     )
 
 
-@router.post("/{rating_id}/withdraw", response_model=RatingView, response_description="The changed rating.")
+@router.post("/{rating_id}/withdraw", response_model=RatingSummary, response_description="The changed rating.")
 async def withdraw_rating(
     rating_id: str,
     body: Annotated[WithdrawalRequest, Body(openapi_examples=WITHDRAWALS)],
@@ -85,8 +84,7 @@ async def _changed(
         rating = change(c)
         if rating is None:  # there is no such rating of this tenant; public ratings of other tenants count as missing
             raise not_found("rating", rating_id)
-        notes = read_annotations(c, [rating], here.methodologies.next)[rating.id]
         location = {"Content-Location": f"{router.prefix}/{rating.id}"}
-        return Answer(200, write_json(notes.added_to(rating.shown)), location)
+        return Answer(200, write_json(RatingSummary.of(rating)), location)
 
     return await answer_once(here, caller, repeat, work)

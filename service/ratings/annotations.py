@@ -36,7 +36,8 @@ class Annotations:
         reply = None if self.reply is None else ReplyView.from_row(self.reply).model_dump()
         preview = {"version": self.next_version, "letter": self.next_letter}
         words = " ".join(in_words(document, method_of(document)))
-        return {**document, "next_methodology": preview, "reply": reply, "in_words": words}
+        beside = {"in_words": words, "questions": (document.get("counts") or {}).get("asked", document.get("calls"))}
+        return {**document, "next_methodology": preview, "reply": reply, **beside}
 
     @property
     def tag(self) -> str:

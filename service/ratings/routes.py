@@ -15,16 +15,18 @@ from service.http.authentication import PublicReader
 from service.http.conditional import not_modified
 from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import QueryModel
-from service.http.pagination import Page, list_response
+from service.http.pagination import Page, PageQuery, list_response
 from service.http.problems import Problem, existing
 from service.jobs.observation_stream import ledger_csv
+from service.jobs.schemas import ObservationList, ObservationView
 from service.ratings.annotations import Annotations, read_annotations
 from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
 from service.ratings.freshness import caching, dated, headers_of
 from service.ratings.reports import report
-from service.ratings.schemas import RatingList, RatingQuery, RatingView
+from service.ratings.schemas import RatingList, RatingQuery, RatingSummary, RatingView
 from service.ratings.sentence_table import sentence_table
 from service.ratings.summaries import listed
+from store.jobs import observations
 from store.ratings import ratings
 from store.ratings.ratings import StoredRating
 
@@ -35,9 +37,12 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 async def list_ratings(
     request: Request, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
-    """List your ratings and everyone's public ones, newest first."""
-    wanted, before = query.filters(), query.before("ratings")
-    rows = await here.database.read(ratings.page, caller.tenant, **wanted, before=before, limit=query.limit + 1)
+    """List your ratings and everyone's public ones, newest first; their main fields, or everything (`fields=full`)."""
+    wanted = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
+    if query.fields == "summary":
+        short = Page.of(await here.database.read(ratings.summaries, caller.tenant, **wanted), query.limit)
+        return list_response(request, query, "ratings", short, [RatingSummary.of(row) for row in short.rows])
+    rows = await here.database.read(ratings.page, caller.tenant, **wanted)
     page = Page.of(rows, query.limit)
     found = await here.database.read(read_annotations, page.rows, here.methodologies.next)
     items = [listed(found[rating.id].added_to(rating.shown)) for rating in page.rows]
@@ -93,6 +98,43 @@ async def get_report_html(request: Request, rating: FoundRating, here: Here) -> 
 async def get_report_markdown(request: Request, rating: FoundRating, here: Here) -> Response:
     """Download a rating as a Markdown report."""
     return await _report(request, here, rating, "markdown")
+
+
+class ObservationQuery(PageQuery):
+    """Filters of a rating's observations."""
+
+    part: Annotated[
+        str | None,
+        Field(min_length=1, max_length=500, description="Beginning of the unit in whole segments: `es`, or `es/U`."),
+    ] = None
+    answer: Annotated[
+        str | None, Field(min_length=1, max_length=500, description="A whole answer, or its label or choice.")
+    ] = None
+    failure: Annotated[
+        str | None, Field(min_length=1, max_length=100, description="Code of a failure, `any` or `none`.")
+    ] = None
+    q: Annotated[
+        str | None, Field(min_length=1, max_length=200, description="Part of a question or answer, in any case.")
+    ] = None
+
+
+@router.get("/{rating_id}/observations", response_model=ObservationList)
+async def list_evidence(
+    request: Request, rating: FoundRating, here: Here, query: Annotated[ObservationQuery, Query()]
+) -> Response:
+    """List the questions of a rating with their replies, in the order of recording.
+
+    A search for `answer` or `q` reads 5,000 rows at most, so a page can have fewer rows than `limit` although
+    `next_cursor` continues it.
+    """
+    name = f"observations of {rating.id}"
+    after, _ = query.before(name) or (0, "")
+    wanted = observations.Wanted(**query.filters())
+    rows, end = await here.database.read(observations.search, rating.job_id, wanted, after, query.limit)
+    views = [ObservationView.of(kept) for kept in rows]
+    response = list_response(request, query, name, Page(rows, None if end is None else (end, "")), views)
+    response.headers.update(dated(rating))
+    return response
 
 
 @router.get("/{rating_id}/observations.csv", response_class=Response)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field
 
 from service.domains.schemas import ReplyView
-from service.http.openapi.common_schemas import Instant, LetterName, ResponseModel, Visibility
-from service.http.pagination import PageQuery
-from store.ratings.ratings import State
+from service.http.openapi.common_schemas import Instant, KindName, LetterName, ListModel, ResponseModel, Visibility
+from service.http.pagination import Fields, PageQuery, Search
+from store.core.clock import iso
+from store.ratings.ratings import State, StoredRating, Summary
 
 
 class IntervalView(ResponseModel):
@@ -109,7 +110,10 @@ class RatingView(ResponseModel):
     methodology: Methodology
     engine_version: str
     seed: int
+    questions: int
+    """Different questions that were asked. Not signed, because `counts.asked` is the same."""
     calls: int
+    """The same as `questions`: signed under this name by the first versions. Its job has the calls made."""
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
     rated_at: Instant
@@ -122,13 +126,45 @@ class RatingView(ResponseModel):
     """Reply of the rated service's owner; not part of the signed rating."""
 
 
-class RatingList(ResponseModel):
-    """One page of ratings, newest first."""
+class RatingSummary(ResponseModel):
+    """The main fields of a rating.
 
-    items: list[dict[str, Any]]
-    """Rating documents, as in `GET /v1/ratings/{id}`, but without parts of `experiment` with more than 100 entries;
-    `left_out` has the names and sizes of these parts."""
-    next_cursor: str | None
+    With `fields=full` a list has the other fields of `GET /v1/ratings/{id}`, too, but without parts of `experiment`
+    with more than 100 entries; `left_out` has the names and sizes of these parts.
+    """
+
+    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+
+    id: str
+    letter: LetterName | None
+    declared: bool
+    method: str
+    attribute: str
+    target: RatedTarget
+    methodology: dict[str, str]
+    rated_at: Instant
+    expires_at: Instant
+    visibility: Visibility
+    withdrawn: WithdrawnView | None
+
+    @classmethod
+    def of(cls, row: StoredRating | Summary) -> Self:
+        """Build the view of a stored rating."""
+        withdrawn = None
+        if row.withdrawn_at is not None:
+            withdrawn = WithdrawnView(at=iso(row.withdrawn_at), reason=row.withdrawn_why or "")
+        return cls.from_row(
+            row,
+            target={name: row.target[name] for name in RatedTarget.model_fields},
+            methodology={"version": row.methodology_version},
+            rated_at=iso(row.created_at),
+            expires_at=iso(row.expires_at),
+            withdrawn=withdrawn,
+        )
+
+
+class RatingList(ListModel[RatingSummary]):
+    """One page of ratings, newest first."""
 
 
 class RatingQuery(PageQuery):
@@ -139,6 +175,10 @@ class RatingQuery(PageQuery):
     method: Annotated[str | None, Field(max_length=100)] = None
     letter: LetterName | None = None
     declared: bool | None = None
+    kind: Annotated[KindName | None, Field(description="Kind of service.")] = None
+    q: Search = None
+    mine: Annotated[bool, Field(description="Only your own ratings, without the public ones of others.")] = False
+    fields: Fields = "summary"
     state: Annotated[State, Field(description="Valid ratings (expired or not), withdrawn ratings, or all.")] = (
         "standing"
     )

@@ -13,6 +13,9 @@ from typing import Any
 MAX_LISTED = 100
 """Maximum number of entries of a list or object that stays in a shortened experiment."""
 
+MAX_SUMMARISED = 8
+"""The same in a summary."""
+
 
 @dataclass(frozen=True)
 class ShortExperiment:
@@ -22,10 +25,10 @@ class ShortExperiment:
     left_out: Mapping[str, int]
 
 
-def shorten(experiment: Mapping[str, Any]) -> ShortExperiment:
-    """Leave out all parts with more than `MAX_LISTED` entries, at any depth."""
+def shorten(experiment: Mapping[str, Any], most: int = MAX_LISTED) -> ShortExperiment:
+    """Leave out all parts with more than `most` entries, at any depth."""
     left_out: dict[str, int] = {}
-    return ShortExperiment(_short(experiment, (), left_out), left_out)
+    return ShortExperiment(_short(experiment, (), left_out, most), left_out)
 
 
 def listed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,16 +40,16 @@ def listed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "experiment": short.experiment, "left_out": dict(short.left_out)}
 
 
-def _short(part: Any, place: tuple[str, ...], left_out: dict[str, int]) -> Any:
+def _short(part: Any, place: tuple[str, ...], left_out: dict[str, int], most: int) -> Any:
     # list entries have no names to list in `left_out`, so they are shortened but never removed
     if isinstance(part, list):
-        return [_short(each, (*place, str(number)), left_out) for number, each in enumerate(part)]
+        return [_short(each, (*place, str(number)), left_out, most) for number, each in enumerate(part)]
     if not isinstance(part, Mapping):
         return part
     kept = {}
     for name, each in part.items():
-        if isinstance(each, list | Mapping) and len(each) > MAX_LISTED:
+        if isinstance(each, list | Mapping) and len(each) > most:
             left_out[".".join((*place, name))] = len(each)
         else:
-            kept[name] = _short(each, (*place, name), left_out)
+            kept[name] = _short(each, (*place, name), left_out, most)
     return kept

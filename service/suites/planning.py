@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.catalog import attributes
@@ -18,7 +18,8 @@ from service.http.json import located
 from service.http.problems import Problem
 from service.jobs.schemas import RatingRequest
 from service.jobs.submission import Order, rating_order
-from service.suites.schemas import MAX_CELLS, SuiteRequest
+from service.suites.schemas import MAX_CELLS, MAX_SUITE_CELLS, SuiteRequest
+from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.target_resolution import ResolvedTarget, resolve_target
 from store.ratings.experiment_json import parse_method
 from store.suites.suites import Cell
@@ -37,20 +38,37 @@ class Omitted:
     cell: Cell
     reason: str
     field: str | None
+    service: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON that is stored with the suite."""
-        return {**vars(self.cell), "reason": self.reason}
+        return {**vars(self.cell), "reason": self.reason, "service": self.service}
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A valid combination: the number of its service, its cell and its order."""
+
+    service: int
+    cell: Cell
+    order: Order
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The orders of a suite, and its invalid combinations."""
+    """The orders of a suite, service by service, and its invalid combinations."""
 
     asked: Mapping[str, Any]
-    target: ResolvedTarget
-    orders: tuple[tuple[Cell, Order], ...]
+    targets: tuple[ResolvedTarget, ...]
+    planned: tuple[PlannedCell, ...]
     omitted: tuple[Omitted, ...]
+    several: bool
+    """Whether the request names `targets`."""
+
+    @property
+    def orders(self) -> tuple[tuple[Cell, Order], ...]:
+        """The cells with their orders."""
+        return tuple((one.cell, one.order) for one in self.planned)
 
 
 async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recurring: bool = False) -> Plan:
@@ -59,32 +77,46 @@ async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recur
     Raises
     ------
     Problem, SpecificationError
-        If the target's description is invalid, there are too many cells, or a name in the request leads to none.
+        If a target's description is invalid, there are too many cells, or a name in the request leads to none.
     """
     for field in ("methods", "attributes", "languages"):
         if (named := getattr(body, field)) is not None:
             refuse_repeats(field, named)
-    target = await resolve_target(here, caller, body.target)
-    kinds = _methods(body, Kind(target.descriptor["kind"]))
-    cells = list(_cells(body, kinds))
-    if len(cells) > MAX_CELLS:
-        raise OutOfBounds(f"the suite has {len(cells)} cells; at most {MAX_CELLS} are allowed")
-    orders: list[tuple[Cell, Order]] = []
+    asked = [body.target] if body.targets is None else body.targets
+    if recurring and body.targets is not None:
+        raise SpecificationError("a schedule takes one target; make one for each", "targets")
+    targets: list[ResolvedTarget] = []
+    orders: list[PlannedCell] = []
     omitted: list[Omitted] = []
-    for cell in cells:
-        await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
-        made = await _order(here, caller, body, cell, target, recurring=recurring)
-        if isinstance(made, Omitted):
-            omitted.append(made)
-        else:
-            orders.append((cell, made))
-    _refuse_unused_names(body, [cell for cell, _ in orders], omitted)
-    return Plan(as_asked(body), target, tuple(orders), tuple(omitted))
+    for place, one in enumerate(asked):
+        assert one is not None  # noqa: S101  checked by the schema
+        where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", place)
+        targets.append(target := await resolve_target(here, caller, one, *where))
+        for cell in _cells_of(body, Kind(target.descriptor["kind"]), len(orders) + len(omitted)):
+            await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
+            made = await _order(here, caller, body, cell, one, target, recurring=recurring)
+            if isinstance(made, Omitted):
+                omitted.append(replace(made, service=place))
+            else:
+                orders.append(PlannedCell(place, cell, made))
+    _refuse_unused_names(body, [one.cell for one in orders], omitted)
+    return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omitted), body.targets is not None)
+
+
+def _cells_of(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:
+    """List the cells of a service; `before` is the number of those of earlier services."""
+    cells = list(_cells(body, _methods(body, kind)))
+    if len(cells) > MAX_CELLS or before + len(cells) > MAX_SUITE_CELLS:
+        allowed = f"{MAX_CELLS} are allowed for a service, and {MAX_SUITE_CELLS} for all"
+        raise OutOfBounds(f"the suite has {before + len(cells)} cells; at most {allowed}")
+    return cells
 
 
 def as_asked(body: SuiteRequest | RatingRequest) -> dict[str, Any]:
     """Return the JSON of a request, without the target's secret."""
-    request: dict[str, Any] = body.model_dump(mode="json", exclude={"target": {"secret"}})
+    secret = {"secret"}
+    hidden: Any = {"target": secret, "targets": {"__all__": secret}}
+    request: dict[str, Any] = body.model_dump(mode="json", exclude=hidden)
     return request
 
 
@@ -97,10 +129,10 @@ def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
     for place, name in enumerate(body.methods):
         if name not in known:
             raise UnknownName("method", name, known, f"methods.{place}")
-        if kind not in known[name].kinds:
+        if kind not in known[name].kinds and body.targets is None:
             can = " or a ".join(sorted(known[name].kinds))
             raise SpecificationError(f"{name} can rate a {can}, but this target is a {kind}", f"methods.{place}")
-    return [known[name] for name in body.methods]
+    return [known[name] for name in body.methods if kind in known[name].kinds]
 
 
 def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
@@ -128,14 +160,21 @@ def _written(body: SuiteRequest, cell: Cell) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------- orders
 async def _order(
-    here: Service, caller: Caller, body: SuiteRequest, cell: Cell, target: ResolvedTarget, *, recurring: bool
+    here: Service,
+    caller: Caller,
+    body: SuiteRequest,
+    cell: Cell,
+    asked: TargetDescription | TargetReference,
+    target: ResolvedTarget,
+    *,
+    recurring: bool,
 ) -> Order | Omitted:
     try:
         method = parse_method(_written(body, cell))
     except SpecificationError as error:
         return Omitted(cell, str(error), error.field)
     shared = {name: getattr(body, name) for name in SHARED_WITH_A_RATING}
-    request = RatingRequest(target=body.target, experiment=method, **shared)
+    request = RatingRequest(target=asked, experiment=method, **shared)
     try:
         return await rating_order(here, caller, request, target, recurring=recurring)
     except Problem as problem:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from assay.rating.difference import CONFIDENCE
 from assay.rating.profile import RatedCell, worst_of
-from service.suites.schemas import CellView, Progress, RowView, SuiteLine, SuiteView, WorstView
+from service.suites.schemas import CellView, Progress, RowView, ServiceView, SuiteLine, SuiteView, WorstView
 from service.suites.submission import Shown
 from store.suites.suites import Cell, StoredCell, StoredSuite, SuiteProgress, tally
 
@@ -23,22 +24,55 @@ def suite_line(suite: StoredSuite, counted: SuiteProgress) -> SuiteLine:
 def suite_view(shown: Shown, now_s: float) -> SuiteView:
     """Build the profile of a suite; `now_s` is in seconds since 1970."""
     suite, cells, documents = shown
+    described = suite.request.get("services")
+    whole = _matrix(cells, suite.request["omitted"], documents, now_s)
+    services = None
+    if described is not None:
+        services = _ranked(suite, cells, documents, now_s)
+        whole |= {"columns": [], "rows": []}
+    return SuiteView.from_row(
+        suite, **_line(suite, tally(cells)), request=suite.request["asked"], services=services, **whole
+    )
+
+
+def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], documents: Documents, now_s: float) -> list[ServiceView]:
+    """Build the profiles of several services, the best worst letter first."""
+    numbered = list(zip(suite.request["service_of"], cells, strict=True))
+    found = []
+    for number, target in enumerate(suite.request["services"]):
+        own = [cell for service, cell in numbered if service == number]
+        omitted = [one for one in suite.request["omitted"] if one["service"] == number]
+        matrix = _matrix(own, omitted, documents, now_s)
+        found.append((_badness(matrix["worst"]), target, matrix))
+    found.sort(key=lambda one: one[0])
+    ranks = [badness for badness, _, _ in found]
+    return [ServiceView(rank=ranks.index(badness) + 1, target=dict(target), **one) for badness, target, one in found]
+
+
+def _badness(worst: WorstView | None) -> tuple[float, ...]:
+    """Return the sort key of a worst letter; services without one come last."""
+    if worst is None:
+        return (math.inf,)
+    return ("UCS", "DSBS", "BS").index(worst.letter), worst.probabilities["BS"], worst.probabilities["DSBS"]
+
+
+def _matrix(
+    cells: Sequence[StoredCell], omitted: Sequence[Mapping[str, str]], documents: Documents, now_s: float
+) -> dict[str, Any]:
+    """Build the matrix of one service, with its worst letter."""
     views: dict[Cell, CellView] = {one.cell: _cell(one, documents, now_s) for one in cells}
-    for one in suite.request["omitted"]:
+    for one in omitted:
         views[Cell(one["method"], one["attribute"], one["label"])] = _omitted(one)
     columns = list(dict.fromkeys(cell.label for cell in views))
     rows = dict.fromkeys((cell.method, cell.attribute) for cell in views)
-    return SuiteView.from_row(
-        suite,
-        **_line(suite, tally(cells)),
-        request=suite.request["asked"],
-        worst=_worst(cells, documents),
-        columns=[label or None for label in columns],
-        rows=[
+    return {
+        "worst": _worst(cells, documents),
+        "columns": [label or None for label in columns],
+        "rows": [
             RowView(method=method, attribute=about, cells=[views.get(Cell(method, about, label)) for label in columns])
             for method, about in rows
         ],
-    )
+    }
 
 
 def version_of(shown: Shown, now_s: float) -> str:

@@ -10,11 +10,12 @@ from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
 from service.http.idempotency import Repeat
-from service.http.json import Answer, StrictRoute, write_json
+from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SUITES
 from service.http.pagination import Page, PageQuery, Paging, list_response
 from service.http.problems import existing
 from service.suites.planning import plan_suite
+from service.suites.plans import SuitePlanRequest, SuitePlanView, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
 from service.suites.schemas import SuiteList, SuiteRequest, SuiteView
 from service.suites.submission import Shown, cancel_jobs_of, place_suite, read_suite, wait_for_end
@@ -47,6 +48,15 @@ async def request_suite(
 
     answer, allowance = await place_suite(here, caller, plan, repeat.by(caller), show, wait)
     return answer.response(**response.headers, **allowance.headers)
+
+
+@router.post("/plan", response_model=SuitePlanView, response_description="The plan.")
+async def plan_profile(
+    body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], here: Here, caller: Writer
+) -> Response:
+    """Plan a suite: the questions, calls, seconds and cost of each cell and of all. Nothing is stored or called."""
+    plan = await plan_suite(here, caller, body)
+    return json_response(await view_of_plan(here, caller, plan, body))
 
 
 @router.get("", response_model=SuiteList)

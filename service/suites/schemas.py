@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from assay.errors import SpecificationError
 from service.http.openapi.common_schemas import (
     MAX_SEED,
     Instant,
@@ -19,7 +20,11 @@ from service.http.openapi.common_schemas import (
 from service.jobs.schemas import MAX_CALLS, TEN_YEARS_S, AnyTarget
 
 MAX_CELLS = 50
-"""Maximum number of cells in a suite."""
+"""Maximum number of cells of a service in a suite."""
+
+MAX_TARGETS = 50
+MAX_SUITE_CELLS = 500
+"""Maximum number of cells of all services in a suite."""
 
 MAX_NAMED = 50
 """Maximum number of methods, attributes or languages in a request."""
@@ -29,15 +34,17 @@ Names = Annotated[list[Name], Field(min_length=1, max_length=MAX_NAMED)]
 
 
 class SuiteRequest(RequestModel):
-    """Request for a profile: methods, attributes and languages for one target.
+    """Request for a profile: methods, attributes and languages for one target, or for several (`targets`).
 
     Each combination is a cell, and each cell is an ordinary job. An invalid combination (no words for the
     attribute, an unsupported language) becomes a cell with the reason and without a job. A name that leads to no
     cell at all is refused.
     """
 
-    target: AnyTarget
+    target: AnyTarget | None = None
     """The service to rate: described in full, or the id of a saved target."""
+    targets: Annotated[list[AnyTarget], Field(min_length=1, max_length=MAX_TARGETS)] | None = None
+    """Several services to rate and to rank, instead of `target`. Methods that cannot rate a service are left out."""
     methods: Names | None = None
     """Names of methods (`/v1/methods`); null means all that can rate this kind of service."""
     attributes: Names | None = None
@@ -64,6 +71,12 @@ class SuiteRequest(RequestModel):
     """Seconds after which each job is given up."""
     max_calls: Annotated[int, Field(ge=1, le=MAX_CALLS)] = 10_000
     """Maximum number of calls to the target, per job."""
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> Self:
+        if (self.target is None) == (self.targets is None):
+            raise SpecificationError("send either target or targets", "target")
+        return self
 
 
 CellStatus = Literal["omitted", "queued", "running", "succeeded", "failed", "cancelled"]
@@ -113,6 +126,18 @@ class WorstView(ResponseModel):
     """Probabilities of the worst letter over all cells, assumed independent."""
 
 
+class ServiceView(ResponseModel):
+    """The profile of one service of a suite."""
+
+    rank: int
+    """1 is the best worst letter; services with equal letters and probabilities share a rank."""
+    target: dict[str, Any]
+    """The target at the time of the request, without its secret."""
+    worst: WorstView | None
+    columns: list[str | None]
+    rows: list[RowView]
+
+
 class Progress(ResponseModel):
     """Progress of a suite."""
 
@@ -157,6 +182,9 @@ class SuiteView(SuiteLine):
     columns: list[str | None]
     """Languages; null is the column of methods without languages."""
     rows: list[RowView]
+    """Empty if there are several services."""
+    services: list[ServiceView] | None
+    """The profiles of several services, the best first; null if there is one."""
 
 
 class SuiteList(ListModel[SuiteLine]):

@@ -14,7 +14,7 @@ from service.http.idempotency import Repeatable, is_known, once, store_answer
 from service.http.json import Answer
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
-from service.jobs.submission import Order, permit, too_many_jobs
+from service.jobs.submission import Order, permit, refuse_cooling, too_many_jobs
 from service.suites.planning import Plan
 from store.core.errors import AlreadyFinished
 from store.jobs import jobs
@@ -54,7 +54,9 @@ async def place_suite(
     tenant = caller.tenant
     new = await here.database.read(_count_new, tenant, plan, repeat)
     if new:
-        await permit(here, caller, plan.target.descriptor["base_url"], new)
+        for target in plan.targets[1:]:
+            await refuse_cooling(here, caller, target.descriptor["base_url"])
+        await permit(here, caller, plan.targets[0].descriptor["base_url"], new)
     answer = await here.database.write(_place, tenant, plan, repeat, show, here.settings.max_active_jobs, bool(wait))
     if isinstance(answer, PlacedSuite):
         for job_id in answer.made:
@@ -183,10 +185,12 @@ def _refuse_too_many(c: Any, tenant: str, new: Sequence[NewJob], most: int) -> N
 def _new_suite(tenant: str, plan: Plan, ids: Sequence[str], joined: Sequence[str]) -> NewSuite:
     first: Order = plan.orders[0][1]
     omitted = [one.as_json() for one in plan.omitted]
+    described = [target.descriptor for target in plan.targets]
+    several = {"services": described, "service_of": [one.service for one in plan.planned]} if plan.several else {}
     return NewSuite(
         tenant=tenant,
-        target=plan.target.descriptor,
-        request={"asked": dict(plan.asked), "omitted": omitted, "joined": list(joined)},
+        target={"name": f"{len(described)} services"} if plan.several else described[0],
+        request={"asked": dict(plan.asked), "omitted": omitted, "joined": list(joined), **several},
         callback_url=first.new.callback_url,
         visibility=first.new.visibility,
         cells=[(cell, job_id) for (cell, _), job_id in zip(plan.orders, ids, strict=True)],

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from pydantic import Field
 
-from service.dependencies import Here, Service, Wait
+from service.dependencies import LONGEST_WAIT_S, Here, Service, Wait
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
+from service.http.openapi.common_schemas import KindName
 from service.http.openapi.examples import TARGETS
-from service.http.pagination import Paging, read_list
+from service.http.pagination import PageQuery, Search, read_list
 from service.http.problems import Problem, existing, removed
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -51,8 +53,17 @@ async def save_target(body: Description, here: Here, caller: TargetWriter, repea
     return await answer_once(here, caller, repeat, add)
 
 
+class TargetQuery(PageQuery):
+    """Filters of the list of targets."""
+
+    kind: Annotated[KindName | None, Field(description="Kind of service.")] = None
+    q: Search = None
+
+
 @router.get("", response_model=TargetList)
-async def list_targets(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
+async def list_targets(
+    request: Request, here: Here, caller: Reader, query: Annotated[TargetQuery, Query()]
+) -> Response:
     """List your targets, newest first."""
     return await read_list(request, here, query, "targets", TargetView.of, targets.page, caller.tenant)
 
@@ -101,11 +112,41 @@ async def remove_target(target_id: str, here: Here, caller: TargetWriter) -> Res
     return removed(await here.database.write(targets.remove, target_id, caller.tenant), "target", target_id)
 
 
+PROBED_DESCRIPTION = "Accepted; 200 instead if the job ended within the requested wait."
+
+
+@router.post("/probe", status_code=202, response_model=JobView, response_description=PROBED_DESCRIPTION)
+async def probe_described_target(
+    request: Request,
+    body: Description,
+    here: Here,
+    caller: TargetWriter,
+    repeat: Repeat,
+    wait: Wait,
+    response: Response,
+) -> Response:
+    """Test a target that is not saved: ask it one question, and examine it if that is answered.
+
+    The answer comes when the test has ended, after 30 s at most. Its `result` has the `exchange` (request and response,
+    with secrets masked and bodies cut to 2,000 characters), the `reading` of the answer, `latency_s`, the `capability`,
+    and after a failure `code`, `cause` and `remedy`. The secret is forgotten when the test ends.
+    """
+    with located():
+        target = await with_described_links(here, caller, of_described(body))
+        check_target(here, target)
+        await check_uploaded(here, caller.tenant, target.descriptor)
+    order = probe_order(here, caller, target)
+    wait_s = LONGEST_WAIT_S if wait is None else wait
+    return await answer_order(
+        request, here, caller, order, repeat.by(caller), wait_s, response, status_if_succeeded=200
+    )
+
+
 @router.post(
     "/{target_id}/probe",
     status_code=202,
     response_model=JobView,
-    response_description="Accepted; 200 instead if the job ended within the requested wait.",
+    response_description=PROBED_DESCRIPTION,
 )
 async def probe_target(
     request: Request, row: OwnTarget, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response

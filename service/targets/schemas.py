@@ -26,8 +26,8 @@ class Limits(RequestModel):
 class TargetDescription(RequestModel):
     """A service to rate, and its connection."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200, examples=["Apertium eng-spa"])]
-    """Name for people."""
+    name: Annotated[str, Field(min_length=1, max_length=200, examples=["Apertium eng-spa"])] | None = None
+    """Name for people; null means its host, or its protocol if it has no address."""
     kind: KindName
     """Kind of service; it determines the possible methods."""
     protocol: Annotated[str, Field(min_length=1, max_length=50, examples=["libretranslate"])]

@@ -15,6 +15,7 @@ from service.targets.chain_resolution import CHAIN, with_links
 from service.targets.schemas import TargetDescription, TargetReference
 from service.uploads.reception import UPLOADED, found
 from store.targets import targets
+from store.targets.domains import host_of
 from store.targets.targets import StoredTarget
 
 ONLY_AUTHORS = frozenset({"openai-images"})
@@ -31,16 +32,16 @@ class ResolvedTarget:
 
 
 async def resolve_target(
-    here: Service, caller: Caller, asked: TargetDescription | TargetReference, field: str = "target"
+    here: Service, caller: Caller, asked: TargetDescription | TargetReference, *place: str | int
 ) -> ResolvedTarget:
     """Return the target of a request, saved or described, after checking its description.
 
     Raises
     ------
     Problem
-        If there is no such target, or its description is invalid; it points into `field` of the request.
+        If there is no such target, or its description is invalid; it points into its `place`, or into ``target``.
     """
-    with located(field):
+    with located(*place or ("target",)):
         target = await find_target(here, caller, asked)
         if target.descriptor["protocol"] == CHAIN:
             target = await with_described_links(here, caller, target)
@@ -68,6 +69,7 @@ async def with_described_links(here: Service, caller: Caller, target: ResolvedTa
 def of_described(asked: TargetDescription) -> ResolvedTarget:
     """Return the target that a request describes, with its secret apart, to be sealed at once."""
     descriptor = asked.model_dump(exclude={"secret"}) | {"base_url": asked.base_url or ""}
+    descriptor["name"] = asked.name or host_of(descriptor["base_url"]) or asked.protocol
     return ResolvedTarget(descriptor, None if asked.secret is None else asked.secret.get_secret_value())
 
 

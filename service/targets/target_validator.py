@@ -61,5 +61,8 @@ class TargetValidator(Protocol):
             With the invalid `field`, as a dotted path.
         """
 
+    def questions_per_call(self, target: Mapping[str, Any]) -> int:
+        """Return how many questions one call to a checked target carries at most."""
+
     def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Refuse an address to which no notice may be sent, with its `field`."""

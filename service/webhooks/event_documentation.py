@@ -11,6 +11,7 @@ from service.http.openapi.common_schemas import Instant, ResponseModel
 from service.webhooks.schemas import EventType
 
 _JOB = {"job_id": "job_01KA8Z6M3YQ8V5T2N7R4W9X0CD"}
+_ENDED = _JOB | {"kind": "rating"}
 _RATING = {"rating_id": "rat_01KA8Z7Q0JX4M6C9E2B5H8N3VT", "letter": "DSBS", "declared": True}
 _TARGET = {"target_url": "http://127.0.0.1:5000"}
 _QUESTION = {"method": "round-trip", "attribute": "gender"}
@@ -28,9 +29,9 @@ _REFUSED = {
 }
 
 NOTICES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "job.succeeded": ("A job has ended with a rating.", _JOB | {"status": "succeeded"} | _TARGET | _RATING),
-    "job.failed": ("A job has ended without a rating.", _JOB | {"status": "failed", "error": _REFUSED}),
-    "job.cancelled": ("A job was cancelled.", _JOB | {"status": "cancelled"}),
+    "job.succeeded": ("A job has ended with a rating.", _ENDED | {"status": "succeeded"} | _TARGET | _RATING),
+    "job.failed": ("A job has ended without a rating.", _ENDED | {"status": "failed", "error": _REFUSED}),
+    "job.cancelled": ("A job was cancelled.", _ENDED | {"status": "cancelled"}),
     "rating.published": (
         "A rating can be read by others for the first time.",
         _JOB | _TARGET | _RATING | {"visibility": "public"},

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Executable, Select, Table, and_, or_
+from sqlalchemy import Column, ColumnElement, Connection, Executable, Select, String, Table, and_, literal_column, or_
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 T = TypeVar("T")
@@ -63,3 +65,37 @@ def newest_first(
 def equal(table: Table, **wanted: Any) -> list[ColumnElement[bool]]:
     """Return the conditions that columns have the given values; ``None`` means any value."""
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
+
+
+class json_part(FunctionElement[str]):  # noqa: N801 - named like an SQL function
+    """SQL expression: a field of a column that holds JSON text (`store.core.columns.Json`)."""
+
+    type = String()
+    name = "json_part"
+    inherit_cache = True
+
+    def __init__(self, column: Column[Any], part: str) -> None:
+        super().__init__(column, literal_column(f"'{part}'"))
+
+
+@compiles(json_part, "sqlite")
+def _sqlite(element: json_part, compiler: Any, **options: Any) -> str:
+    column, part = (compiler.process(each, **options) for each in element.clauses)
+    return f"json_extract({column}, '$.' || {part})"
+
+
+@compiles(json_part, "postgresql")
+def _postgresql(element: json_part, compiler: Any, **options: Any) -> str:
+    column, part = (compiler.process(each, **options) for each in element.clauses)
+    return f"(CAST({column} AS json) ->> {part})"
+
+
+def about_target(table: Table, q: str | None, kind: str | None) -> list[ColumnElement[bool]]:
+    """Return the conditions that a row's ``target`` is of a kind, and has `q` in its name or address."""
+    found: list[ColumnElement[bool]] = []
+    if kind is not None:
+        found.append(json_part(table.c.target, "kind") == kind)
+    if q is not None:
+        name = json_part(table.c.target, "name")
+        found.append(or_(name.icontains(q, autoescape=True), table.c.target_url.icontains(q, autoescape=True)))
+    return found

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_
 
 from store.core.agency_schema import deliveries
 from store.core.clock import now_ms
+from store.core.rows import equal
 from store.core.schema import jobs, outbox
 from store.jobs.job import UNFINISHED
 
@@ -59,11 +60,43 @@ def backlog(c: Connection) -> Backlog:
     return Backlog(counts_by_status(c), _float(due), _float(running), expired, notices + waiting, _float(oldest))
 
 
-def counts_by_status(c: Connection) -> dict[str, int]:
-    """Count unfinished jobs, and finished jobs created within the last day, by status (without zeros)."""
+def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]:
+    """Count unfinished jobs, and finished jobs created within the last day, by status (without zeros).
+
+    Without a `tenant` those of all tenants are counted.
+    """
     recent = and_(jobs.c.status.not_in(UNFINISHED), jobs.c.created_at >= now_ms() - DAY_MS)
     counted = select(jobs.c.status, func.count().label("jobs")).where(or_(jobs.c.status.in_(UNFINISHED), recent))
+    counted = counted.where(*equal(jobs, tenant=tenant))
     return {row.status: row.jobs for row in c.execute(counted.group_by(jobs.c.status))}
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Queue as a tenant may see it.
+
+    Attributes
+    ----------
+    mine : dict of str to int
+        The tenant's jobs as in `counts_by_status`.
+    oldest_due_s : float or None
+        Seconds that the oldest due job of any tenant has waited; ``None`` if none is due.
+    busy_workers : int
+        Workers that hold a valid lease.
+    """
+
+    mine: dict[str, int]
+    oldest_due_s: float | None
+    busy_workers: int
+
+
+def queue_of(c: Connection, tenant: str) -> Queue:
+    """Read the queue as a tenant may see it, in two statements."""
+    due = select(func.min(jobs.c.next_run_at)).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms())
+    leased = and_(jobs.c.status == "running", jobs.c.lease_until > now_ms())
+    busy = select(func.count(jobs.c.lease_owner.distinct())).where(leased).scalar_subquery()
+    waited_s, workers = c.execute(select(_age_s(due), busy)).one()
+    return Queue(counts_by_status(c, tenant), _float(waited_s), workers)
 
 
 def _webhook_backlog(table: Table) -> tuple[ColumnElement[Any], ColumnElement[Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, case, func, insert, or_, select
 
 from store.core.clock import now_ms, read_clock
+from store.core.columns import sealed_columns
 from store.core.schema import events, jobs, outbox
 from store.jobs.job import changed, claimable
 from store.webhooks.outbox import notice_row
@@ -50,18 +51,25 @@ def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
     """Fail the jobs that were claimed `cap` times in a row without a new observation; return their ids."""
     failed = (
         changed(status="failed", lease_owner=None, lease_until=None, finished_at=now_ms(), error=WORKER_LOST)
+        .values(sealed_columns(None))
         .where(jobs.c.attempts_without_progress >= cap, jobs.c.cancel_requested.is_(False))
         .where(or_(jobs.c.status == "queued", and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())))
-        .returning(jobs.c.id, jobs.c.fence)
+        .returning(jobs.c.id, jobs.c.kind, jobs.c.fence)
     )
     rows = c.execute(failed).all()
     if not rows:
         return []
     now = read_clock(c)
-    ended = {"type": "failed", "data": {"error": WORKER_LOST}, "at": now}
-    c.execute(insert(events), [{**ended, "job_id": row.id, "fence": row.fence} for row in rows])
-    facts = {"status": "failed", "error": WORKER_LOST}
-    notices = [notice_row(row.id, "job.failed", {"job_id": row.id, **facts}, now) for row in rows]
+    data = [{"kind": row.kind, "error": WORKER_LOST} for row in rows]
+    ended = [
+        {"job_id": row.id, "type": "failed", "data": facts, "fence": row.fence, "at": now}
+        for row, facts in zip(rows, data, strict=True)
+    ]
+    c.execute(insert(events), ended)
+    notices = [
+        notice_row(row.id, "job.failed", {"job_id": row.id, "status": "failed", **facts}, now)
+        for row, facts in zip(rows, data, strict=True)
+    ]
     c.execute(insert(outbox), notices)
     return [row.id for row in rows]
 

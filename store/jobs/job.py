@@ -212,15 +212,17 @@ def changed(**values: Any) -> Update:
 
 
 def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: Any) -> Job:
-    """End a job whose row is locked, and append its event (but no notice)."""
+    """End a job whose row is locked, and append its event (but no notice); a probe's own secret is forgotten."""
+    if job.kind == "probe":
+        values |= sealed_columns(None)
     ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)
     row = c.execute(ended.where(jobs.c.id == job.id).returning(jobs)).mappings().one()
-    append(c, job.id, status, facts, fence=job.fence)
+    append(c, job.id, status, {"kind": job.kind, **facts}, fence=job.fence)
     return job_from(**row)
 
 
 def end_cancelled(c: Connection, job: Job) -> Job:
     """Cancel a job whose row is locked, and write its notice."""
     ended = end(c, job, "cancelled", {}, cancel_requested=True)
-    announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "status": ended.status})
+    announce(c, ended.id, "job.cancelled", {"job_id": ended.id, "kind": ended.kind, "status": ended.status})
     return ended

@@ -12,12 +12,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection, func, select
 
 from store.core.errors import AlreadyFinished
-from store.core.rows import equal, one_row, page_of
+from store.core.rows import about_target, equal, one_row, page_of
 from store.core.schema import jobs
-from store.jobs.backlog import backlog, counts_by_status
+from store.jobs.backlog import backlog, counts_by_status, queue_of
 from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
 from store.jobs.job import (
     UNFINISHED,
@@ -74,7 +76,9 @@ __all__ = [
     "heartbeat",
     "hold",
     "mark_dispatched",
+    "newest_result",
     "page",
+    "queue_of",
     "queue_position",
     "reconciler_lock",
     "record",
@@ -92,12 +96,29 @@ def page(
     *,
     status: str | None = None,
     target_url: str | None = None,
+    kind: str | None = None,
+    q: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Job]:
-    """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(jobs).where(jobs.c.tenant == tenant, *equal(jobs, status=status, target_url=target_url))
+    """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
+
+    `kind` is the kind of job; `q` is looked for in the target's name and address.
+    """
+    query = select(jobs).where(jobs.c.tenant == tenant, *equal(jobs, status=status, target_url=target_url, kind=kind))
+    query = query.where(*about_target(jobs, q, None))
     return page_of(c, query, jobs, job_from, before, limit)
+
+
+def newest_result(c: Connection, tenant: str, request_digest: str) -> Any:
+    """Return the result of a tenant's newest successful job with this digest; ``None`` if there is none."""
+    query = (
+        select(jobs.c.result)
+        .where(jobs.c.tenant == tenant, jobs.c.request_digest == request_digest, jobs.c.status == "succeeded")
+        .order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
+        .limit(1)
+    )
+    return c.execute(query).scalar_one_or_none()
 
 
 def count_unfinished(c: Connection, tenant: str) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, delete, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.model import Observation
@@ -64,11 +64,17 @@ def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observ
     return found
 
 
-def page(c: Connection, job_id: str, after: int, limit: int) -> list[StoredObservation]:
+SEARCHED_ROWS = 250
+"""Rows that a search reads at a time."""
+
+
+def page(
+    c: Connection, job_id: str, after: int, limit: int, conditions: Sequence[ColumnElement[bool]] = ()
+) -> list[StoredObservation]:
     """List a job's observations numbered above `after` (0: from the start), in order."""
     rows = c.execute(
         select(observations)
-        .where(observations.c.job_id == job_id, observations.c.seq > after)
+        .where(observations.c.job_id == job_id, observations.c.seq > after, *conditions)
         .order_by(observations.c.seq)
         .limit(limit)
     ).mappings()
@@ -76,6 +82,81 @@ def page(c: Connection, job_id: str, after: int, limit: int) -> list[StoredObser
         StoredObservation(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
         for row in rows
     ]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Filters of observations; ``None`` means any.
+
+    `part` is the beginning of the unit, in whole segments: ``es`` or ``es/U``. `answer` is a whole answer, or the label
+    or choice that it is. `failure` is the code of a failure, ``any`` or ``none``. `q` is looked for in questions and
+    answers. Texts are compared without regard to case.
+    """
+
+    part: str | None = None
+    answer: str | None = None
+    failure: str | None = None
+    q: str | None = None
+
+    @property
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """The conditions that the database can check; `fits` checks the others."""
+        found: list[ColumnElement[bool]] = []
+        if self.part is not None:
+            unit = observations.c.unit
+            found.append(or_(unit == self.part, unit.startswith(f"{self.part}/", autoescape=True)))
+        if self.failure is not None:
+            failure = observations.c.failure
+            named = {"any": failure.is_not(None), "none": failure.is_(None)}
+            found.append(named.get(self.failure, failure == self.failure))
+        return found
+
+    def fits(self, one: Observation) -> bool:
+        """Return whether an observation has the answer and the text."""
+        value = one.reply.value
+        if self.answer is not None:
+            said = [value, value.get("label"), value.get("choice")] if isinstance(value, Mapping) else [value]
+            if self.answer.casefold() not in [str(each).casefold() for each in said if each is not None]:
+                return False
+        if self.q is None:
+            return True
+        written = one.as_json()
+        return any(self.q.casefold() in text.casefold() for text in _texts([written["ask"], value]))
+
+
+def _texts(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Mapping):
+        yield from _texts(list(part.values()))
+    elif isinstance(part, list | tuple):
+        for each in part:
+            yield from _texts(each)
+
+
+ROWS_A_SEARCH = 5_000
+"""Maximum number of rows that one search reads, so that it takes less than a second."""
+
+
+def search(
+    c: Connection, job_id: str, wanted: Wanted, after: int, limit: int
+) -> tuple[list[StoredObservation], int | None]:
+    """List matching observations numbered above `after`, and return where to continue; ``None`` at the end.
+
+    A search that reads `ROWS_A_SEARCH` rows without filling the page ends there, so a page can be short or empty.
+    """
+    found: list[StoredObservation] = []
+    for _ in range(ROWS_A_SEARCH // SEARCHED_ROWS):
+        rows = page(c, job_id, after, SEARCHED_ROWS, wanted.conditions)
+        for row in rows:
+            if len(found) == limit:
+                return found, after
+            if wanted.fits(row.observation):
+                found.append(row)
+            after = row.seq
+        if len(rows) < SEARCHED_ROWS:
+            return found, None
+    return found, after
 
 
 def count(c: Connection, job_id: str) -> int:

@@ -69,7 +69,7 @@ def finish(c: Connection, claim: Claim, rating: NewRating) -> str:
     stored = ratings.add(c, rating, job.id)
     facts = {"rating_id": stored.id, "letter": stored.letter, "declared": stored.declared}
     end(c, job, "succeeded", facts, stage="rated", rating_id=stored.id)
-    notice = {"job_id": job.id, "status": "succeeded", "target_url": stored.target_url, **facts}
+    notice = {"job_id": job.id, "kind": job.kind, "status": "succeeded", "target_url": stored.target_url, **facts}
     announce(c, job.id, "job.succeeded", notice)
     if stored.visibility != "private":
         note_published(c, stored)
@@ -81,14 +81,15 @@ def finish_with(c: Connection, claim: Claim, stage: str, result: Mapping[str, An
     """End a job that yields no rating: a dry run, a re-rating or a domain check."""
     job = hold(c, claim)
     end(c, job, "succeeded", {}, stage=stage, result=dict(result))
-    announce(c, job.id, "job.succeeded", {"job_id": job.id, "status": "succeeded"})
+    announce(c, job.id, "job.succeeded", {"job_id": job.id, "kind": job.kind, "status": "succeeded"})
 
 
 def fail(c: Connection, claim: Claim, error: Mapping[str, Any]) -> None:
     """Fail the job with a problem object (type, title, detail, code); the ledger is kept."""
     job = hold(c, claim)
     end(c, job, "failed", {"error": dict(error)}, error=dict(error))
-    announce(c, job.id, "job.failed", {"job_id": job.id, "status": "failed", "error": dict(error)})
+    facts = {"job_id": job.id, "kind": job.kind, "status": "failed", "error": dict(error)}
+    announce(c, job.id, "job.failed", facts)
 
 
 def cancel(c: Connection, claim: Claim) -> None:

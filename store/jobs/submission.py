@@ -199,15 +199,15 @@ _INSERT_FINISHED = _INSERT.values(finished_at=now_ms())
 def add(c: Connection, new: NewJob) -> Job:
     """Add a queued job, due at once. Its row is the dispatch request."""
     job = _insert(c, _INSERT, new, status="queued", stage="queued")
-    append(c, job.id, "queued", {"expected": job.expected}, fence=0)
+    append(c, job.id, "queued", _first_facts(job), fence=0)
     return job
 
 
 def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
     """Add a job that an existing rating answers: already succeeded, with its notice."""
     job = _insert(c, _INSERT_FINISHED, new, status="succeeded", stage="rated", rating_id=rating_id)
-    append(c, job.id, "succeeded", {"rating_id": rating_id}, fence=0)
-    announce(c, job.id, "job.succeeded", {"job_id": job.id, "status": job.status, "rating_id": rating_id})
+    append(c, job.id, "succeeded", _first_facts(job), fence=0)
+    announce(c, job.id, "job.succeeded", _facts_of(job))
     return job
 
 
@@ -234,13 +234,19 @@ def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[
 
 
 def _first_event(job: Job) -> dict[str, Any]:
-    data = {"rating_id": job.rating_id} if job.finished else {"expected": job.expected}
-    return {"job_id": job.id, "type": job.status, "data": data, "fence": 0, "at": job.created_at}
+    return {"job_id": job.id, "type": job.status, "data": _first_facts(job), "fence": 0, "at": job.created_at}
+
+
+def _first_facts(job: Job) -> dict[str, Any]:
+    return {"kind": job.kind} | ({"rating_id": job.rating_id} if job.finished else {"expected": job.expected})
+
+
+def _facts_of(job: Job) -> dict[str, Any]:
+    return {"job_id": job.id, "kind": job.kind, "status": job.status, "rating_id": job.rating_id}
 
 
 def _notice_of(job: Job) -> dict[str, Any]:
-    facts = {"job_id": job.id, "status": job.status, "rating_id": job.rating_id}
-    return notice_row(job.id, f"job.{job.status}", facts, job.created_at)
+    return notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at)
 
 
 def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:

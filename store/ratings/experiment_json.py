@@ -5,6 +5,7 @@ requests with `AnyMethod`; workers rebuild the method from the job's row.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
@@ -14,6 +15,7 @@ from assay.errors import SpecificationError, UnknownName
 from assay.methods import AnyMethod as _AnyMethod
 from assay.methods import every_method, method_name
 from assay.rating.methodology import as_recorded
+from store.core.plain_messages import plain_message
 
 if TYPE_CHECKING:
     AnyMethod = Annotated[_AnyMethod, Field(discriminator="method")]
@@ -43,14 +45,14 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
     SpecificationError
         Names the first invalid field.
     """
-    known = tuple(method_name(kind) for kind in every_method())
+    kinds = {method_name(kind): kind for kind in every_method()}
     name = written.get("method")
-    if name not in known:
-        raise UnknownName("method", str(name), known, "method")
+    if name not in kinds:
+        raise UnknownName("method", str(name), kinds, "method")
     try:
         method: _AnyMethod = _adapter().validate_python(dict(written))
     except ValidationError as invalid:
-        raise _as_specification_error(invalid) from None
+        raise _as_specification_error(invalid, kinds[str(name)]) from None
     return method
 
 
@@ -75,10 +77,11 @@ def method_schema(name: str) -> dict[str, Any]:
     return {**schema, "required": ["method", *(each for each in required if each != "method")]}
 
 
-def _as_specification_error(invalid: ValidationError) -> SpecificationError:
+def _as_specification_error(invalid: ValidationError, kind: type[_AnyMethod]) -> SpecificationError:
     first = invalid.errors(include_url=False)[0]
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, SpecificationError):
         return cause
     where = ".".join(str(part) for part in first["loc"][1:])
-    return SpecificationError(f"{where}: {first['msg']}", where or None)
+    known = [each.name for each in fields(kind)] if len(first["loc"]) == 2 else ()
+    return SpecificationError(f"{where}: {plain_message(first, known)}", where or None)

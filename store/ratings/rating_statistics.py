@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, String, and_, case, func, literal_column, or_, select
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from store.core.clock import now_ms
-from store.core.rows import all_rows, equal
+from store.core.rows import all_rows, equal, json_part
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
 
@@ -29,29 +26,6 @@ class LetterCount:
     count: int
 
 
-class _described(FunctionElement[str]):  # noqa: N801 - named like an SQL function
-    """SQL expression: a field of a rating's target, which is stored as JSON text."""
-
-    type = String()
-    name = "described"
-    inherit_cache = True
-
-    def __init__(self, part: str) -> None:
-        super().__init__(ratings.c.target, literal_column(f"'{part}'"))
-
-
-@compiles(_described, "sqlite")
-def _sqlite(element: _described, compiler: Any, **options: Any) -> str:
-    target, part = (compiler.process(each, **options) for each in element.clauses)
-    return f"json_extract({target}, '$.' || {part})"
-
-
-@compiles(_described, "postgresql")
-def _postgresql(element: _described, compiler: Any, **options: Any) -> str:
-    target, part = (compiler.process(each, **options) for each in element.clauses)
-    return f"(CAST({target} AS json) ->> {part})"
-
-
 def distribution(
     c: Connection, *, kind: str | None = None, attribute: str | None = None, method: str | None = None
 ) -> list[LetterCount]:
@@ -60,9 +34,9 @@ def distribution(
     The list is sorted by kind, attribute, method and letter, and has no zeros.
     """
     newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
-    same = (_described("digest"), ratings.c.method, ratings.c.attribute)
+    same = (json_part(ratings.c.target, "digest"), ratings.c.method, ratings.c.attribute)
     rank = func.row_number().over(partition_by=same, order_by=newest_first)
-    of_kind = _described("kind")
+    of_kind = json_part(ratings.c.target, "kind")
     letter = case((and_(ratings.c.declared, ratings.c.letter.is_not(None)), ratings.c.letter), else_=INCONCLUSIVE)
     latest = (
         select(of_kind.label("kind"), ratings.c.attribute, ratings.c.method, letter.label("letter"), rank.label("rank"))

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, func, insert, or_, select
 
 from store.core.agency_schema import unsigned_ratings
 from store.core.clock import iso, read_clock
 from store.core.columns import new_id
-from store.core.rows import all_rows, equal, one_row, page_of
+from store.core.rows import about_target, all_rows, equal, json_part, one_row, page_of
 from store.core.schema import ratings
 
 State = Literal["standing", "withdrawn", "all"]
@@ -112,26 +112,78 @@ def stamps(c: Connection, ids: Collection[str]) -> dict[str, Stamp]:
     return {row.id: Stamp(row.id, row.letter, row.declared) for row in c.execute(query)}
 
 
-def page(
-    c: Connection,
-    tenant: str | None,
-    *,
-    target_url: str | None = None,
-    attribute: str | None = None,
-    method: str | None = None,
-    letter: str | None = None,
-    declared: bool | None = None,
-    state: State = "standing",
-    before: tuple[int, str] | None = None,
-    limit: int,
-) -> list[StoredRating]:
+@dataclass(frozen=True)
+class Summary:
+    """A rating's row without its document, for lists."""
+
+    id: str
+    job_id: str
+    target_id: str | None
+    target: dict[str, Any]
+    method: str
+    attribute: str
+    letter: str | None
+    declared: bool
+    visibility: str
+    methodology_version: str
+    created_at: int
+    expires_at: int
+    withdrawn_at: int | None
+    withdrawn_why: str | None
+
+
+R = TypeVar("R", StoredRating, Summary)
+
+
+def page(c: Connection, tenant: str | None, /, **wanted: Any) -> list[StoredRating]:
     """List the tenant's ratings and all public ones, newest first; ``tenant=None`` lists only public ones.
 
-    The other arguments are filters. The page starts after the row ``before = (created_at, id)``.
+    `wanted` are the filters of `_page`, and its ``before`` and ``limit``.
     """
-    filters = {"target_url": target_url, "attribute": attribute, "method": method, "letter": letter}
-    query = select(ratings).where(_listed(tenant), *_in_state(state), *equal(ratings, **filters, declared=declared))
-    return page_of(c, query, ratings, StoredRating, before, limit)
+    return _page(c, tenant, StoredRating, **wanted)
+
+
+def summaries(c: Connection, tenant: str | None, /, **wanted: Any) -> list[Summary]:
+    """List ratings as `page` does, without reading their documents."""
+    return _page(c, tenant, Summary, **wanted)
+
+
+def _page(
+    c: Connection,
+    tenant: str | None,
+    build: type[R],
+    *,
+    state: State = "standing",
+    kind: str | None = None,
+    q: str | None = None,
+    mine: bool = False,
+    before: tuple[int, str] | None = None,
+    limit: int,
+    **same: Any,
+) -> list[R]:
+    """Read a page that starts after the row ``before = (created_at, id)``.
+
+    `q` is looked for in the target's name and address; `mine` leaves out ratings of other tenants; `same` are columns
+    with the values they must have, where ``None`` means any.
+    """
+    query = (
+        select(*(ratings.c[each.name] for each in fields(build)))
+        .where(ratings.c.tenant == tenant if mine else _listed(tenant), *_in_state(state))
+        .where(*equal(ratings, **same), *about_target(ratings, q, kind))
+    )
+    return page_of(c, query, ratings, build, before, limit)
+
+
+def newest_of_targets(c: Connection, tenant: str, limit: int) -> list[Summary]:
+    """List the tenant's newest rating of each target (by its digest), newest first, without withdrawn ones."""
+    newest_first = (ratings.c.created_at.desc(), ratings.c.id.desc())
+    rank = func.row_number().over(partition_by=json_part(ratings.c.target, "digest"), order_by=newest_first)
+    ranked = (
+        select(ratings.c.id, rank.label("rank")).where(ratings.c.tenant == tenant, *_in_state("standing")).subquery()
+    )
+    columns = [ratings.c[each.name] for each in fields(Summary)]
+    query = select(*columns).join(ranked, ranked.c.id == ratings.c.id).where(ranked.c.rank == 1)
+    return all_rows(c, query.order_by(*newest_first).limit(limit), Summary)
 
 
 def latest(
@@ -165,7 +217,3 @@ def _in_state(state: State) -> list[ColumnElement[bool]]:
             return [ratings.c.withdrawn_at.is_not(None)]
         case "all":
             return []
-
-
-def _equal(**wanted: Any) -> list[ColumnElement[bool]]:
-    return [ratings.c[name] == value for name, value in wanted.items() if value is not None]

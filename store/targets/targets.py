@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from store.core.clock import now_ms
 from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
@@ -75,9 +75,24 @@ def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = F
     return one_row(c, select(targets).where(*_of(target_id, tenant, removed)), target_from)
 
 
-def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredTarget]:
-    """List a tenant's targets, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(targets).where(targets.c.tenant == tenant, targets.c.removed_at.is_(None))
+def page(
+    c: Connection,
+    tenant: str,
+    *,
+    kind: str | None = None,
+    q: str | None = None,
+    before: tuple[int, str] | None = None,
+    limit: int,
+) -> list[StoredTarget]:
+    """List a tenant's targets, newest first, starting after the row ``before = (created_at, id)``.
+
+    `q` is looked for in their names and addresses.
+    """
+    query = select(targets).where(
+        targets.c.tenant == tenant, targets.c.removed_at.is_(None), *equal(targets, kind=kind)
+    )
+    if q is not None:
+        query = query.where(or_(*(targets.c[name].icontains(q, autoescape=True) for name in ("name", "base_url"))))
     return page_of(c, query, targets, target_from, before, limit)
 
 

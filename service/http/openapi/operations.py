@@ -120,6 +120,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "getReportHtml": Operation(ETAG | RATED, media_type="text/html", public=True),
     "getReportMarkdown": Operation(ETAG | RATED, media_type=MARKDOWN, public=True),
     "downloadSentencesCsv": Operation(RATED, ("404",), media_type=CSV, public=True),
+    "listEvidence": Operation(LINK | RATED, public=True),
     "downloadEvidenceCsv": Operation(RATED, media_type=CSV, public=True),
     "compareRatings": Operation(ETAG, public=True),
     "differRatings": Operation(ETAG, public=True),
@@ -145,6 +146,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "listTargets": Operation(LINK),
     "getTarget": Operation(ETAG),
+    "probeDescribedTarget": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     "probeTarget": Operation(ACCEPTED, LIMITED, ENDED, then=_JOB),
     "targetHistory": Operation(LINK),
     # registry and log

@@ -88,6 +88,9 @@ class FewProtocols:
         if "model" in target["settings"] and not isinstance(target["settings"]["model"], str):
             raise SpecificationError("model must be text", "settings.model")
 
+    def questions_per_call(self, target: Mapping[str, Any]) -> int:
+        return int(target["settings"].get("batch_maximum", 1))
+
     def check_callback(self, url: str, field: str = "callback_url") -> None:
         if "private" in url:
             raise SpecificationError(f"{url} leads to a private address", field)

@@ -21,6 +21,7 @@ from assay.catalog.articles import indefinite
 from assay.catalog.tables import read_table
 from assay.catalog.values import NEUTRAL
 from assay.errors import UnknownName
+from assay.methods import RoundTrip
 
 ALL = [attribute(name) for name in attributes()]
 WRITABLE = [
@@ -212,9 +213,17 @@ def test_the_paper_s_own_sentence_comes_first():
 
 class TestLanguages:
     def test_language_codes_are_those_of_iso_639_1(self):
-        assert len(languages()) == 183
-        assert all(re.fullmatch("[a-z]{2}", code) and name for code, name in languages().items())
-        assert len(set(languages().values())) == 183
+        short = {code: name for code, name in languages().items() if len(code) == 2}
+        assert len(short) == len(set(short.values())) == 183
+        assert all(re.fullmatch("[a-z]{2,3}", code) and name for code, name in languages().items())
+
+    @pytest.mark.parametrize("code", ["fil", "yue", "hbs", "ast"])
+    def test_languages_without_a_short_code_have_one_of_three_letters(self, code):
+        assert check_language(f"{code.upper()}-Latn", "languages.0") == code
+        assert RoundTrip("gender", languages=(code,)).language_pairs() == [("en", code), (code, "en")]
+
+    def test_no_language_has_two_codes(self):
+        assert len(set(languages().values())) == len(languages())
 
     def test_the_table_of_languages_is_read_only(self):
         with pytest.raises(TypeError):

@@ -115,4 +115,4 @@ def test_in_80_columns_only_the_kind_is_cut(cases):
     lines = shown(cases, width=80)
     assert max(len(line) for line in lines) <= 80
     assert any(line.startswith("stereotyped-embedder ") for line in lines)
-    assert "calls" in lines[1]
+    assert "questions" in lines[1]

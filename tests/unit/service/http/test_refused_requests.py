@@ -84,7 +84,7 @@ async def test_a_refusal_names_the_field(client, request_body, path, value, poin
     assert answer.json()["errors"][0]["pointer"] == pointer
 
 
-@pytest.mark.parametrize("path", [("target",), ("experiment",), ("target", "name"), ("experiment", "attribute")])
+@pytest.mark.parametrize("path", [("target",), ("experiment",), ("target", "kind"), ("experiment", "attribute")])
 async def test_a_missing_field_is_named(client, request_body, path):
     answer = await client.post("/v1/jobs", json=without(request_body(), *path))
     problem = assert_problem(answer, 422, "invalid-request")
@@ -106,6 +106,88 @@ async def test_an_unknown_name_is_answered_with_the_known_ones(client, request_b
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
     assert all(name in error["detail"] for name in known), error
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "meant"),
+    [
+        (("experiment", "method"), "roundtrip", "round-trip"),
+        (("experiment", "attribute"), "gendre", "gender"),
+        (("experiment", "langauges"), ["es"], "languages"),
+        (("experiment", "languages"), ["spanish"], "es"),
+        (("target", "protocol"), "libre-translate", "libretranslate"),
+        (("target", "base_ulr"), "http://127.0.0.1:5000", "base_url"),
+        (("target", "limits"), {"concurency": 2}, "concurrency"),
+        (("target", "kind"), "Translator", "translator"),
+        (("visiblity",), "private", "visibility"),
+        (("visibility",), "pubic", "public"),
+    ],
+)
+async def test_the_nearest_known_name_is_suggested(client, request_body, path, value, meant):
+    answer = await client.post("/v1/jobs", json=with_(request_body(), value, *path))
+    details = [one["detail"] for one in answer.json()["errors"]]
+    assert (answer.status_code, len(details)) == (422, 1)
+    assert f"did you mean {meant!r}?" in details[0]
+
+
+async def test_at_most_twenty_known_names_are_listed(client, request_body):
+    answer = await client.post("/v1/jobs", json=with_(request_body(), ["klingon"], "experiment", "languages"))
+    detail = answer.json()["errors"][0]["detail"]
+    assert detail.count("(") == 20
+    assert " more" in detail
+
+
+async def test_an_unknown_query_parameter_is_answered_with_the_known_ones(client):
+    (error,) = (await client.get("/v1/ratings?letters=BS")).json()["errors"]
+    assert (error["parameter"], "did you mean 'letter'?" in error["detail"]) == ("letters", True)
+
+
+WRONG = [None, 7, 7.5, True, "x", [], [None], {}, {"x": []}]
+
+
+@pytest.mark.parametrize("value", WRONG, ids=repr)
+@pytest.mark.parametrize("name", ["target", "experiment", "seed", "visibility", "max_age_s", "callback_url", "author"])
+async def test_no_message_has_words_of_a_library(client, request_body, name, value):
+    fields = {"target": ("settings", "limits", "base_url"), "experiment": ("languages", "unbiased", "delta")}
+    inner = fields.get(name, ())
+    bodies = [request_body() | {name: value}, *(with_(request_body(), value, name, each) for each in inner)]
+    for body in bodies:
+        problem = (await client.post("/v1/jobs", json=body)).json()
+        said = json.dumps([problem.get("detail"), problem.get("errors")])
+        for word in ("discriminator", "tuple", "dictionary", "keyword", "argument", "Input", "instance", "pydantic"):
+            assert word not in said, said
+
+
+async def test_a_target_without_a_name_has_that_of_its_host(client, request_body):
+    target = {name: one for name, one in request_body()["target"].items() if name != "name"}
+    job = (await client.post("/v1/jobs", json=request_body(target=target))).json()
+    assert job["target"]["name"] == "127.0.0.1:5000"
+    assert (await client.post("/v1/targets", json=target)).json()["name"] == "127.0.0.1:5000"
+
+
+@pytest.mark.parametrize("saved", [True, False])
+async def test_an_experiment_without_a_method_has_the_usual_one_of_the_kind(client, request_body, saved):
+    target = request_body()["target"]
+    if saved:
+        target = {"id": (await client.post("/v1/targets", json=target)).json()["id"]}
+    job = await client.post("/v1/jobs", json=request_body(target=target, experiment={"attribute": "gender"}))
+    assert (job.status_code, job.json()["experiment"]["method"]) == (202, "round-trip")
+    wrong = await client.post("/v1/jobs", json=request_body(target=target, experiment={"attribute": "gendre"}))
+    (error,) = wrong.json()["errors"]
+    assert (wrong.status_code, error["pointer"]) == (422, "/experiment/attribute")
+    assert "did you mean 'gender'?" in error["detail"]
+
+
+async def test_a_schedule_stores_the_method_that_its_request_leaves_out(client, request_body):
+    target = (await client.post("/v1/targets", json=request_body()["target"])).json()["id"]
+    body = {
+        "name": "Weekly",
+        "request": {"target": {"id": target}, "experiment": {"attribute": "gender"}},
+        "interval_s": 86400,
+    }
+    answer = await client.post("/v1/schedules", json=body)
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["request"]["experiment"]["method"] == "round-trip"
 
 
 async def test_several_invalid_fields_are_reported_together(client, request_body):

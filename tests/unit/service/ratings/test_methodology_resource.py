@@ -162,7 +162,7 @@ async def test_the_next_versions_letter_is_shown_with_re_rated_ratings(serve, se
     for rating_id, preview in wanted.items():
         shown = (await client.get(f"/v1/ratings/{rating_id}")).json()
         assert (shown["next_methodology"], shown["letter"]) == (preview, "DSBS")
-    listed = (await client.get("/v1/ratings")).json()["items"]
+    listed = (await client.get("/v1/ratings?fields=full")).json()["items"]
     assert {one["id"]: one["next_methodology"] for one in listed} == wanted
     assert (await client.get("/v1/methodology")).json()["next"] == "2.0.0"
 

@@ -41,7 +41,7 @@ async def test_a_list_of_ratings_counts_the_parts_that_it_leaves_out(client, wor
     for asked in (experiment, {"method": "round-trip"}):
         job = (await client.post("/v1/jobs", json=request_body(seed=len(asked)))).json()
         worker.rate(job["id"], experiment=asked)
-    little, much = (await client.get("/v1/ratings")).json()["items"]
+    little, much = (await client.get("/v1/ratings?fields=full")).json()["items"]
     assert (await client.get(f"/v1/ratings/{little['id']}")).json() == little
     whole = (await client.get(f"/v1/ratings/{much['id']}")).json()
     assert whole["experiment"] == experiment
@@ -83,3 +83,90 @@ def test_long_parts_are_left_out_at_any_depth():
         "words": [{"name": "w"}, {"name": "v", "roles": {}}],
     }
     assert experiment["trials"] is long
+
+
+LONG = [{"text": "He is a nurse."}] * 3000
+
+
+async def test_a_list_of_a_hundred_ratings_is_short(client, worker, request_body):
+    for seed in range(100):
+        job = (await client.post("/v1/jobs", json=request_body(seed=seed))).json()
+        worker.rate(job["id"], examples=LONG)
+    listed = await client.get("/v1/ratings?limit=100")
+    assert len(listed.json()["items"]) == 100
+    assert len(listed.content) <= 100_000
+    assert len((await client.get("/v1/ratings?limit=1&fields=full")).content) > 60_000
+
+
+async def test_publishing_and_withdrawing_answer_with_a_summary(client, worker, request_body):
+    job = (await client.post("/v1/jobs", json=request_body())).json()
+    address = f"/v1/ratings/{worker.rate(job['id'], examples=LONG)}"
+    published = await client.post(f"{address}/visibility", json={"visibility": "public"})
+    withdrawn = await client.post(f"{address}/withdraw", json={"reason": "A cache answered."})
+    assert (published.json()["visibility"], withdrawn.json()["withdrawn"]["reason"]) == ("public", "A cache answered.")
+    assert max(len(published.content), len(withdrawn.content)) <= 10_000
+
+
+async def test_a_summary_agrees_with_its_rating(client, worker, request_body):
+    job = (await client.post("/v1/jobs", json=request_body())).json()
+    whole = (await client.get(f"/v1/ratings/{worker.rate(job['id'])}")).json()
+    (short,) = (await client.get("/v1/ratings")).json()["items"]
+    assert short.pop("methodology") == {"version": "1.0.0"}
+    assert short == {name: whole[name] for name in short}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=TRANSL", ["My translator"]),
+        ("q=127.0.0.1:6", ["100 % fair"]),
+        ("q=%25", ["100 % fair"]),
+        ("q=nobody", []),
+        ("kind=translator", ["My translator", "100 % fair"]),
+        ("kind=embedder", []),
+    ],
+)
+@pytest.mark.parametrize("resource", ["ratings", "targets", "jobs"])
+async def test_lists_are_searched_by_name_address_and_kind(client, worker, request_body, resource, query, found):
+    for name, port in (("100 % fair", 6000), ("My translator", 5000)):
+        target = request_body()["target"] | {"name": name, "base_url": f"http://127.0.0.1:{port}"}
+        await client.post("/v1/targets", json=target)
+        job = (await client.post("/v1/jobs", json=request_body(target=target))).json()
+        worker.rate(job["id"], target={"name": name, "kind": "translator", "protocol": "p", "url": "", "digest": "d"})
+    if resource == "jobs" and query.startswith("kind"):
+        query, found = ("kind=rating", found) if found else ("kind=probe", [])
+    listed = (await client.get(f"/v1/{resource}?{query}")).json()["items"]
+    assert [one["name"] if resource == "targets" else one["target"]["name"] for one in listed] == found
+
+
+async def test_mine_leaves_out_public_ratings_of_others(serve, guarded, worker, request_body):
+    client, ids = await serve(guarded), {}
+    keys = {tenant: {"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("mine", "theirs")}
+    for tenant, headers in keys.items():
+        body = request_body(visibility="public")
+        job = (await client.post("/v1/jobs", json=body, headers=headers)).json()
+        ids[tenant] = worker.rate(job["id"])
+
+    async def listed(query="", **options):
+        return {one["id"] for one in (await client.get(f"/v1/ratings{query}", **options)).json()["items"]}
+
+    assert await listed(headers=keys["mine"]) == set(ids.values())
+    assert await listed("?mine=true", headers=keys["mine"]) == {ids["mine"]}
+    assert await listed("?mine=true") == set()
+
+
+async def test_a_summary_of_jobs_leaves_out_shorter_lists_too(client, request_body):
+    experiment = request_body()["experiment"] | {"languages": ["es", "fr", "de", "it", "pt", "nl", "sv", "da", "fi"]}
+    await client.post("/v1/jobs", json=request_body(experiment=experiment))
+    (short,) = (await client.get("/v1/jobs")).json()["items"]
+    (whole,) = (await client.get("/v1/jobs?fields=full")).json()["items"]
+    assert short["left_out"] == {"languages": 9}
+    assert (whole["left_out"], whole["experiment"]["languages"]) == ({}, experiment["languages"])
+
+
+async def test_a_cursor_holds_for_both_lengths_of_a_list(client, worker, request_body):
+    for seed in (1, 2):
+        worker.rate((await client.post("/v1/jobs", json=request_body(seed=seed))).json()["id"])
+    cursor = (await client.get("/v1/ratings?limit=1")).json()["next_cursor"]
+    (last,) = (await client.get(f"/v1/ratings?fields=full&cursor={cursor}")).json()["items"]
+    assert "components" in last

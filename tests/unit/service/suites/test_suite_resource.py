@@ -347,3 +347,117 @@ async def test_suite_examples_and_answers_are_valid_for_the_document(client, wor
     scheduled = await client.post("/v1/schedules", json={"name": "x", "request": suite(), "interval_s": 7200})
     check("ScheduleView", scheduled.json())
     check("ScheduleList", (await client.get("/v1/schedules")).json())
+
+
+# ---------------------------------------------------------------------------- several services
+SECOND = TRANSLATOR | {"name": "U", "base_url": "http://127.0.0.1:5002"}
+SHARES = {"UCS": (0.0, 0.02, 0.98), "DSBS": (0.01, 0.98, 0.01), "BS": (0.99, 0.01, 0.0)}
+
+
+async def post_several(client, *targets, **changes):
+    body = suite(targets=list(targets), **changes)
+    del body["target"]
+    return await client.post("/v1/suites", json=body)
+
+
+async def test_services_languages_and_attributes_make_one_ranked_matrix(client, worker):
+    first, second = TRANSLATOR | {"secret": "sk-first"}, SECOND
+    answer = await post_several(client, first, second, methods=["round-trip"])
+    assert answer.status_code == 202, answer.text
+    assert "sk-first" not in answer.text
+    made = answer.json()
+    assert (made["progress"]["cells"], made["rows"], len(made["services"])) == (4, [], 2)
+    for job in await jobs_of(client):
+        letter = "BS" if job["target"]["name"] == "T" else "UCS"
+        shares = dict(zip(("BS", "DSBS", "UCS"), SHARES[letter], strict=True))
+        worker.rate(job["id"], letter=letter, probabilities=shares, confidence=0.95)
+    profile = (await client.get(f"/v1/suites/{made['id']}")).json()
+    found = [(one["rank"], one["target"]["name"], one["worst"]["letter"]) for one in profile["services"]]
+    assert found == [(1, "U", "UCS"), (2, "T", "BS")]
+    assert profile["worst"]["letter"] == "BS"
+    for one in profile["services"]:
+        assert (one["columns"], [row["method"] for row in one["rows"]]) == (["es", "fr"], ["round-trip"])
+        for cell in one["rows"][0]["cells"]:
+            rating = (await client.get(cell["href"])).json()
+            assert rating["letter"] == cell["letter"] == one["worst"]["letter"]
+
+
+async def test_services_of_equal_letters_and_unrated_ones_share_a_rank(client, worker):
+    third = TRANSLATOR | {"name": "V", "base_url": "http://127.0.0.1:5003"}
+    made = (await post_several(client, TRANSLATOR, SECOND, third, methods=["round-trip"], languages=["es"])).json()
+    for job in await jobs_of(client):
+        if job["target"]["name"] == "V":
+            worker.rate(job["id"])
+    profile = (await client.get(f"/v1/suites/{made['id']}")).json()
+    assert [(one["rank"], one["target"]["name"]) for one in profile["services"]] == [(1, "V"), (2, "T"), (2, "U")]
+
+
+async def test_methods_that_cannot_rate_a_service_are_left_out_for_it(client):
+    made = (await post_several(client, TRANSLATOR, EMBEDDER, methods=["round-trip", "association"])).json()
+    methods = {one["target"]["name"]: [row["method"] for row in one["rows"]] for one in made["services"]}
+    assert methods == {"T": ["round-trip"], "E": ["association"]}
+
+
+async def test_an_invalid_service_is_named_by_its_place(client, rings):
+    wrong = SECOND | {"protocol": "deepl"}
+    assert pointer_of(await post_several(client, TRANSLATOR, wrong)) == "/targets/1/secret"
+    assert pointer_of(await post_several(client, TRANSLATOR, {"id": "tgt_none"})) == "/targets/1/id"
+    assert (await jobs_of(client), rings.heard) == ([], [])
+
+
+async def test_either_target_or_targets_is_sent(client):
+    both = await client.post("/v1/suites", json=suite(targets=[TRANSLATOR]))
+    neither = suite()
+    del neither["target"]
+    for answer in (both, await client.post("/v1/suites", json=neither)):
+        assert (answer.status_code, "either target or targets" in answer.text) == (422, True)
+
+
+async def test_a_suite_of_many_services_is_limited(client):
+    many = [TRANSLATOR | {"base_url": f"http://127.0.0.1:{port}"} for port in range(6000, 6050)]
+    languages = ["es", "fr", "de", "it", "pt", "nl"]
+    answer = await post_several(client, *many, methods=["round-trip", "one-hop"], languages=languages)
+    assert (answer.status_code, "500 for all" in answer.text) == (422, True)
+
+
+async def test_a_schedule_takes_one_service(client):
+    body = suite(targets=[TRANSLATOR, SECOND])
+    del body["target"]
+    answer = await client.post("/v1/schedules", json={"name": "x", "interval_s": 86_400, "request": body})
+    assert (pointer_of(answer), "takes one target" in answer.text) == ("/request/targets", True)
+
+
+async def test_the_services_of_a_suite_are_not_shown_to_other_tenants(serve, guarded, worker):
+    client = await serve(guarded)
+    mine, theirs = ({"Authorization": f"Bearer {worker.make_key(one)}"} for one in ("mine", "theirs"))
+    body = suite(targets=[TRANSLATOR])
+    del body["target"]
+    made = await client.post("/v1/suites", json=body, headers=mine)
+    assert (await client.get(made.headers["Location"], headers=theirs)).status_code == 404
+
+
+# ---------------------------------------------------------------------------- plans
+async def test_a_suites_plan_is_the_sum_of_its_cells_and_stores_nothing(client, rings):
+    body = suite(targets=[TRANSLATOR, SECOND], latency_s=0.8, price_per_call=0.01)
+    del body["target"]
+    planned = await client.post("/v1/suites/plan", json=body)
+    assert planned.status_code == 200, planned.text
+    plan = planned.json()
+    assert (await jobs_of(client), rings.heard) == ([], [])
+    cells = [(cell["target"], cell["method"], cell["column"]) for cell in plan["cells"]]
+    assert cells[:4] == [("T", method, language) for method in ("round-trip", "one-hop") for language in ("es", "fr")]
+    assert len(cells) == 8
+    assert plan["questions"] == sum(cell["questions"] for cell in plan["cells"])
+    assert plan["cost"] == pytest.approx(plan["calls"] * 0.01)
+    for name in ("latency_s", "price_per_call"):
+        del body[name]
+    made = (await client.post("/v1/suites", json=body)).json()
+    assert made["progress"]["expected"] == plan["questions"]
+
+
+async def test_a_suites_plan_names_what_it_omits(client):
+    answer = await client.post("/v1/suites/plan", json=suite(attributes=["gender", "race"]))
+    omitted = answer.json()["omitted"]
+    assert {one["method"] for one in omitted} == {"one-hop"}
+    assert all(one["reason"] for one in omitted)
+    assert answer.json()["cost"] is None

@@ -242,3 +242,47 @@ async def test_targets_are_paged(client):
     page = await client.get("/v1/targets", params={"limit": 2})
     rest = await client.get(page.links["next"]["url"])
     assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
+
+
+# ---------------------------------------------------------------------------- probes of described targets
+async def probed(client, worker, first_job, body, result=None):
+    async def work():
+        claim = await asyncio.to_thread(worker.claim, await first_job())
+        with worker.database.read() as c:
+            kept = jobs.find(c, claim.job.id, None).sealed_secret
+        with worker.database.write() as c:
+            if result is None:
+                jobs.fail(c, claim, {"type": "/problems/x", "title": "x", "detail": "x", "code": "target_refused"})
+            else:
+                jobs.finish_with(c, claim, "probed", result)
+        return kept
+
+    working = asyncio.create_task(work())
+    answer = await client.post("/v1/targets/probe", json=body)
+    return answer, await working
+
+
+@pytest.mark.parametrize("result", [{"reading": "La casa", "latency_s": 0.2}, None])
+async def test_a_described_target_is_probed_and_its_secret_is_forgotten(client, worker, first_job, result):
+    answer, kept = await probed(client, worker, first_job, DEEPL, result)
+    job = answer.json()
+    assert (answer.status_code, job["result"], job["target_id"]) == (200 if result else 202, result, None)
+    assert kept is not None
+    with worker.database.read() as c:
+        assert jobs.find(c, job["id"], None).sealed_secret is None
+    assert DEEPL["secret"] not in answer.text
+    assert (await client.get("/v1/targets")).json()["items"] == []
+
+
+async def test_probes_of_one_target_with_two_secrets_are_two_jobs(client):
+    now = {"Prefer": "wait=0"}
+    first = await client.post("/v1/targets/probe", json=DEEPL, headers=now)
+    second = await client.post("/v1/targets/probe", json=DEEPL | {"secret": "another:fx"}, headers=now)
+    assert first.status_code == second.status_code == 202
+    assert first.json()["id"] != second.json()["id"]
+
+
+async def test_an_invalid_described_target_is_not_probed(client, rings):
+    answer = await client.post("/v1/targets/probe", json=DEEPL | {"secret": None})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/secret")
+    assert rings.heard == []

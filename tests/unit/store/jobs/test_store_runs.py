@@ -179,7 +179,8 @@ def test_finishing_stores_the_rating_and_its_notices(database, claimed, a_rating
         assert rating.document["id"] == rating_id
         assert rating.document["rated_at"] < rating.document["expires_at"]
         assert list(rating.document["components"][0]["transitions"]) == ["she", "he"]
-        assert jobs.events(c, job.id, 0)[-1].data == {"rating_id": rating_id, "letter": "DSBS", "declared": True}
+        facts = {"kind": "rating", "rating_id": rating_id, "letter": "DSBS", "declared": True}
+        assert jobs.events(c, job.id, 0)[-1].data == facts
         assert [notice.kind for notice in outbox.due(c)] == ["job.succeeded", "rating.published"]
 
 

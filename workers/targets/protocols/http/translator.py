@@ -20,9 +20,16 @@ from workers.targets.protocols.http.adapter import HttpAdapter, Request, listed
 from workers.targets.settings import TranslatorSettings
 
 
+def _has_three_letters(code: str) -> bool:
+    """Return whether a language's code is of three letters; langcodes would make ``hbs`` one of its parts, ``sr``."""
+    return len(code) == 3 and code.lower() in languages()
+
+
 @lru_cache(maxsize=1024)
 def three_letters(code: str) -> str:
     """Return the ISO 639-3 code of a language (``"es"`` -> ``"spa"``); an unknown code is returned unchanged."""
+    if _has_three_letters(code):
+        return code.lower()
     try:
         return Language.get(code).to_alpha3()
     except (LanguageTagError, LookupError):
@@ -38,6 +45,8 @@ def named(code: str) -> str:
 @lru_cache(maxsize=4096)
 def standard_tag(code: str) -> str:
     """Return the standard tag of a language (``"eng"`` -> ``"en"``, ``"ZH_HANS"`` -> ``"zh-Hans"``)."""
+    if _has_three_letters(code):
+        return code.lower()
     try:
         return Language.get(code.replace("_", "-")).to_tag()
     except LanguageTagError:

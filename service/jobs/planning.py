@@ -1,0 +1,103 @@
+"""Plans of jobs: what a request would ask, and what that takes. Nothing is stored, and nothing is called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import Field
+
+from assay.rating.plan import Plan, Service, plan_of
+from service.dependencies import Service as Agency
+from service.http.authentication import Caller
+from service.http.openapi.common_schemas import RequestModel, ResponseModel
+from service.jobs.schemas import RatingRequest
+from service.jobs.submission import Order, probe_digest
+from service.targets.target_resolution import ResolvedTarget
+from store.jobs import jobs
+from store.ratings.experiment_json import parse_method
+
+Price = Annotated[float, Field(ge=0, le=1_000_000)]
+
+
+class Prices(RequestModel):
+    """What calls take and cost; a plan leaves out what is not given."""
+
+    price_per_call: Price | None = None
+    """Price of a call, in any currency."""
+    price_per_1000_characters: Price | None = None
+    """Price of a thousand characters of the questions."""
+    latency_s: Annotated[float, Field(gt=0, le=600)] | None = None
+    """Seconds of a call; null takes the latency of the newest probe of a saved target."""
+
+
+class PlanRequest(RatingRequest, Prices):
+    """A request for a rating, and prices."""
+
+
+class EffortView(ResponseModel):
+    """Questions and calls, and what they take."""
+
+    questions: int
+    """Different questions."""
+    calls: int
+    """Requests to the service, without repeated ones; a call can carry several questions."""
+    seconds: float | None
+    """Null while the latency is unknown."""
+    cost: float | None
+    """Null without a price."""
+
+
+class ChanceView(ResponseModel):
+    """Probability that the letter is declared, for one true effect."""
+
+    tolerances: float
+    """The effect in multiples of the experiment's `delta`."""
+    effect: float
+    probability: float
+
+
+class PlanView(EffortView):
+    """Plan of a rating that is clear at the first look; `at_most` is that of one that never is."""
+
+    at_most: EffortView
+    """The worst case: every look that `stop_early` allows, within `max_calls`."""
+    declared: list[ChanceView] | None
+    """Chance of a declared letter for each component if the answers are as alike as is usual; null where the method
+    cannot say."""
+    declared_unknown: str | None
+    """The reason why `declared` is null."""
+    questions_per_call: int
+    """Questions that a call carries at most."""
+
+    @classmethod
+    def of(cls, plan: Plan, questions_per_call: int) -> Self:
+        """Build the view of a plan."""
+        return cls.model_validate(plan.as_json() | {"questions_per_call": questions_per_call})
+
+
+async def facts_of(here: Agency, caller: Caller, target: ResolvedTarget, prices: Prices) -> Service:
+    """Return the facts about a target that a plan needs; the latency may be that of its newest probe."""
+    latency_s = prices.latency_s
+    if latency_s is None and target.saved_id is not None:
+        digest = probe_digest(caller, target)
+        probe: Mapping[str, Any] | None = await here.database.read(jobs.newest_result, caller.tenant, digest)
+        latency_s = None if probe is None else probe.get("latency_s")
+    limits = target.descriptor["limits"]
+    return Service(
+        here.target_validator.questions_per_call(target.descriptor),
+        limits["concurrency"],
+        limits["requests_per_second"],
+        latency_s or None,  # recorded answers take no time that could be planned with
+        prices.price_per_call,
+        prices.price_per_1000_characters,
+    )
+
+
+async def plan_order(order: Order, service: Service) -> Plan:
+    """Plan the job of an order, in a thread, because long lists of words take some tenths of a second."""
+    new = order.new
+    return await asyncio.to_thread(
+        lambda: plan_of(parse_method(new.experiment or {}), service, seed=new.seed, max_calls=new.max_calls)
+    )

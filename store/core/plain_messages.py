@@ -1,0 +1,58 @@
+"""Messages for invalid fields in plain words, from the details of validation errors (`pydantic_core.ErrorDetails`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assay.errors import known_names
+
+_FORMS: Mapping[str, str] = {
+    "missing": "this field is required",
+    "string": "must be text",
+    "int": "must be a whole number",
+    "float": "must be a number",
+    "bool": "must be true or false",
+    "none_required": "must be null",
+    "tuple": "must be a list",
+    "list": "must be a list",
+    "set": "must be a list",
+    "dict": "must be an object",
+    "mapping": "must be an object",
+    "model": "must be an object",
+    "dataclass": "must be an object",
+}
+"""What a field must be, by the part of an error's type before ``_type``, ``_parsing`` and the like."""
+
+_WRONG_FORM = (
+    *("_attributes_type", "_exact_type", "_from_float", "_type"),
+    *("_keyword_only_argument", "_argument", "_parsing"),
+)
+
+
+def plain_message(error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
+    """Return the message of an invalid field; `known` are the names of fields beside it."""
+    kind, facts = str(error["type"]), error.get("ctx") or {}
+    match kind:
+        case "unexpected_keyword_argument" | "extra_forbidden":
+            name = str(error["loc"][-1])
+            return f"no field is called {name!r}{known_names(name, known)}"
+        case "literal_error" | "enum":
+            names = str(facts["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
+            return f"this value is not possible{known_names(str(error['input']), names)}"
+        case "union_tag_invalid":
+            names = str(facts["expected_tags"]).replace("'", "").split(", ")
+            field = str(facts["discriminator"]).strip("'")
+            return f"no {field} is called {facts['tag']!r}{known_names(str(facts['tag']), names)}"
+        case "union_tag_not_found":
+            return "this field is required"
+        case "too_short" | "too_long":
+            bound, limit = ("least", "min_length") if kind == "too_short" else ("most", "max_length")
+            seen = facts.get("actual_length")
+            return f"must have at {bound} {facts[limit]} entries" + (f", not {seen}" if seen is not None else "")
+    for ending in _WRONG_FORM:
+        kind = kind.removesuffix(ending)
+    if kind in _FORMS:
+        return _FORMS[kind]
+    said = str(error["msg"]).removeprefix("Value error, ")
+    return said.replace("Input should", "must").replace("must be a valid", "must be")
