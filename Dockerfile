@@ -4,10 +4,12 @@
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
-RUN python -m venv /opt/assay
+# what builds the wheel stays in this stage, outside the environment that the image gets
+RUN python -m venv /opt/assay && python -m venv /opt/build
 # what is needed changes seldom: a layer of its own, and every file of it is checked against its hash
-COPY requirements-runtime.lock ./
-RUN /opt/assay/bin/pip install --require-hashes --requirement requirements-runtime.lock
+COPY requirements-runtime.lock requirements-build.lock ./
+RUN /opt/assay/bin/pip install --require-hashes --requirement requirements-runtime.lock \
+ && /opt/build/bin/pip install --require-hashes --requirement requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY assay ./assay
 COPY store ./store
@@ -15,10 +17,10 @@ COPY service ./service
 COPY workers ./workers
 COPY cli ./cli
 COPY migrations ./migrations
-COPY demo ./demo
 # cli/gate.py is a link to this file
 COPY clients/python/src/assay_client/gate.py ./clients/python/src/assay_client/gate.py
-RUN /opt/assay/bin/pip install --no-deps --no-build-isolation . \
+RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /tmp/wheel . \
+ && /opt/assay/bin/pip install --no-deps --no-index /tmp/wheel/*.whl \
  && /opt/assay/bin/assay version
 
 FROM python:3.11-slim-bookworm

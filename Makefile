@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
+.PHONY: help setup setup-dev docs test-lowest ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,12 +23,12 @@ pip_install = ( $(BIN)/python -m pip install --quiet --disable-pip-version-check
 install = if command -v uv >/dev/null 2>&1; \
   then uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1); else $(call pip_install,$(1)); fi
 
-$(READY): requirements-runtime.lock pyproject.toml
+$(READY): requirements-runtime.lock requirements-build.lock pyproject.toml
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 	  { echo "Assay needs Python 3.11 or newer: make setup PYTHON=python3.12" >&2; exit 1; }
-	@echo "Installing what Assay runs on in $(VENV), once: $$(grep -c == $<) packages, about a minute (seconds with uv)"
+	@echo "Installing what Assay runs on in $(VENV), once: $$(cat requirements-runtime.lock requirements-build.lock | grep -c ==) packages, about a minute (seconds with uv)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(call install,--require-hashes --requirement $<)
+	@$(call install,--require-hashes --requirement $< --requirement requirements-build.lock)
 	@$(call install,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
@@ -61,6 +61,17 @@ chaos: $(READY_DEV) ## Break everything at length: 150 faults over 1,000 jobs, a
 
 costs: $(READY_DEV) ## Attack a running agency: what does one request or job cost at most? (docs/reliability.md)
 	@$(BIN)/python -m tools.costs $(ARGS)
+
+docs: $(READY_DEV) ## Build the documentation site from docs/ and the code: site/index.html (offline, no warnings)
+	@$(BIN)/python -m tools.docs_site $(ARGS)
+
+test-lowest: $(READY_DEV) ## Run the unit tests with the oldest versions that pyproject.toml allows (.venv-lowest)
+	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
+	  --no-emit-index-url --extra dev --extra real --group build pyproject.toml --output-file $(VENV)/lowest.txt
+	@test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	@$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python --requirement $(VENV)/lowest.txt
+	@$(BIN)/uv pip install --quiet --python .venv-lowest/bin/python --no-deps --no-build-isolation --editable . --editable $(CLIENT)
+	@OPENBLAS_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile tests/unit tests/integration $(ARGS)
 
 sbom: $(READY_DEV) ## Write sbom.cdx.json: what the image is made of (CycloneDX, validated)
 	@$(BIN)/cyclonedx-py requirements requirements-runtime.lock --pyproject pyproject.toml --output-reproducible \
@@ -129,14 +140,14 @@ papers: $(READY_DEV) ## Compute the tables and figures of the five papers beside
 mutate: .venv-bench/mutation/.ready ## Change the science on purpose: does a test fail each time? (docs/mutation.md; ARGS="--sample 600")
 	@OPENBLAS_NUM_THREADS=1 .venv-bench/mutation/bin/python -m tools.mutate $(ARGS)
 
-lock: $(READY_DEV) ## Resolve the dependencies anew: requirements.lock, and what runs (hashes, no addresses)
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --extra dev --extra build --extra real pyproject.toml --output-file requirements.lock
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate --no-header --extra build --constraint requirements.lock pyproject.toml \
-	  --output-file requirements-runtime.lock
-	@echo 'kenlm>=0.2' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-annotate --no-header - --output-file requirements-ngram.lock
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  --no-annotate --no-header
+
+lock: $(READY_DEV) ## Resolve the dependencies anew: what is tested, what runs, what builds (hashes, no addresses)
+	@$(LOCK) --extra dev --extra real --group build pyproject.toml --output-file requirements.lock
+	@$(LOCK) --constraint requirements.lock pyproject.toml --output-file requirements-runtime.lock
+	@$(LOCK) --constraint requirements.lock --group build --output-file requirements-build.lock
+	@echo 'kenlm>=0.2' | $(LOCK) - --output-file requirements-ngram.lock
 
 clean: ## Remove the environment and caches
-	@rm -rf $(VENV) .venv-bench .ci/openapi/node_modules .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .venv-bench .venv-lowest site .ci/openapi/node_modules .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis

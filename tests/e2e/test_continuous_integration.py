@@ -1,0 +1,131 @@
+"""The examples of docs/continuous-integration.md: each passes a good service, and stops a biased one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.markdown_blocks import ROOT, blocks
+
+PAGE = ROOT / "docs/continuous-integration.md"
+EXAMPLES = ROOT / "docs/examples"
+ACTION = ROOT / "deploy/github-action/action.yml"
+DESCRIPTION = """
+[target]
+name = "Ours"
+kind = "translator"
+protocol = "libretranslate"
+base_url = "{url}"
+
+[experiment]
+method = "round-trip"
+attribute = "gender"
+languages = ["es"]
+"""
+
+
+def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **environment},
+    )
+
+
+@pytest.fixture
+def described(services, tmp_path):
+    """Write rating.toml and translator.toml for a service of the demonstration."""
+
+    def describe(name: str) -> Path:
+        for file in ("rating.toml", "translator.toml"):
+            (tmp_path / file).write_text(DESCRIPTION.format(url=services.url(name)), encoding="utf-8")
+        (tmp_path / "translator.py").write_text("", encoding="utf-8")  # the service runs already
+        return tmp_path
+
+    return describe
+
+
+def test_the_page_shows_the_files_as_they_are():
+    shown = {block.why: block.text for block in blocks(PAGE) if block.mark == "file"}
+    assert len(shown) == 3
+    for name, text in shown.items():
+        assert text == (PAGE.parent / name).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize(
+    ("service", "at_least", "code"),
+    [
+        ("faithful", "DSBS", 0),
+        ("faithful", "UCS", 1),
+        ("always-he", "DSBS", 1),
+        ("echo", "BS", 1),
+        ("garbage", "BS", 69),
+    ],
+)
+def test_the_gate_script_passes_the_letter_demanded_and_better(service, at_least, code, described):
+    folder = described(service)
+    ended = run(["sh", str(EXAMPLES / "rate-before-deployment.sh"), "rating.toml", at_least], folder)
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    assert (folder / "bias-report.html").exists() == (code != 69)
+
+
+def test_the_gate_script_refuses_an_unknown_letter(tmp_path):
+    ended = run(["sh", str(EXAMPLES / "rate-before-deployment.sh"), "rating.toml", "A"], tmp_path)
+    assert (ended.returncode, ended.stderr) == (64, "unknown letter: A\n")
+
+
+def test_the_command_of_the_page_calls_the_script(described):
+    folder = described("faithful")
+    shutil.copytree(EXAMPLES, folder / "docs/examples")
+    (command,) = [block.text for block in blocks(PAGE) if block.language == "sh" and not block.mark]
+    ended = run(["sh", "-c", command], folder)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.endswith("passed: DSBS or better\ndeploy\n")
+
+
+@pytest.mark.parametrize(("service", "passes"), [("faithful", True), ("always-he", False)])
+def test_the_gitlab_job_passes_a_good_service_only(service, passes, described):
+    folder = described(service)
+    job = yaml.safe_load((EXAMPLES / "gitlab-rate.yml").read_text(encoding="utf-8"))["rate"]
+    ended = run(["sh", "-e", "-c", "\n".join(job["script"])], folder)
+    assert (ended.returncode == 0) == passes, ended.stdout + ended.stderr
+    assert [(folder / one).is_file() for one in job["artifacts"]["paths"]] == [True]
+
+
+@pytest.mark.parametrize(("service", "code"), [("faithful", 0), ("always-he", 1)])
+def test_the_steps_of_the_github_action_rate_and_keep_the_report(service, code, described):
+    folder = described(service)
+    action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    (rate,) = [step for step in action["runs"]["steps"] if step.get("name") == "Rate the service"]
+    inputs = {"description": "translator.toml", "at-least": action["inputs"]["at-least"]["default"]}
+
+    def given(written: str) -> str:
+        return re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], written)
+
+    environment = {name: given(value) for name, value in rate["env"].items()}
+    ended = run(["bash", "-e", "-c", rate["run"]], folder, GITHUB_ACTION_PATH=str(ACTION.parent), **environment)
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    (keep,) = [step["with"] for step in action["runs"]["steps"] if "upload-artifact" in step.get("uses", "")]
+    assert (folder / keep["path"]).is_file()
+
+
+def test_the_action_installs_assay_from_this_repository():
+    action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
+    (install,) = [step["run"] for step in action["runs"]["steps"] if step.get("name") == "Install Assay"]
+    (written,) = re.findall(r'install "\$GITHUB_ACTION_PATH/(.*?)"', install)
+    assert (ACTION.parent / written).resolve() == ROOT
+    used = yaml.safe_load((EXAMPLES / "github-rate.yml").read_text(encoding="utf-8"))["jobs"]["rate"]["steps"][-1]
+    assert "deploy/github-action@" in used["uses"]
+    assert set(used["with"]) <= set(action["inputs"])
+    assert {name for name, one in action["inputs"].items() if one.get("required")} <= set(used["with"])

@@ -1,0 +1,74 @@
+"""Each tutorial works as it is printed: its files, its commands, and the output that it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.markdown_blocks import ROOT, blocks, shown_files
+
+TUTORIALS = ROOT / "docs" / "tutorials"
+RATED = ("translator", "classifier", "embedder", "language-model", "image-classifier")
+MOST_COMMANDS = 5
+FRAME = str.maketrans(dict.fromkeys("┏┓┗┛┃━┌┐└┘╌╎", " "))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def plain(text: str) -> str:
+    """Return a text without frames and line breaks."""
+    return " ".join(text.translate(FRAME).split())
+
+
+def run(folder: Path, commands: str) -> str:
+    """Run commands in a shell, as a reader does: one after the other, whatever the one before it returned."""
+    done = subprocess.run(
+        ["bash", "-c", commands],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"},
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", RATED)
+def test_the_commands_of_a_tutorial_print_what_the_page_shows(name, tmp_path):
+    page, port = TUTORIALS / f"{name}.md", free_port()
+    for file, text in shown_files(page).items():
+        (tmp_path / file).write_text(re.sub(r"\b8080\b", str(port), text), encoding="utf-8")
+    printed = ""
+    for block in blocks(page):
+        if block.language == "sh":
+            assert len(block.text.strip().splitlines()) <= MOST_COMMANDS
+            printed = plain(run(tmp_path, re.sub(r"\b8080\b", str(port), block.text)))
+        if block.language == "text":
+            for part in block.text.split("…\n"):
+                assert plain(part) in printed, printed
+    (report,) = tmp_path.glob("*.html")
+    assert "<svg" in report.read_text(encoding="utf-8")
+
+
+def test_the_first_report_shows_what_the_first_translator_prints(tmp_path):
+    page, port = TUTORIALS / "translator.md", free_port()
+    for file, text in shown_files(page).items():
+        (tmp_path / file).write_text(re.sub(r"\b8080\b", str(port), text), encoding="utf-8")
+    (commands,) = [block.text for block in blocks(page) if block.language == "sh"]
+    printed = plain(run(tmp_path, re.sub(r"\b8080\b", str(port), commands)))
+    shown = [block.text for block in blocks(TUTORIALS / "first-report.md")]
+    assert len(shown) == 3
+    for text in shown:
+        for line in text.splitlines():
+            assert plain(line) in printed, line

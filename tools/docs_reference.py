@@ -1,0 +1,184 @@
+"""Reference pages of the documentation site that are made from the code: commands, settings, methods and others."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+from assay.catalog import attribute, attributes, construction, constructions
+from assay.catalog.shipped import specifications
+from assay.methods import METHODS, every_method, method_name
+from store.core.settings import Settings
+from tools import openapi_document
+from workers.targets import protocols
+
+
+def reference_pages() -> dict[str, str]:
+    """Return the generated pages: place on the site and Markdown."""
+    return {
+        "reference/commands.md": commands(),
+        "reference/settings.md": settings(),
+        "reference/methods.md": methods(),
+        "reference/protocols.md": every_protocol(),
+        "reference/catalog.md": catalog(),
+        "reference/operations.md": operations(),
+    }
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; bars and line ends in its cells are escaped."""
+
+    def line(cells: Sequence[object]) -> str:
+        return "| " + " | ".join(" ".join(str(cell).split()).replace("|", "\\|") for cell in cells) + " |"
+
+    return "\n".join([line(head), "|" + "---|" * len(head), *(line(row) for row in rows)]) + "\n"
+
+
+def commands() -> str:
+    """Describe every command of the command line, as Typer documents them."""
+    done = subprocess.run(
+        [sys.executable, "-m", "typer", "cli.main", "utils", "docs", "--name", "assay"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "TERM": "dumb", "COLUMNS": "120"},
+    )
+    text = done.stdout.partition("\n")[2].replace(str(Path.home()), "~")
+    return f"# Commands\n\nFor users of the command line: every command with its arguments and options.\n{text}"
+
+
+def settings() -> str:
+    """Describe every environment variable."""
+    rows = [
+        (f"`ASSAY_{name.upper()}`", _value(one.get_default(call_default_factory=True)), one.description or "")
+        for name, one in Settings.model_fields.items()
+    ]
+    return (
+        "# Settings\n\nFor operators: the environment variables that Assay reads. Without any of them it runs on one "
+        "machine with SQLite. [Operations](../operations.md) explains which to set in production.\n\n"
+        + table(("variable", "default", "meaning"), rows)
+    )
+
+
+def methods() -> str:
+    """Describe every method and the fields of its request."""
+    head = (
+        "# Methods and their fields\n\nFor authors of requests: the fields of `experiment` in `POST /v1/jobs`, or of "
+        "`[experiment]` in a TOML file for `assay rate`, for each method.\n"
+    )
+    parts = [head]
+    for kind in METHODS:
+        name, meanings = method_name(kind), parameters(inspect.getdoc(kind) or "")
+        rows = [
+            (f"`{each.name}`", _default(each), meanings.get(each.name, ""))
+            for each in fields(kind)
+            if each.name != "method"
+        ]
+        kinds = ", ".join(sorted(kind.kinds))
+        parts.append(
+            f"## {name}\n\n{kind.summary} Rates: {kinds}. Source: {kind.paper}. "
+            f"[What it measures](../methods/{name}.md).\n\n" + table(("field", "default", "meaning"), rows)
+        )
+    return "\n".join(parts)
+
+
+def parameters(documentation: str) -> dict[str, str]:
+    """Return the parameters that a numpydoc text explains: name and meaning."""
+    section = documentation.partition("Parameters\n----------\n")[2]
+    found = re.findall(r"^([\w, ]+) : [^\n]*\n((?:    [^\n]*\n?)+)", section, re.MULTILINE)
+    return {name: " ".join(meaning.split()) for names, meaning in found for name in names.split(", ")}
+
+
+def every_protocol() -> str:
+    """Describe every protocol and its settings."""
+    head = (
+        "# Protocols and their settings\n\nFor people who connect a service: the values of `protocol` and the fields "
+        "of `settings` in a target. [Targets](../targets.md) explains how to choose.\n"
+    )
+    parts = [head]
+    for one in protocols():
+        needs = [word for word, needed in (("`base_url`", one.needs_url), ("`secret`", one.needs_secret)) if needed]
+        kinds = ", ".join(sorted(one.kinds))
+        parts.append(f"## {one.name}\n\n{one.summary}\n\nKinds: {kinds}. Needs: {', '.join(needs) or 'nothing'}.\n")
+        parts.extend(f"- {note}" for note in one.notes)
+        schema = one.settings_schema()
+        rows = [
+            (f"`{name}`", _value(of.get("default", "")), of.get("description", ""))
+            for name, of in schema.get("properties", {}).items()
+        ]
+        if rows:
+            parts.append("\n" + table(("setting", "default", "meaning"), rows))
+    return "\n".join(parts)
+
+
+def catalog() -> str:
+    """Describe the attributes, sentence templates and word lists that are shipped."""
+    listed = [(name, attribute(name)) for name in attributes()]
+    about = [
+        (
+            f"`{name}`",
+            ", ".join(one.value_names),
+            ", ".join(each for each in constructions() if construction(each).supports(one)),
+            one.source,
+        )
+        for name, one in listed
+    ]
+    words = [
+        (
+            f"`{one.name}`",
+            ", ".join(method_name(kind) for kind in every_method() if kind.specification_kind == one.kind),
+            one.words.attribute,
+            one.title,
+            one.citation,
+        )
+        for one in specifications().values()
+    ]
+    return (
+        "# Attributes and word lists\n\nFor authors of requests: what ships with Assay. Your own words are "
+        "specifications (`POST /v1/specifications`).\n\n## Attributes\n\n"
+        + table(("attribute", "values", "sentence templates", "source"), about)
+        + "\n## Word lists\n\n"
+        + table(("specification", "methods", "about", "title", "source"), words)
+    )
+
+
+def operations() -> str:
+    """List the operations of the REST API by path."""
+    with tempfile.TemporaryDirectory() as folder:
+        openapi_document.main(str(Path(folder) / "openapi.json"))
+        document: dict[str, Any] = json.loads((Path(folder) / "openapi.json").read_text(encoding="utf-8"))
+    rows = [
+        (f"`{verb.upper()} {path}`", one.get("summary", ""))
+        for path, verbs in document["paths"].items()
+        for verb, one in verbs.items()
+        if isinstance(one, dict) and "responses" in one
+    ]
+    return (
+        "# Operations of the REST API\n\nFor programmers: every operation. A running agency shows their parameters, "
+        "bodies and answers at `/docs`, and the OpenAPI document at `/openapi.json`; [REST API](../api.md) shows "
+        "how to use them.\n\n" + table(("operation", "purpose"), rows)
+    )
+
+
+def _default(each: Field[Any]) -> str:
+    if each.default is not MISSING:
+        return _value(each.default)
+    if each.default_factory is not MISSING:
+        return _value(each.default_factory())
+    return "required"
+
+
+def _value(default: object) -> str:
+    if default in (None, "", (), [], {}) or "SecretStr" in type(default).__name__:
+        return ""
+    shown = str(default).replace(str(Path.home()), "~")
+    return f"`{shown if len(shown) < 80 else shown[:77] + '…'}`"

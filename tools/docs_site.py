@@ -1,0 +1,183 @@
+"""Build the documentation site: `make docs`, or `python -m tools.docs_site [FOLDER]`.
+
+The pages of docs/, pages from other folders (changelog, contributing, the texts of the methodology, the client) and
+reference pages made from the code are put together in a temporary folder. Zensical then builds it, and any warning,
+such as a link to a missing page or heading, fails the build. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from tools.docs_reference import reference_pages
+
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"(?<=\]\()(?!https?://|mailto:|#|<)([^)#\s]+)(#[^)\s]*)?(?=\))")
+
+ELSEWHERE = {
+    "CHANGELOG.md": "reference/changelog.md",
+    "CONTRIBUTING.md": "reference/contributing.md",
+    "clients/python/README.md": "reference/python-client.md",
+    **{
+        f"assay/rating/methodology/{version}.md": f"reference/methodology-{version}.md"
+        for version in ("1.0.0", "1.1.0", "1.2.0", "1.3.0")
+    },
+}
+"""Pages outside docs/ and their place on the site."""
+
+LANDING = {
+    "README.md": "index.md",
+    "docs/methods": "reference/methods.md",
+    "docs/decisions": "decisions/README.md",
+}
+"""Link targets whose content another page of the site has."""
+
+
+class BrokenSite(Exception):
+    """The site has a page or link that cannot be right; the message names it."""
+
+
+def place_of(path: str) -> str | None:
+    """Return the place on the site of a file or folder of the repository, or None if the site lacks it."""
+    known = ELSEWHERE.get(path) or LANDING.get(path)
+    if known is None and path.startswith("docs/") and (ROOT / path).is_file():
+        known = path.removeprefix("docs/")
+    return known
+
+
+def relocate(text: str, source: str, place: str) -> str:
+    """Rewrite relative links of a page that moves from `source` in the repository to `place` on the site.
+
+    Raises
+    ------
+    BrokenSite
+        If a link leads to a file that is not on the site.
+    """
+
+    def moved(found: re.Match[str]) -> str:
+        target = os.path.normpath(PurePosixPath(source).parent / found[1])
+        there = place_of(target)
+        if there is None:
+            raise BrokenSite(f"{source} links to {found[1]}, which is not on the site")
+        return os.path.relpath(there, PurePosixPath(place).parent) + (found[2] or "")
+
+    return LINK.sub(moved, text)
+
+
+def title(text: str) -> str:
+    """Return the text of a page's first heading."""
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    if found is None:
+        raise BrokenSite("a page has no heading of the first level")
+    return found[1].strip()
+
+
+def decisions_page(pages: dict[str, str]) -> str:
+    """List the decisions with their numbers."""
+    lines = [f"- [{title(text)}]({PurePosixPath(name).name})" for name, text in sorted(pages.items())]
+    return (
+        "# Decisions\n\nFor engineers who change Assay and wonder why a part is as it is. Each page states one "
+        "decision, its reasons and its price, as of the day it was taken.\n\n" + "\n".join(lines) + "\n"
+    )
+
+
+def all_pages() -> dict[str, str]:
+    """Return every page of the site: its place and its text in Markdown."""
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")} | set(ELSEWHERE)
+    pages = {}
+    for source in sorted(sources):
+        place = place_of(source)
+        if place is not None:
+            pages[place] = relocate((ROOT / source).read_text(encoding="utf-8"), source, place)
+    decisions = {name: text for name, text in pages.items() if name.startswith("decisions/")}
+    return pages | {"decisions/README.md": decisions_page(decisions)} | reference_pages()
+
+
+def listed(nav: list[Any]) -> set[str]:
+    """Return the places that a navigation names."""
+    found: set[str] = set()
+    for entry in nav:
+        value = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        found |= listed(value) if isinstance(value, list) else {value}
+    return found
+
+
+def configuration(pages: dict[str, str]) -> dict[str, Any]:
+    """Read mkdocs.yml, and add the decisions to its navigation.
+
+    Raises
+    ------
+    BrokenSite
+        If the navigation lacks a page, or names one that does not exist.
+    """
+    read: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    decisions = sorted(name for name in pages if name.startswith("decisions/"))
+    decisions.remove("decisions/README.md")
+    for entry in read["nav"]:
+        if "Decisions" in entry:
+            entry["Decisions"] = ["decisions/README.md", *decisions]
+    named = listed(read["nav"])
+    if named != set(pages):
+        absent = sorted(named - set(pages))
+        raise BrokenSite(f"mkdocs.yml: not in the navigation: {sorted(set(pages) - named)}; do not exist: {absent}")
+    return read
+
+
+def build(site: Path) -> str:
+    """Build the site in the folder `site`, which is replaced; return Zensical's output.
+
+    Raises
+    ------
+    BrokenSite
+        If a page is missing, or Zensical warns.
+    """
+    pages = all_pages()
+    settings = configuration(pages)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        shutil.copytree(ROOT / "docs", work / "docs")
+        for name, text in pages.items():
+            place = work / "docs" / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        (work / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+        zensical = Path(sys.executable).with_name("zensical")
+        done = subprocess.run(
+            [zensical, "build", "--clean", "--strict"],
+            cwd=work,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+        output = done.stdout + done.stderr
+        if done.returncode or "arning" in output:
+            raise BrokenSite(output)
+        shutil.rmtree(site, ignore_errors=True)
+        shutil.copytree(work / settings["site_dir"], site)
+    return output
+
+
+def main() -> None:
+    """Build the site, by default in `site/`."""
+    site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"
+    try:
+        build(site)
+    except BrokenSite as wrong:
+        sys.exit(str(wrong))
+    print(
+        f"{len(list(site.rglob('*.html')))} pages in {site}; to read and search them: python3 -m http.server -d {site}"
+    )
+
+
+if __name__ == "__main__":
+    main()
