@@ -34,6 +34,7 @@ OWN_TESTS = {
     "docs/corpora.md": "tests/e2e/test_corpora_page.py",
     "docs/extending.md": "tests/e2e/test_extending.py",
     "docs/install.md": "tests/e2e/test_installation.py",
+    "docs/describe-your-service.md": "tests/e2e/test_first_letter.py",
     "docs/continuous-integration.md": "tests/e2e/test_continuous_integration.py",
     **{f"docs/tutorials/{path.name}": "tests/e2e/test_tutorials.py" for path in (ROOT / "docs/tutorials").glob("*.md")},
 }

@@ -1,0 +1,103 @@
+"""A newcomer with docs/describe-your-service.md gets the first letter of four services of other people's making."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+
+from demo.translators.behaviours import BEHAVIOURS
+from tests.support.markdown_blocks import ROOT, blocks
+from tests.support.scripted_server import Answer, Heard, scripted_server
+from workers.targets.auth.schemes import aws_keys
+from workers.targets.auth.sigv4 import signed_headers
+
+PAGE = ROOT / "docs" / "describe-your-service.md"
+LETTERS = {0: "UCS", 1: "DSBS", 2: "BS"}
+TOKEN = "token-of-the-docs-0815"
+MOST_COMMANDS = 5
+
+
+def translate(text: str, source: str, target: str) -> str:
+    return BEHAVIOURS["always-he"].translate(text, source, target)
+
+
+def odd(one: Heard) -> object:
+    job = one.json["job"]
+    return {"state": "ok", "done": [{"kind": "text", "said": translate(job["words"], job["from"], job["to"])}]}
+
+
+def keyed(one: Heard) -> object:
+    return odd(one) if one.headers.get("x-api-key") == "key-of-the-docs-4711" else Answer({"error": "no key"}, 401)
+
+
+def with_oauth2(one: Heard) -> object:
+    if one.path == "/token":
+        client = f"Basic {base64.b64encode(b'docs:client-secret-of-the-docs').decode()}"
+        asked = parse_qs(one.body.decode())
+        if one.headers.get("authorization") != client or asked["grant_type"] != ["client_credentials"]:
+            return Answer({"error": "invalid_client"}, 401)
+        return {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600}
+    if one.headers.get("authorization") != f"Bearer {TOKEN}":
+        return Answer({"error": "unauthorized"}, 401)
+    asked = one.json
+    texts = asked["q"] if isinstance(asked["q"], list) else [asked["q"]]
+    said = [translate(text, asked["source"], asked["target"]) for text in texts]
+    return {"translatedText": said if isinstance(asked["q"], list) else said[0]}
+
+
+def signed(one: Heard) -> object:
+    names = ("content-type", "x-amz-target")
+    due = signed_headers(
+        one.method,
+        f"http://{one.headers['host']}{one.path}",
+        {name: one.headers[name] for name in names},
+        one.body,
+        keys=aws_keys("AKIDEXAMPLE:secret-access-key-of-the-docs"),
+        region="eu-west-1",
+        service="translate",
+        now=datetime.strptime(one.headers["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC),
+    )
+    if one.headers["authorization"] != due["Authorization"]:
+        return Answer({"__type": "InvalidSignatureException", "message": "the signature does not match"}, 403)
+    asked = one.json
+    said = translate(asked["Text"], asked["SourceLanguageCode"], asked["TargetLanguageCode"])
+    return {"TranslatedText": said, "SourceLanguageCode": "en", "TargetLanguageCode": asked["TargetLanguageCode"]}
+
+
+SERVICES = {7001: odd, 7002: keyed, 7003: with_oauth2, 7004: signed}
+SHELL = [block for block in blocks(PAGE) if block.language == "sh"]
+
+
+@pytest.mark.parametrize("place", range(len(SERVICES)), ids=[service.__name__ for service in SERVICES.values()])
+def test_the_commands_of_the_page_end_with_the_letter_of_a_strange_service(place: int, tmp_path: Path):
+    (port, service), heard = list(SERVICES.items())[place], []
+    program = SHELL[place].text
+    commands = re.findall(r"^assay \w+", program, re.MULTILINE)
+    assert 1 <= len(commands) <= MOST_COMMANDS
+    assert commands[-1] == "assay rate"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+    clean["PATH"] = f"{Path(sys.executable).parent}:{clean['PATH']}"
+    with scripted_server(service, heard) as url:
+        done = subprocess.run(
+            ["bash", "-c", program.replace(f"http://127.0.0.1:{port}", url)],
+            cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+    assert LETTERS.get(done.returncode) == "BS", done.stderr + done.stdout
+    assert len(heard) > 20
+    secret = re.search(r"ASSAY_TARGET_SECRET=(?:\w+:)?(\S+)", program)
+    written = "".join(file.read_text(encoding="utf-8") for file in tmp_path.iterdir())
+    if secret is not None:
+        assert secret[1] not in done.stdout + done.stderr + written
+
+
+def test_the_page_has_one_program_for_each_service():
+    assert len(SHELL) == len(SERVICES)
+    assert all(f"127.0.0.1:{port}" in block.text for block, port in zip(SHELL, SERVICES, strict=True))
