@@ -191,7 +191,10 @@ def _notes_of_ratings(ratings: Sequence[Mapping[str, Any]]) -> list[dict[str, st
 
 def _notes_of_prediction(predicted: Mapping[str, Any], by_table: str | None) -> list[dict[str, str]]:
     notes = []
-    if predicted["declared"] and by_table not in {None, predicted["letter"]}:
+    chances = predicted["probabilities"]
+    # what a mean hides keeps a letter from being declared, but the matrices contradict the table all the same
+    sure = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
+    if sure and by_table not in {None, predicted["letter"]}:
         notes.append(note("prediction-differs", table=by_table, predicted=predicted["letter"]))
     if predicted["emits_other"]:
         notes.append(note("emits-other"))
