@@ -103,7 +103,7 @@ def model_table(aggregation: Part) -> Table | None:
     rows = [(visible(name), f"{score:.3f}") for name, score in biases.items()]
     whole = parts.number(held, "over_terms")
     ends = cells.interval(held, "posterior")
-    rows += [("all, every term alike (P4)", cells.ABSENT if whole is None else f"{whole:.3f}")]
+    rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if whole is None else f"{whole:.3f}")]
     rows += [] if ends is None else [("all, by the hierarchy", ends)]
     return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
 

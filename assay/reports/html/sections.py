@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from assay.reports import outline, tables
 from assay.reports.figures import decision_tree, overview_matrix, probabilities_bar, stamp
-from assay.reports.html.pieces import figures, foreign, paragraphs, reasons, table
+from assay.reports.html.pieces import figure, figures, folded, foreign, paragraphs, reasons, table
 from assay.reports.markup import Markup, join, tag
 from assay.reports.view import RatingView, Table
 
 KEY = "rating"
+
+FEW_FACTS = 16
+"""Most facts that are shown at once; more are folded."""
 
 
 def heading_section(rating: RatingView) -> Markup:
@@ -42,7 +45,7 @@ def meaning_section(rating: RatingView) -> Markup:
     return join(
         tag("p", meaning, class_="lede"),
         tag("p", foreign(" ".join(said))),
-        reasons(rating.reasons),
+        reasons(outline.reasons(rating)),
     )
 
 
@@ -61,7 +64,7 @@ def reached_section(rating: RatingView) -> Markup:
         "the path through the two steps": decision_tree(rating.verdict, KEY),
         "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
     }
-    looks = [table(each) for each in rating.sheets]
+    looks = [folded(each) for each in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
     return join(paragraphs(tables.confidence_note(rating)), figures(drawn), below)
 
@@ -70,13 +73,12 @@ def overview_section(rating: RatingView) -> Markup | None:
     """Write the overview of all components; ``None`` where there is only one."""
     if len(rating.components) < 2:
         return None
-    drawn, overview, corrected = overview_matrix(rating, KEY), tables.overview(rating), tables.adjusted(rating)
+    drawn, corrected = overview_matrix(rating, KEY), tables.adjusted(rating)
     links = (f"#part-{one.number}" for one in rating.components)
-    wall = None if drawn is None else tag("figure", tag("figcaption", drawn.title), drawn.svg)
     return join(
         paragraphs(outline.aggregation_sentence(rating)),
-        tag("div", table(overview, caption=False, links=links), wall, class_="glance"),
-        table(corrected) if corrected.rows else None,
+        None if drawn is None else figure(drawn, links=links),
+        tag("div", folded(corrected), class_="tables") if corrected.rows else None,
     )
 
 
@@ -99,7 +101,8 @@ def provenance_section(rating: RatingView) -> Markup:
 
 def _facts(one: Table) -> Markup:
     pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in one.rows]
-    return tag("section", tag("h3", one.title), tag("dl", *pairs))
+    opened = len(pairs) <= FEW_FACTS
+    return tag("details", tag("summary", tag("h3", one.title)), tag("dl", *pairs), open=opened)
 
 
 def verify_section() -> Markup:
