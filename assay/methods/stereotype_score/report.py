@@ -16,6 +16,7 @@ from assay.methods.shared.term_report import (
     scores_sheet,
     scores_table,
     sources_table,
+    squares_figure,
     terms_figure,
     terms_sheet,
     terms_table,
@@ -104,7 +105,12 @@ def tables(part: Part) -> Iterator[Table | None]:
 
 def figures(part: Part) -> Iterator[Picture | None]:
     """Make the figures of a component."""
-    first, _ = sides(part)
+    first, second = sides(part)
+    tied = ("the stereotype", "the opposite")
+    title = "In {} of {} pairs the model prefers the stereotype"
+    yield squares_figure(part, PAIRS.key, title, tied, neutral=False)
+    title = "In {} of {} neutral pairs the model prefers the first group"
+    yield squares_figure(part, PAIRS.key, title, (first, second), neutral=True)
     yield lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
     yield terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
     axis = "share that prefers the stereotype"

@@ -16,6 +16,7 @@ from assay.methods.shared.term_report import (
     scores_sheet,
     scores_table,
     sources_table,
+    squares_figure,
     terms_figure,
     terms_sheet,
     terms_table,
@@ -83,7 +84,12 @@ def tables(part: Part) -> Iterator[Table | None]:
 
 def figures(part: Part) -> Iterator[Picture | None]:
     """Make the figures of a component."""
-    first, _ = sides(part)
+    first, second = sides(part)
+    tied = ("the stereotype", "the opposite")
+    title = "{} of {} pictures get the label of the stereotype"
+    yield squares_figure(part, PICTURES.key, title, tied, neutral=False)
+    title = "{} of {} neutral pictures get the first label"
+    yield squares_figure(part, PICTURES.key, title, (first, second), neutral=True)
     axis = "mean probability" if part.get("scale") == "probabilities" else "share of pictures"
     yield lists_figure(part, head="Terms", verb="gives", axis=axis)
     yield terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,7 +12,7 @@ from assay.catalog.shipped import specifications
 from assay.methods import METHODS
 from assay.reports import charts, figures
 from assay.reports.html.pieces import HEAD, columns
-from assay.reports.view import Span
+from assay.reports.view import Span, Squares, Table
 from tests.support.reports import document_of, read, render
 from tests.support.simulated.language_models import stereotype_service
 
@@ -149,3 +150,35 @@ def test_a_part_named_after_shipped_words_has_their_title(pairs):
     page = text_of(render("html", pairs))
     assert "of the list “Professions of men and of women (BiasTestGPT)”" in page
     assert not SHORTHAND.search(page.partition("Provenance Record")[0])
+
+
+def squares_of(document, neutral):
+    name = "neutral" if neutral else "prefers the stereotype"
+    return next(one for one in read(document).components[0].pictures if isinstance(one, Squares) and name in one.title)
+
+
+@pytest.mark.parametrize("neutral", [False, True])
+def test_there_is_a_square_for_each_pair_filled_where_the_first_side_was_preferred(pairs, neutral):
+    rows = [one for one in pairs["components"][0]["sentences"] if (one["list"] == "neutral") is neutral]
+    root = ET.fromstring(figures.picture(squares_of(pairs, neutral), "k").svg)
+    drawn = Counter()
+    for path in root.iter("{http://www.w3.org/2000/svg}path"):
+        drawn[path.get("class")] += round((float(path.get("d").partition("h")[2]) - 8) / 10.5 + 1)
+    filled = sum(one["towards"] > 0 for one in rows)
+    # the legend has a filled and an empty one
+    assert drawn == {"squares": len(rows) + 2, "squares empty": len(rows) - filled + 1}
+    assert squares_of(pairs, neutral).title.startswith(f"In {filled} of {len(rows)} ")
+
+
+def test_squares_of_a_share_are_filled_as_far(pairs):
+    one = Squares("T", (("nurse", (0.25,)),), "her", "him", Table("T", ("a", "b", "c"), (("nurse", "1", "1"),)))
+    svg = figures.picture(one, "k").svg
+    assert "h6v-1.5h-6z" in svg
+    assert "between the two" in svg
+
+
+def test_many_terms_make_a_row_for_each_list_and_lose_no_pair(pairs):
+    part = pairs["components"][0]
+    many = [{**part["sentences"][0], "term": f"term {place}", "list": "neutral"} for place in range(300)]
+    wide = squares_of({**pairs, "components": [{**part, "sentences": many}]}, True)
+    assert [(name, len(shares)) for name, shares in wide.rows] == [("neutral", 300)]
