@@ -9,10 +9,16 @@ from starlette.responses import Response
 
 from assay import reports
 from assay.methods import method_of
+from assay.reports import html
 from assay.reports.pages import MEDIA_TYPES, PageFormat, render_page
 
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """``Content-Security-Policy`` of a report: it is one file, which loads and runs nothing."""
+
+
+def summary(document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    """Render the one-page HTML summary of a rating, as a response with `headers`."""
+    return _response(html.render_summary(document, method_of(document)), MEDIA_TYPES["html"], headers)
 
 
 def report(name: str, document: Mapping[str, Any], headers: Mapping[str, str]) -> Response:

@@ -10,6 +10,12 @@ from assay.reports.view import RatingView, Table
 
 KEY = "rating"
 
+MOST_REASONS, MOST_PARTS = 3, 8
+"""Most reasons and parts on the one-page summary."""
+
+RECORD = frozenset({"Rating", "Rated at", "Expires at", "Methodology", "Questions asked", "Evidence digest"})
+"""Facts of the record that the one-page summary shows."""
+
 FEW_FACTS = 16
 """Most facts that are shown at once; more are folded."""
 
@@ -91,6 +97,37 @@ def published_section(rating: RatingView) -> Markup | None:
         "but its own letter comes from the probabilities above."
     )
     return join(tag("p", note), table(tables.published(rating.published, rating.verdict), caption=False))
+
+
+def summary_sections(rating: RatingView) -> list[Markup]:
+    """Write the sections of the one-page summary; what is left out is counted."""
+    meaning, *said = rating.in_words
+    why = outline.reasons(rating)
+    more = [f"{len(why) - MOST_REASONS} more reasons are in the full report."] if len(why) > MOST_REASONS else []
+    parts = [f"{one.title}: {one.verdict.headline}" for one in rating.components]
+    left = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
+    drawn = {
+        "the path through the two steps": decision_tree(rating.verdict, KEY),
+        "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
+    }
+    bare = [tag("figure", tag("figcaption", one.title), one.svg) for one in drawn.values() if one is not None]
+    record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
+    sections = {
+        "What it means": join(
+            tag("p", meaning, class_="lede"),
+            tag("p", foreign(" ".join(said))),
+            reasons(why[:MOST_REASONS]),
+            paragraphs(*more),
+        ),
+        "How the letter was reached": join(
+            paragraphs(tables.confidence_note(rating)), tag("div", *bare, class_="figures") if bare else None
+        ),
+        "Parts": tag("ul", *(tag("li", foreign(one)) for one in [*parts[:MOST_PARTS], *left]))
+        if len(parts) > 1
+        else None,
+        "Record": tag("dl", *((tag("dt", name), tag("dd", foreign(value))) for name, value in record)),
+    }
+    return [tag("section", tag("h2", title), content) for title, content in sections.items() if content]
 
 
 def provenance_section(rating: RatingView) -> Markup:

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from assay.catalog.shipped import specifications
-from assay.methods import METHODS
-from assay.reports import charts, figures
+from assay.methods import METHODS, method_of
+from assay.reports import charts, figures, html
 from assay.reports.html.pieces import HEAD, columns
 from assay.reports.view import Span, Squares, Table
 from tests.support.reports import document_of, read, render
@@ -182,3 +182,25 @@ def test_many_terms_make_a_row_for_each_list_and_lose_no_pair(pairs):
     many = [{**part["sentences"][0], "term": f"term {place}", "list": "neutral"} for place in range(300)]
     wide = squares_of({**pairs, "components": [{**part, "sentences": many}]}, True)
     assert [(name, len(shares)) for name, shares in wide.rows] == [("neutral", 300)]
+
+
+def test_the_summary_is_short_whatever_was_measured(any_sample):
+    page = html.render_summary(any_sample, method_of(any_sample))
+    assert "<table" not in page
+    assert "<details" not in page
+    assert len(text_of(page)) < 4500
+    letter = any_sample.get("letter")
+    assert letter is None or letter in text_of(page)
+
+
+def test_the_summary_counts_the_parts_that_it_leaves_out(sample):
+    document = sample("40 components")
+    text = text_of(html.render_summary(document, method_of(document)))
+    assert "32 more parts are in the full report." in text
+
+
+def test_text_from_a_target_is_escaped_in_the_summary(poisoned):
+    document = poisoned("DSBS with two components")
+    page = html.render_summary(document, method_of(document))
+    assert "<script" not in page
+    assert "<img" not in page
