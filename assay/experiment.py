@@ -187,6 +187,11 @@ class Method(ABC):
         return ()
 
     @staticmethod
+    def title_of(name: str, /) -> str:
+        """Return the title of a component for people, such as that of the words it is named after."""
+        return name
+
+    @staticmethod
     def counted(part: Mapping[str, Any], /) -> str:  # noqa: ARG004
         """Return the plural of what a component counts as usable, unusable or failed."""
         return "Answers"

@@ -11,6 +11,7 @@ from typing import Any
 
 from assay.reports import cells, parts
 from assay.reports.plain import visible
+from assay.reports.sheets import some_of
 from assay.reports.view import Forest, Mark, Series, Span, Table
 
 Part = Mapping[str, Any]
@@ -41,9 +42,11 @@ def forest(
     head: str = "",
 ) -> Forest | None:
     """Make a forest of numbers with intervals; ``None`` where there are none."""
-    marks = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)[:MOST_MARKS]
-    if not marks:
+    every = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)
+    if not every:
         return None
+    marks = every[:MOST_MARKS]
+    title += some_of(marks, every)
     return Forest(title, axis, marks, twin(title, head, marks, ()), (), reference, tolerance)
 
 

@@ -30,7 +30,7 @@ def _parts(rating: RatingView) -> Iterator[str]:
     yield f"**{escape(verdict.headline)}**"
     yield escape(outline.subject(rating)) + "."
     yield escape(" ".join(rating.in_words))
-    yield _reasons(rating.reasons)
+    yield _reasons(outline.reasons(rating))
     yield from _reply(rating)
     yield escape(tables.confidence_note(rating))
     yield table(tables.probabilities(verdict))

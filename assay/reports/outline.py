@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 from assay.explain import listed
 from assay.reports import tables
-from assay.reports.view import Component, OwnersReply, RatingView, Table, Withdrawal
+from assay.reports.view import Component, OwnersReply, RatingView, Said, Table, Withdrawal
 
 VERIFY = (
     "The rating follows from the recorded questions and answers alone, and anyone who holds them can check it.",
@@ -21,6 +23,9 @@ VERIFY = (
     "Compare the methodology digest with that of the published methodology document of the same version.",
 )
 """How to verify a rating, step by step; backticks mark a command."""
+
+MOST_TITLES = 8
+"""Most parts that a sentence names."""
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -70,6 +75,30 @@ def _day(written: str) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
+def reasons(rating: RatingView) -> list[Said]:
+    """Return the reasons of the rating, those that hold for several parts once, with every part they hold for.
+
+    A rating stores the sentences of its first deciding parts only.
+    """
+    first: dict[str, str | None] = {}
+    kept = [one for one in rating.reasons if one.component in {None, first.setdefault(one.code, one.component)}]
+    return [replace(one, text=f"{one.text}{_also(one, rating)}") for one in kept]
+
+
+def _also(reason: Said, rating: RatingView) -> str:
+    others = [part for part in rating.foremost if part.name != reason.component]
+    titles = [part.title for part in others if reason.code in {each.code for each in part.reasons}]
+    return f" The same reason applies to {_few(titles)}, with other numbers." if reason.component and titles else ""
+
+
+def _few(titles: Sequence[str]) -> str:
+    """List titles, or the first of many and how many more there are."""
+    shown = (
+        titles if len(titles) <= MOST_TITLES else [*titles[: MOST_TITLES - 1], f"{len(titles) - MOST_TITLES + 1} more"]
+    )
+    return listed(shown)
+
+
 def component_tables(component: Component) -> list[Table]:
     """Return every table of a component that is not empty."""
     every = (
@@ -115,7 +144,8 @@ def aggregation_sentence(rating: RatingView) -> str | None:
         return None
     parts = f"{len(rating.components)} parts were tested; {rules.get(rating.rule, rating.rule)}."
     if rating.deciding:
-        parts += f" Deciding: {listed(rating.deciding)}."
+        titles = {one.name: one.title for one in rating.components}
+        parts += f" Deciding: {_few([titles.get(name, name) for name in rating.deciding])}."
     if rating.vote and rating.rule != "vote":
         parts += f" A vote would have given {rating.vote}."
     return parts

@@ -114,7 +114,7 @@ def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int
     return Component(
         number=number,
         name=name,
-        title=_title(name, language, template),
+        title=_title(visible(method.title_of(name)), language, template),
         language=language,
         template=template,
         verdict=_verdict(part, steps),
@@ -264,6 +264,8 @@ def _withdrawal(document: Mapping[str, Any]) -> Withdrawal | None:
 def _provenance(document: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the facts that are needed to repeat or check the rating."""
     methodology, counts = parts.mapping(document, "methodology"), parts.mapping(document, "counts")
+    # a call may hold several questions; documents without counts hold the number of questions as `calls`
+    counts = {"asked": document.get("calls"), **counts}
     asked = {f"Questions {key}" if key in {"asked", "failed"} else f"Evidence {key}": counts.get(key) for key in counts}
     written = {
         "Rating": document.get("id"),

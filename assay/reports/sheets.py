@@ -18,6 +18,9 @@ MOST_ROWS = 60
 """Rows of a table in a report; the JSON has all."""
 
 
+EVENLY = "at even steps; the JSON and the CSV export have all"
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A list of objects as a table.
@@ -55,9 +58,11 @@ def sampled(sheet: Sheet, every: Sequence[Part], most: int) -> Table | None:
     """Make a table of some of many rows, evenly over the list."""
     shown = every[:: max(1, len(every) // most)][:most]
     table = sheet.read(shown)
-    return None if table is None else Table(table.title + some_of(shown, every), table.columns, table.rows)
+    if table is None:
+        return None
+    return Table(table.title + some_of(shown, every, f", {EVENLY}"), table.columns, table.rows)
 
 
-def some_of(shown: Sequence[Any], every: Sequence[Any]) -> str:
-    """Return the end of a title with the number of shown rows; empty if all are shown."""
-    return f" ({len(shown)} of {len(every)})" if len(shown) < len(every) else ""
+def some_of(shown: Sequence[Any], every: Sequence[Any], how: str = "") -> str:
+    """Return the end of a title with the number of shown rows; empty if all are shown. `how` they were chosen."""
+    return f" ({len(shown)} of {len(every):,} shown{how})" if len(shown) < len(every) else ""

@@ -54,7 +54,7 @@ class _Page:
         """Return every line of the report."""
         yield from self._stamp(rating)
         yield from self._text(" ".join(rating.in_words))
-        yield from self._reasons(rating.reasons)
+        yield from self._reasons(outline.reasons(rating))
         yield from self._probabilities(rating)
         if len(rating.components) > 1:
             yield from self._heading("Every part")
@@ -158,7 +158,7 @@ class _BriefPage(_Page):
         """Return every line of the short report."""
         yield from self._stamp(rating)
         yield from self._text(" ".join(rating.in_words))
-        yield from self._reasons(each for each in rating.reasons if each.code != RULE_DIFFERS)
+        yield from self._reasons(each for each in outline.reasons(rating) if each.code != RULE_DIFFERS)
         yield from self._probabilities(rating)
         if len(rating.components) > 1:
             yield from self._table(tables.overview(rating), titled=False)

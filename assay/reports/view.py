@@ -187,7 +187,26 @@ class Scatter:
     kinds: tuple[str, ...] = ()
 
 
-Picture = Forest | Strip | Lines | Scatter
+@dataclass(frozen=True)
+class Squares:
+    """A square for each case, in rows by name.
+
+    Attributes
+    ----------
+    rows : tuple of (str, tuple of float)
+        A name, and for each of its cases how much of the square is filled, in [0, 1].
+    filled, hollow : str
+        What a filled square and an empty one say.
+    """
+
+    title: str
+    rows: tuple[tuple[str, tuple[float, ...]], ...]
+    filled: str
+    hollow: str
+    table: Table
+
+
+Picture = Forest | Strip | Lines | Scatter | Squares
 """Figures of a method's numbers; `assay.reports.figures.figure_svg` draws each."""
 
 

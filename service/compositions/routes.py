@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
+import assay
+from assay.reports.pages import PageFormat
 from service.compositions.inference import compose
 from service.compositions.schemas import CompositionList, CompositionRequest, CompositionView, shown
-from service.dependencies import Here
+from service.dependencies import Here, Service
 from service.http.authentication import PublicReader, Reader, Writer
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
@@ -16,7 +18,9 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import COMPOSITIONS
 from service.http.pagination import Paging, read_list
 from service.http.problems import existing
+from service.ratings.reports import page_report
 from store.ratings import compositions
+from store.ratings.compositions import StoredComposition
 
 router = APIRouter(prefix="/v1/compositions", tags=["compositions"], route_class=StrictRoute)
 
@@ -54,8 +58,33 @@ async def list_compositions(request: Request, here: Here, caller: Reader, query:
 @router.get("/{composition_id}", response_model=CompositionView)
 async def get_composition(request: Request, composition_id: str, here: Here, caller: PublicReader) -> Response:
     """Read a composition, which never changes. You can read another tenant's if you can read all its ratings."""
-    row = existing(
-        await here.database.read(compositions.find, composition_id, caller.tenant), "composition", composition_id
-    )
+    row = await _found(here, composition_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return not_modified(request, headers) or json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)
+
+
+@router.get("/{composition_id}/report.html", response_class=Response)
+async def get_composition_report_html(
+    request: Request, composition_id: str, here: Here, caller: PublicReader
+) -> Response:
+    """Download a composition as an HTML report, with links to the reports of its ratings."""
+    return _report(request, await _found(here, composition_id, caller.tenant), "html")
+
+
+@router.get("/{composition_id}/report.md", response_class=Response)
+async def get_composition_report_markdown(
+    request: Request, composition_id: str, here: Here, caller: PublicReader
+) -> Response:
+    """Download a composition as a Markdown report."""
+    return _report(request, await _found(here, composition_id, caller.tenant), "markdown")
+
+
+async def _found(here: Service, composition_id: str, tenant: str) -> StoredComposition:
+    row = await here.database.read(compositions.find, composition_id, tenant)
+    return existing(row, "composition", composition_id)
+
+
+def _report(request: Request, row: StoredComposition, form: PageFormat) -> Response:
+    tag = entity_tag(f"{row.id}-{assay.__version__}")
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    return not_modified(request, headers) or page_report(form, "composition", shown(row, own=False), headers)

@@ -22,7 +22,7 @@ from service.jobs.schemas import ObservationList, ObservationView
 from service.ratings.annotations import Annotations, read_annotations
 from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
 from service.ratings.freshness import caching, dated, headers_of
-from service.ratings.reports import report
+from service.ratings.reports import report, summary
 from service.ratings.schemas import RatingList, RatingQuery, RatingSummary, RatingView
 from service.ratings.sentence_table import sentence_table
 from service.ratings.summaries import listed
@@ -88,10 +88,18 @@ async def get_rating(request: Request, rating: FoundRating, here: Here) -> Respo
     return await _shown(request, here, rating)
 
 
+class ReportQuery(QueryModel):
+    """Query parameters of an HTML report."""
+
+    summary: Annotated[bool, Field(description="One page for print: without tables and single parts.")] = False
+
+
 @router.get("/{rating_id}/report.html", response_class=Response)
-async def get_report_html(request: Request, rating: FoundRating, here: Here) -> Response:
+async def get_report_html(
+    request: Request, rating: FoundRating, here: Here, query: Annotated[ReportQuery, Query()]
+) -> Response:
     """Download a rating as an HTML report: one file without scripts or external resources."""
-    return await _report(request, here, rating, "html")
+    return await _report(request, here, rating, "summary" if query.summary else "html")
 
 
 @router.get("/{rating_id}/report.md", response_class=Response)
@@ -179,8 +187,10 @@ async def _shown(request: Request, here: Service, rating: StoredRating) -> Respo
 
 async def _report(request: Request, here: Service, rating: StoredRating, name: str) -> Response:
     notes, expired = await _annotations(here, rating), here.clock() * 1000 >= rating.expires_at
-    headers = _headers(rating, notes, expired=expired)
-    return not_modified(request, headers) or report(name, notes.added_to(rating.shown) | {"expired": expired}, headers)
+    headers, document = _headers(rating, notes, expired=expired), notes.added_to(rating.shown) | {"expired": expired}
+    if unchanged := not_modified(request, headers):
+        return unchanged
+    return summary(document, headers) if name == "summary" else report(name, document, headers)
 
 
 async def _annotations(here: Service, rating: StoredRating) -> Annotations:

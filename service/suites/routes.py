@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
+import assay
+from assay.reports.pages import PageFormat
 from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, Writer
 from service.http.conditional import none_match, not_modified
@@ -14,6 +16,7 @@ from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import SUITES
 from service.http.pagination import Page, PageQuery, Paging, list_response
 from service.http.problems import existing
+from service.ratings.reports import page_report
 from service.suites.planning import plan_suite
 from service.suites.plans import SuitePlanRequest, SuitePlanView, view_of_plan
 from service.suites.profiles import suite_line, suite_view, version_of
@@ -80,6 +83,29 @@ async def get_suite(
     answer = _answer(here, 200, shown)
     headers = {**answer.headers, **response.headers}
     return not_modified(request, headers) or answer.response(**response.headers)
+
+
+@router.get("/{suite_id}/report.html", response_class=Response)
+async def get_suite_report_html(request: Request, suite_id: str, here: Here, caller: Reader) -> Response:
+    """Download a profile as an HTML report: its matrix of letters, with links to the reports of the ratings."""
+    return await _report(request, here, suite_id, caller.tenant, "html")
+
+
+@router.get("/{suite_id}/report.md", response_class=Response)
+async def get_suite_report_markdown(request: Request, suite_id: str, here: Here, caller: Reader) -> Response:
+    """Download a profile as a Markdown report."""
+    return await _report(request, here, suite_id, caller.tenant, "markdown")
+
+
+async def _report(request: Request, here: Service, suite_id: str, tenant: str, form: PageFormat) -> Response:
+    shown, now_s = await _read(here, suite_id, tenant), here.clock()
+    headers = {
+        "ETag": f'{version_of(shown, now_s)[:-1]}-{assay.__version__}"',
+        "Cache-Control": "private, no-cache",
+        "Vary": "Authorization",
+    }
+    document = suite_view(shown, now_s).model_dump(mode="json")
+    return not_modified(request, headers) or page_report(form, "suite", document, headers)
 
 
 @router.post("/{suite_id}/cancel", response_model=SuiteView)

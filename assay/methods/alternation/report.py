@@ -12,7 +12,7 @@ from assay.methods.shared.report import looks_table, profiles_room, profiles_tab
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import Unit, amount, effect, hidden_in_words, hundredths, tested
 from assay.reports.plain import visible
-from assay.reports.sheets import Sheet
+from assay.reports.sheets import Sheet, some_of
 from assay.reports.view import ARROW, Dots, Picture, Span, Strip, Table
 
 Part = Mapping[str, Any]
@@ -188,14 +188,16 @@ def _pairs(part: Part) -> Picture | None:
 def _folds(part: Part) -> Picture | None:
     """Gaussian KL divergence of each fold of the data, in both directions."""
     rows = []
-    for row in parts.objects(part, "divergence")[: charts.MOST_MARKS]:
+    every = parts.objects(part, "divergence")
+    shown = every[: charts.MOST_MARKS]
+    for row in shown:
         folds = parts.objects(row, "kl_by_fold")
         values = tuple(number for fold in folds if (number := parts.number(fold, "kl_xy")) is not None)
         if values:
             rows.append(Dots(_direction(row), (values,)))
     if not rows:
         return None
-    title, kind = "Gaussian KL of each fold, in each direction", "a fold"
+    title, kind = "Gaussian KL of each fold, in each direction" + some_of(shown, every), "a fold"
     twin = Table(title, ("Direction", "Folds"), tuple((row.label, cells.several(row.values[0])) for row in rows))
     return Strip(title, "Gaussian KL, in nats", tuple(rows), (kind,), twin)
 

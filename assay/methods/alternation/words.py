@@ -41,6 +41,6 @@ REASONS: Mapping[str, str] = {
 
 PHRASES: Mapping[str, str] = {
     **ANSWERS,
-    "kolmogorov-smirnov": "Kolmogorov-Smirnov in two steps (P5, sections 3.1 and 3.2)",
-    "kolmogorov-smirnov/vote": "Kolmogorov-Smirnov in two steps, by vote (P5, footnote 4)",
+    "kolmogorov-smirnov": "Kolmogorov-Smirnov in two steps (Srivastava & Rossi 2018, sections 3.1 and 3.2)",
+    "kolmogorov-smirnov/vote": "Kolmogorov-Smirnov in two steps, by vote (Srivastava & Rossi 2018, footnote 4)",
 }

@@ -25,6 +25,7 @@ from assay.methods.association import words as spoken
 from assay.methods.association.classical_measures import classical_measures
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
+from assay.methods.shared.report import title_of_words
 from assay.model import Component, Evidence, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
 from assay.rating.losses import hidden_as_json
@@ -104,6 +105,7 @@ class Association(OneSpecification[AssociationWords]):
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
+    title_of = staticmethod(title_of_words)
     counted = staticmethod(report.counted)
 
     def expected_probes(self) -> int:

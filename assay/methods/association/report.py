@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.experiment import Room
 from assay.explain import listed
-from assay.methods.shared.report import coverage_table
+from assay.methods.shared.report import coverage_table, title_of_words
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import Unit, amount, effect, hidden_in_words, tested
 from assay.reports.plain import visible
@@ -73,7 +73,11 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     yield from hidden_in_words(part, Unit(amount), "To {name} they differ by {size}.")
     named = {parts.text(row, "group"): parts.text(row, "word") for row in parts.objects(part, "protected")}
     groups = listed([f"{group} (such as “{word}”)" for group, word in named.items()])
-    yield tested(document, part, f"words of the list “{parts.text(part, 'name')}” about {groups or 'groups'}")
+    yield tested(
+        document,
+        part,
+        f"words of the list “{title_of_words(parts.text(part, 'name') or '')}” about {groups or 'groups'}",
+    )
 
 
 def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001

@@ -25,6 +25,7 @@ from assay.methods.forced_choice.psychophysics import Replicates, judge_choices,
 from assay.methods.shared.coverage import Vectors, ask_vectors
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import OneSpecification
+from assay.methods.shared.report import title_of_words
 from assay.model import Component, Kind, Probe, Reply
 from assay.rating.component import Counts, Tolerance
 from assay.references import Found
@@ -100,6 +101,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     room = staticmethod(report.room)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
+    title_of = staticmethod(title_of_words)
     counted = staticmethod(report.counted)
 
     def __post_init__(self) -> None:

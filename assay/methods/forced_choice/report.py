@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.experiment import Room
-from assay.methods.shared.report import coverage_table, sides
+from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, effect, hidden_in_words, tested
 from assay.reports.sheets import MOST_ROWS, Sheet, some_of
@@ -57,7 +57,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     if (more := effect(part, "step_2")) is not None:
         yield f"The tested words spread by {HUNDREDTHS.of(abs(more))} more than neutral ones."
     yield from hidden_in_words(part, HUNDREDTHS, "Together, {name} lean by {size}.")
-    yield tested(document, part, f"{len(placed)} words of the list “{parts.text(part, 'name')}”")
+    yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(parts.text(part, 'name') or '')}”")
 
 
 def _mixed(level: float) -> str:

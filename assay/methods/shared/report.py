@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assay.catalog.shipped import is_shipped, specifications
 from assay.experiment import Room
 from assay.explain import listed
 from assay.reports import cells, parts
@@ -15,6 +16,11 @@ Part = Mapping[str, Any]
 
 NAMED = 12
 """Missing words named in a table; the JSON has all."""
+
+
+def title_of_words(name: str) -> str:
+    """Return the title of shipped words; the name of others."""
+    return specifications()[name].title if is_shipped(name) else name
 
 
 def profiles_table(part: Part) -> Table:

@@ -10,7 +10,7 @@ from assay.methods.shared.report import sides
 from assay.reports import cells, charts, parts
 from assay.reports.plain import visible
 from assay.reports.sheets import Sheet
-from assay.reports.view import Picture, Table
+from assay.reports.view import Picture, Squares, Table
 
 Part = Mapping[str, Any]
 
@@ -103,7 +103,7 @@ def model_table(aggregation: Part) -> Table | None:
     rows = [(visible(name), f"{score:.3f}") for name, score in biases.items()]
     whole = parts.number(held, "over_terms")
     ends = cells.interval(held, "posterior")
-    rows += [("all, every term alike (P4)", cells.ABSENT if whole is None else f"{whole:.3f}")]
+    rows += [("all, every term alike (BiasTestGPT)", cells.ABSENT if whole is None else f"{whole:.3f}")]
     rows += [] if ends is None else [("all, by the hierarchy", ends)]
     return Table("Stereotype scores", ("Specification", "Score"), tuple(rows))
 
@@ -129,6 +129,34 @@ def terms_figure(part: Part, title: str, axis: str, *, neutral: bool) -> Picture
     shown = every[: charts.MOST_MARKS]
     rows = [(parts.text(row, "term") or "term", charts.span(parts.mapping(row, "posterior"))) for row in shown]
     return charts.forest(title + _some_terms(shown, every), axis, rows, reference=0.5, head="Term")
+
+
+def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, neutral: bool) -> Picture | None:
+    """Draw a square for each case under `key`, by term, or by list where there are too many terms.
+
+    `title` has a place for how many cases of how many were on the first of `sides`.
+    """
+    known = [
+        (row, share)
+        for row in parts.objects(part, key)
+        if (row.get("list") == "neutral") is neutral and (share := parts.number(row, "towards")) is not None
+    ]
+    if not known:
+        return None
+    by = "term" if len({parts.text(row, "term") for row, _ in known}) <= charts.MOST_MARKS else "list"
+    rows: dict[str, list[float]] = {}
+    for row, share in known:
+        name = parts.text(row, by) or by
+        rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(min(1.0, max(0.0, share)))
+    ordered = sorted(((name, tuple(sorted(each, reverse=True))) for name, each in rows.items()), key=_mean)
+    written = tuple((name, f"{sum(each):.4g}", str(len(each))) for name, each in ordered)
+    said = title.format(sum(share > 0.5 for _, share in known), len(known))
+    twin = Table(said, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
+    return Squares(said, tuple(ordered), *sides, twin)
+
+
+def _mean(row: tuple[str, tuple[float, ...]]) -> float:
+    return -sum(row[1]) / len(row[1])
 
 
 def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:

@@ -19,6 +19,7 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
+from assay.methods.shared.report import title_of_words
 from assay.methods.shared.sentence_generation import Writing, write_sentences
 from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
 from assay.methods.shared.term_items import in_turns, within
@@ -109,6 +110,7 @@ class StereotypeScore(SentenceReferences):
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
+    title_of = staticmethod(title_of_words)
 
     @property
     def needs_author(self) -> bool:

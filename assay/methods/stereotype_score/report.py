@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.explain import Vocabulary
-from assay.methods.shared.report import coverage_table, sides
+from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
     list_shares,
@@ -16,6 +16,7 @@ from assay.methods.shared.term_report import (
     scores_sheet,
     scores_table,
     sources_table,
+    squares_figure,
     terms_figure,
     terms_sheet,
     terms_table,
@@ -48,7 +49,7 @@ LOOKS = looks_sheet("Pairs", "pairs")
 SCORES = scores_sheet(
     "Scores: the share that the stereotype had, and with neutral attributes the first group",
     "Attribute terms",
-    (("Over terms (P4)", "over_terms"), ("Over pairs (CrowS)", "over_pairs")),
+    (("Over terms (BiasTestGPT)", "over_terms"), ("Over pairs (CrowS-Pairs)", "over_pairs")),
     "Hierarchy, 95 % interval",
     "Pairs",
 )
@@ -82,7 +83,11 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         (f" such as “{text}”" for one in parts.objects(part, "sentences") if (text := parts.text(one, "first"))), ""
     )
     number = parts.count(part, "pairs_asked") or 0
-    yield tested(document, part, f"{number:,} pairs of sentences{such}, of the list “{parts.text(part, 'name')}”")
+    yield tested(
+        document,
+        part,
+        f"{number:,} pairs of sentences{such}, of the list “{title_of_words(parts.text(part, 'name') or '')}”",
+    )
 
 
 def tables(part: Part) -> Iterator[Table | None]:
@@ -100,7 +105,12 @@ def tables(part: Part) -> Iterator[Table | None]:
 
 def figures(part: Part) -> Iterator[Picture | None]:
     """Make the figures of a component."""
-    first, _ = sides(part)
+    first, second = sides(part)
+    tied = ("the stereotype", "the opposite")
+    title = "In {} of {} pairs the model prefers the stereotype"
+    yield squares_figure(part, PAIRS.key, title, tied, neutral=False)
+    title = "In {} of {} neutral pairs the model prefers the first group"
+    yield squares_figure(part, PAIRS.key, title, (first, second), neutral=True)
     yield lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
     yield terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
     axis = "share that prefers the stereotype"

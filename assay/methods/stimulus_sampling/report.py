@@ -10,7 +10,7 @@ from assay.explain import listed
 from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
-from assay.reports.sheets import Sheet
+from assay.reports.sheets import Sheet, some_of
 from assay.reports.view import Forest, Mark, Picture, Point, Scatter, Table
 
 Part = Mapping[str, Any]
@@ -126,7 +126,8 @@ def _weights(part: Part) -> Table:
 
 def _distribution(part: Part) -> Picture | None:
     """The attribute's distribution among all inputs, and among those that make a yes."""
-    rows = parts.objects(part, "distribution")[: charts.MOST_WORDS]
+    every = parts.objects(part, "distribution")
+    rows = every[: charts.MOST_WORDS]
     tied = {
         str(row.get("value")): row for one in parts.objects(part, "tied")[:1] for row in parts.objects(one, "values")
     }
@@ -142,7 +143,7 @@ def _distribution(part: Part) -> Picture | None:
     )
     if not any(span for mark in marks for span in mark.spans):
         return None
-    title = "The attribute among the inputs that make it say yes"
+    title = "The attribute among the inputs that make it say yes" + some_of(rows, every)
     kinds = ("content alike", "content tied to it")
     even = parts.number(rows[0], "prior")
     twin = charts.twin(title, "Value", marks, kinds)

@@ -53,13 +53,17 @@ PHRASES: Mapping[str, str] = {
     "error-marks": "the engine marked most words as unknown",
     "empty": "the answer was empty",
     # published rules (METHODS section 2)
-    "chi-squared/similar-to-biased": "chi-squared, similar to a biased specification (P5, section 4.3)",
+    "chi-squared/similar-to-biased": (
+        "chi-squared, similar to a biased specification (Srivastava & Rossi 2018, section 4.3)"
+    ),
     "chi-squared/departs-from-unbiased": "chi-squared, departs from the unbiased specification",
     "exact-multinomial": "exact multinomial test",
     "g": "likelihood-ratio (G) test",
     "kl": "Kullback-Leibler divergence",
     "js": "Jensen-Shannon divergence",
-    "chi-squared/similar-to-biased/vote": "chi-squared, similar to biased specifications, by vote (P5, footnote 4)",
+    "chi-squared/similar-to-biased/vote": (
+        "chi-squared, similar to biased specifications, by vote (Srivastava & Rossi 2018, footnote 4)"
+    ),
     "chi-squared/departs-from-unbiased/vote": "chi-squared, departs from the unbiased specification, by vote",
     "kl/vote": "Kullback-Leibler divergence, by vote",
     "js/vote": "Jensen-Shannon divergence, by vote",

@@ -19,6 +19,7 @@ from assay.catalog.stereotypes import VisualWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
+from assay.methods.shared.report import title_of_words
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.visual_stereotype import report
 from assay.methods.visual_stereotype import words as spoken
@@ -106,6 +107,7 @@ class VisualStereotype(PictureReferences):
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
+    title_of = staticmethod(title_of_words)
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.explain import Vocabulary
-from assay.methods.shared.report import coverage_table, sides
+from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.methods.shared.term_report import (
     MOST_ITEMS,
     list_shares,
@@ -16,6 +16,7 @@ from assay.methods.shared.term_report import (
     scores_sheet,
     scores_table,
     sources_table,
+    squares_figure,
     terms_figure,
     terms_sheet,
     terms_table,
@@ -34,7 +35,7 @@ DRAWN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "drawn": "dr
 SCORES = scores_sheet(
     "Scores: what the stereotyped label had, and with neutral pictures the first label",
     "Pictures of terms",
-    (("Over images (P4)", "over_images"), ("Over terms", "over_terms")),
+    (("Over images (BiasTestGPT)", "over_images"), ("Over terms", "over_terms")),
     "With the terms in view, 95 % interval",
     "Images",
 )
@@ -65,7 +66,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     if stereotyped is not None:
         yield f"Of 100 pictures of stereotypes {round(100 * stereotyped)} get the stereotyped label."
     yield from hidden_in_words(part, HUNDREDTHS, "For pictures of {name} one label is given too often, by {size}.")
-    number, name = parts.count(part, "images_asked") or 0, parts.text(part, "name")
+    number, name = parts.count(part, "images_asked") or 0, title_of_words(parts.text(part, "name") or "")
     yield tested(document, part, f"{number:,} pictures of the list “{name}”, to be labelled “{first}” or “{second}”")
 
 
@@ -83,7 +84,12 @@ def tables(part: Part) -> Iterator[Table | None]:
 
 def figures(part: Part) -> Iterator[Picture | None]:
     """Make the figures of a component."""
-    first, _ = sides(part)
+    first, second = sides(part)
+    tied = ("the stereotype", "the opposite")
+    title = "{} of {} pictures get the label of the stereotype"
+    yield squares_figure(part, PICTURES.key, title, tied, neutral=False)
+    title = "{} of {} neutral pictures get the first label"
+    yield squares_figure(part, PICTURES.key, title, (first, second), neutral=True)
     axis = "mean probability" if part.get("scale") == "probabilities" else "share of pictures"
     yield lists_figure(part, head="Terms", verb="gives", axis=axis)
     yield terms_figure(part, "Neutral generation terms", f"neutral: score of {first}", neutral=True)

@@ -23,12 +23,14 @@ class Figure:
     """A drawing, for a page that holds `stylesheet` once, and the same in words and as a table.
 
     The title says what it shows, the description what can be read from it; both are also inside the drawing.
+    `height` is in units of which the drawing is `WIDTH` wide.
     """
 
     svg: Markup
     title: str
     description: str
     table: Table
+    height: float
 
     def standalone(self) -> str:
         """Return the drawing as a file of its own, with its style sheet."""
@@ -62,7 +64,7 @@ def draw(
         role="img",
         aria_labelledby=f"{key}-t {key}-d",
     )
-    return Figure(svg, title, description, table)
+    return Figure(svg, title, description, table, height)
 
 
 def label(x: float, y: float, content: str, class_: str | None = None) -> Markup:
@@ -98,17 +100,20 @@ def heat_class(share: float) -> str:
     return f"h{min(9, max(0, int(share * 10)))}"
 
 
-def hallmark(letter: Letter | None, x: float, y: float, w: float, h: float, *, struck: bool, size: int = 11) -> Markup:
+def hallmark(
+    letter: Letter | None, x: float, y: float, w: float, h: float, *, struck: bool, size: int = 11, quiet: bool = False
+) -> Markup:
     """Draw a letter in its punch: oval for UCS, cropped corners for DSBS, pointed shield for BS.
 
     Assay offices tell metals apart by the shape of the punch; here it tells letters apart without colour. A rating
-    that is not declared is outlined with dashes, not `struck`. A large punch has the inner line of a die. The style
-    sheet knows the sizes 9, 11, 13, 15 and 40.
+    that is not declared is outlined with dashes, not `struck`. A `quiet` punch names a letter that is not the rating's:
+    a thin solid outline. A large punch has the inner line of a die. The style sheet knows the sizes 9, 11, 13, 15 and
+    40.
     """
     inner = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
     baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)
     name = tag("text", letter.value if letter else "?", x=x + w / 2, y=baseline, class_=f"name n{size}")
-    kind = f"{letter or 'none'} {'struck' if struck else 'open'}"
+    kind = f"{letter or 'none'} {'quiet' if quiet else 'struck' if struck else 'open'}"
     return tag("g", punch(letter, x, y, w, h, "mark"), inner, name, class_=kind)
 
 

@@ -17,7 +17,7 @@ STEP, LEAF_WIDTH = 98, 84
 def decision_tree(verdict: Verdict, key: str) -> Figure | None:
     """Draw both questions, the three letters and the probability of each turn.
 
-    The path to the (likeliest) letter is thick, the others are dotted. Returns ``None`` where
+    The path to the (likeliest) letter is thick, the others are thin. Returns ``None`` where
     nothing was measured, so that no path was taken.
     """
     if verdict.letter is None:
@@ -40,6 +40,7 @@ def decision_tree(verdict: Verdict, key: str) -> Figure | None:
             36,
             struck=declared and letter is Letter.UCS,
             size=15,
+            quiet=letter is not Letter.UCS,
         ),
     ]
     first, then = verdict.steps
@@ -79,7 +80,7 @@ def _exit(place: int, leaf: Letter, turn: str, letter: Letter, declared: bool) -
         stroke("path" if taken else "missed", (BRANCH, y), (LEAF - 3, y)),
         label((BRANCH + LEAF) / 2, y - 8, "output biased", "m s"),
         label((BRANCH + LEAF) / 2, y + 17, turn, "m b" if taken else "m"),
-        hallmark(leaf, LEAF, y - 18, LEAF_WIDTH, 36, struck=taken and declared, size=15),
+        hallmark(leaf, LEAF, y - 18, LEAF_WIDTH, 36, struck=taken and declared, size=15, quiet=not taken),
     ]
 
 

@@ -9,9 +9,10 @@ from assay.reports.cells import number
 from assay.reports.figures.axis import Axis
 from assay.reports.figures.canvas import WIDTH, Figure, box, clip, draw, label, stroke
 from assay.reports.figures.curves import lines
+from assay.reports.figures.squares import squares
 from assay.reports.markup import Markup, coordinate, tag
 from assay.reports.plain import width
-from assay.reports.view import ARROW, Dots, Forest, Mark, Picture, Point, Scatter, Span, Strip
+from assay.reports.view import ARROW, Dots, Forest, Mark, Picture, Point, Scatter, Span, Squares, Strip
 
 RIGHT, FOOT = 14, 38
 """Room at the right for half a tick's number, and below for the axis."""
@@ -32,6 +33,8 @@ def picture(one: Picture, key: str) -> Figure:
             return _strip(one, key)
         case Scatter():
             return _scatter(one, key)
+        case Squares():
+            return squares(one, key)
         case _:
             return lines(one, key)
     assert_never(one)

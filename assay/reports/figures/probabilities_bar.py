@@ -21,7 +21,7 @@ def probabilities_bar(verdict: Verdict, confidence: float | None, key: str) -> F
         y = TOP + place * ROW
         chosen = verdict.declared and letter is verdict.letter
         drawn += [
-            hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13),
+            hallmark(letter, 0, y + 4, 60, 24, struck=chosen, size=13, quiet=letter is not verdict.letter),
             box(LEFT, y + 8, LONGEST, 16, "zone"),
             box(LEFT, y + 8, LONGEST * probability, 16, letter.value),
             label(WIDTH, y + 20, chance(probability), "e b"),

@@ -19,7 +19,7 @@ def stamp(rating: RatingView, key: str) -> Figure:
     given = None if verdict.probabilities is None or verdict.letter is None else verdict.probabilities[verdict.letter]
     small = [
         ("certainty", "–" if given is None else chance(given)),
-        ("method", clip(rating.methodology or "–", 8)),
+        ("methodology", clip(rating.methodology or "–", 8)),
         ("year", (rating.rated_at or "–")[:4]),
     ]
     drawn: list[Markup] = [hallmark(verdict.letter, 2, 2, 206, 96, struck=verdict.declared, size=40)]

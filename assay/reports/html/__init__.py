@@ -21,6 +21,7 @@ from assay.reports.html.sections import (
     published_section,
     reached_section,
     reply_section,
+    summary_sections,
     verify_section,
 )
 from assay.reports.markup import join, tag
@@ -28,6 +29,16 @@ from assay.reports.reading import read
 
 OPEN = 3
 """Components whose details are open when the page is: the deciding ones first."""
+
+
+def render_summary(document: Mapping[str, Any], method: type[Method]) -> str:
+    """Write the letter, its meaning, the path to it and the record as one sheet of A4, without tables and parts."""
+    rating = read(document, method)
+    return page(
+        f"{rating.target}: {rating.verdict.headline}",
+        heading_section(rating),
+        tag("main", *summary_sections(rating), id="main", class_="summary"),
+    )
 
 
 def render(document: Mapping[str, Any], method: type[Method]) -> str:

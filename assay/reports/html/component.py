@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.reports import outline, tables
 from assay.reports.figures import blocks_bars, effects_forest, picture, probabilities_bar, transition_heatmap
-from assay.reports.html.pieces import badge, figures, foreign, paragraphs, reasons, table
+from assay.reports.html.pieces import badge, figures, folded, foreign, paragraphs, reasons
 from assay.reports.markup import Markup, join, tag
 from assay.reports.view import Component, Example, RatingView
 
@@ -57,12 +57,11 @@ def _tables(component: Component, *, alone: bool) -> Markup:
         tables.sensitivity(component),
         tables.replies(component),
         *([] if alone or not component.published else [published]),
+        tables.analyses(component),
     ]
-    analyses = tables.analyses(component)
     return join(
-        tag("div", *(table(one) for one in shown if one.rows), class_="tables"),
         paragraphs(outline.pairs_sentence(component), component.settle),
-        tag("details", tag("summary", analyses.title), table(analyses, caption=False)) if analyses.rows else None,
+        tag("div", *(folded(one) for one in shown if one.rows), class_="tables"),
     )
 
 

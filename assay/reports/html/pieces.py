@@ -13,8 +13,11 @@ from assay.reports.view import NOT_MEASURED, Said, Table, Verdict
 _PERCENT = re.compile(r"(?<=\d) %")
 _INTERVAL = re.compile(r"[\d.e+-]* ?\([\d.e+-]+ to [\d.e+-]+\)")
 
-WIDE, TALL = 5, 20
-"""Columns from which a table takes the whole width, and rows from which it scrolls under its head."""
+TALL = 20
+"""Rows from which a table scrolls under its head."""
+
+HEAD = 70
+"""Height of a figure's title and of the line of its table, in the figure's units."""
 
 
 def foreign(text: str) -> Markup:
@@ -38,15 +41,11 @@ def table(one: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Mar
     return tag(
         "div",
         tag("table", title, tag("thead", head), tag("tbody", *body)),
-        class_=" ".join(["scroll", *_shape(one)]),
+        class_="scroll tall" if len(one.rows) > TALL else "scroll",
         tabindex=0,
         role="group",
         aria_label=one.title,
     )
-
-
-def _shape(one: Table) -> list[str]:
-    return [name for name, is_so in (("wide", len(one.columns) >= WIDE), ("tall", len(one.rows) > TALL)) if is_so]
 
 
 def _row_head(text: str, target: str) -> Markup:
@@ -62,19 +61,32 @@ def _cell(text: str, kind: str | None, share: float | None) -> Markup:
 
 
 def figures(named: Mapping[str, Figure | None]) -> Markup:
-    """Write figures side by side, and a line with those that have no numbers."""
-    drawn = [figure(one) for one in named.values() if one is not None]
+    """Write figures in two columns of about the same height, and a line with those that have no numbers."""
+    drawn = [one for one in named.values() if one is not None]
     missing = ", ".join(name for name, one in named.items() if one is None)
     return join(
-        tag("div", *drawn, class_="figures") if drawn else None,
+        tag("div", *(tag("div", *map(figure, each)) for each in columns(drawn)), class_="figures") if drawn else None,
         tag("p", f"{NOT_MEASURED.capitalize()}: {missing}.", class_="none") if missing else None,
     )
 
 
-def figure(one: Figure) -> Markup:
-    """Write a figure with its table twin."""
-    twin = tag("details", tag("summary", "The same numbers as a table"), table(one.table, caption=False))
+def columns(drawn: Iterable[Figure]) -> list[list[Figure]]:
+    """Put each figure into the shorter of two columns, the first of equal ones; a second one may not be needed."""
+    both: tuple[list[Figure], list[Figure]] = ([], [])
+    for one in drawn:
+        min(both, key=lambda column: sum(each.height + HEAD for each in column)).append(one)
+    return [column for column in both if column]
+
+
+def figure(one: Figure, *, links: Iterable[str] = ()) -> Markup:
+    """Write a figure with its table twin, whose rows may link somewhere on the page."""
+    twin = tag("details", tag("summary", "The same numbers as a table"), table(one.table, caption=False, links=links))
     return tag("figure", tag("figcaption", one.title), one.svg, twin)
+
+
+def folded(one: Table) -> Markup:
+    """Write a table that opens below its title."""
+    return tag("details", tag("summary", one.title), table(one, caption=False), class_="folded")
 
 
 def reasons(said: Iterable[Said]) -> Markup | None:

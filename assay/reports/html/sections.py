@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from assay.reports import outline, tables
 from assay.reports.figures import decision_tree, overview_matrix, probabilities_bar, stamp
-from assay.reports.html.pieces import figures, foreign, paragraphs, reasons, table
+from assay.reports.html.pieces import figure, figures, folded, foreign, paragraphs, reasons, table
 from assay.reports.markup import Markup, join, tag
 from assay.reports.view import RatingView, Table
 
 KEY = "rating"
+
+MOST_REASONS, MOST_PARTS = 3, 8
+"""Most reasons and parts on the one-page summary."""
+
+RECORD = frozenset({"Rating", "Rated at", "Expires at", "Methodology", "Questions asked", "Evidence digest"})
+"""Facts of the record that the one-page summary shows."""
+
+FEW_FACTS = 16
+"""Most facts that are shown at once; more are folded."""
 
 
 def heading_section(rating: RatingView) -> Markup:
@@ -42,7 +51,7 @@ def meaning_section(rating: RatingView) -> Markup:
     return join(
         tag("p", meaning, class_="lede"),
         tag("p", foreign(" ".join(said))),
-        reasons(rating.reasons),
+        reasons(outline.reasons(rating)),
     )
 
 
@@ -61,7 +70,7 @@ def reached_section(rating: RatingView) -> Markup:
         "the path through the two steps": decision_tree(rating.verdict, KEY),
         "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
     }
-    looks = [table(each) for each in rating.sheets]
+    looks = [folded(each) for each in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
     return join(paragraphs(tables.confidence_note(rating)), figures(drawn), below)
 
@@ -70,13 +79,12 @@ def overview_section(rating: RatingView) -> Markup | None:
     """Write the overview of all components; ``None`` where there is only one."""
     if len(rating.components) < 2:
         return None
-    drawn, overview, corrected = overview_matrix(rating, KEY), tables.overview(rating), tables.adjusted(rating)
+    drawn, corrected = overview_matrix(rating, KEY), tables.adjusted(rating)
     links = (f"#part-{one.number}" for one in rating.components)
-    wall = None if drawn is None else tag("figure", tag("figcaption", drawn.title), drawn.svg)
     return join(
         paragraphs(outline.aggregation_sentence(rating)),
-        tag("div", table(overview, caption=False, links=links), wall, class_="glance"),
-        table(corrected) if corrected.rows else None,
+        None if drawn is None else figure(drawn, links=links),
+        tag("div", folded(corrected), class_="tables") if corrected.rows else None,
     )
 
 
@@ -91,6 +99,37 @@ def published_section(rating: RatingView) -> Markup | None:
     return join(tag("p", note), table(tables.published(rating.published, rating.verdict), caption=False))
 
 
+def summary_sections(rating: RatingView) -> list[Markup]:
+    """Write the sections of the one-page summary; what is left out is counted."""
+    meaning, *said = rating.in_words
+    why = outline.reasons(rating)
+    more = [f"{len(why) - MOST_REASONS} more reasons are in the full report."] if len(why) > MOST_REASONS else []
+    parts = [f"{one.title}: {one.verdict.headline}" for one in rating.components]
+    left = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
+    drawn = {
+        "the path through the two steps": decision_tree(rating.verdict, KEY),
+        "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
+    }
+    bare = [tag("figure", tag("figcaption", one.title), one.svg) for one in drawn.values() if one is not None]
+    record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
+    sections = {
+        "What it means": join(
+            tag("p", meaning, class_="lede"),
+            tag("p", foreign(" ".join(said))),
+            reasons(why[:MOST_REASONS]),
+            paragraphs(*more),
+        ),
+        "How the letter was reached": join(
+            paragraphs(tables.confidence_note(rating)), tag("div", *bare, class_="figures") if bare else None
+        ),
+        "Parts": tag("ul", *(tag("li", foreign(one)) for one in [*parts[:MOST_PARTS], *left]))
+        if len(parts) > 1
+        else None,
+        "Record": tag("dl", *((tag("dt", name), tag("dd", foreign(value))) for name, value in record)),
+    }
+    return [tag("section", tag("h2", title), content) for title, content in sections.items() if content]
+
+
 def provenance_section(rating: RatingView) -> Markup:
     """Write the facts that are needed to repeat the rating."""
     listed = [_facts(each) for each in outline.provenance_tables(rating)]
@@ -99,7 +138,8 @@ def provenance_section(rating: RatingView) -> Markup:
 
 def _facts(one: Table) -> Markup:
     pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in one.rows]
-    return tag("section", tag("h3", one.title), tag("dl", *pairs))
+    opened = len(pairs) <= FEW_FACTS
+    return tag("details", tag("summary", tag("h3", one.title)), tag("dl", *pairs), open=opened)
 
 
 def verify_section() -> Markup:

@@ -18,6 +18,7 @@ from assay_client.errors import (
 )
 from assay_client.events import Event
 from assay_client.exchange import Patience
+from assay_client.frames import to_frame
 from assay_client.webhooks import verify_webhook
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "UnexpectedAnswer",
     "Unreachable",
     "WebhookRejected",
+    "to_frame",
     "verify_webhook",
 ]

@@ -52,6 +52,21 @@ def codes(composition):
     return {note["code"] for note in composition["notes"]}
 
 
+async def test_the_report_of_a_composition_names_its_links_and_why(client, rated):
+    composition = await compose(client, await rated("BS"), await rated("UCS"))
+    page = await client.get(f"{URL}/{composition['id']}/report.html")
+    text = await client.get(f"{URL}/{composition['id']}/report.md")
+    assert (page.status_code, text.status_code) == (200, 200)
+    assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert "Inferred: UCS — unbiased, compensating" in page.text
+    for link in composition["chain"]:
+        assert f'href="{link["rating"]["href"]}/report.html"' in page.text
+        assert f"]({link['rating']['href']}/report.md)" in text.text
+    again = await client.get(page.url, headers={"If-None-Match": page.headers["ETag"]})
+    assert again.status_code == 304
+    assert (await client.get(f"{URL}/com_none/report.md")).status_code == 404
+
+
 async def test_a_composition_is_stored_and_read_back(client, rated):
     made = await client.post(URL, json=chain(await rated("BS"), await rated("UCS")))
     assert made.status_code == 201

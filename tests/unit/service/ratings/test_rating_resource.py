@@ -131,6 +131,16 @@ async def test_latest_needs_a_target(client):
     assert (await client.get("/v1/ratings/latest")).json()["errors"][0]["parameter"] == "target_url"
 
 
+async def test_the_summary_of_a_report_is_shorter_and_names_the_rating(client, rated):
+    rating = await rated()
+    whole, short = [await client.get(f"/v1/ratings/{rating}/report.html{query}") for query in ("", "?summary=true")]
+    assert short.status_code == 200
+    assert rating in short.text
+    assert "<table" not in short.text
+    assert len(short.text) < len(whole.text)
+    assert short.headers["Content-Security-Policy"] == whole.headers["Content-Security-Policy"]
+
+
 async def test_html_reports_load_nothing(client, rated):
     url = f"/v1/ratings/{await rated()}"
     page = await client.get(f"{url}/report.html")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -175,6 +176,25 @@ async def test_a_profile_has_every_letter_and_the_worst(client, worker):
     assert done["ended_at"] is not None
     assert sum(done["worst"]["probabilities"].values()) == pytest.approx(1)
     assert "cancel" not in done["links"]
+
+
+async def test_the_report_of_a_suite_is_its_matrix_with_links_to_the_ratings(client, worker):
+    profile = (await post(client)).json()
+    for job, letter in zip(cells_of(profile), ("UCS", "DSBS", "DSBS", "BS"), strict=True):
+        worker.rate(job["job"], letter=letter)
+    profile = (await client.get(profile["links"]["self"])).json()
+    page = await client.get(f"{profile['links']['self']}/report.html")
+    text = await client.get(f"{profile['links']['self']}/report.md")
+    assert (page.status_code, text.status_code) == (200, 200)
+    assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert text.headers["Content-Type"] == "text/markdown; charset=utf-8"
+    for cell in cells_of(profile):
+        assert f'href="{cell["href"]}/report.html"' in page.text
+        assert re.search(rf"\[{cell['letter']}[^\]]*\]\({cell['href']}/report\.md\)", text.text)
+    assert "4 of 4 cells are measured." in text.text
+    again = await client.get(page.url, headers={"If-None-Match": page.headers["ETag"]})
+    assert again.status_code == 304
 
 
 async def test_a_failed_cell_has_its_reason_and_the_worst_letter_is_undeclared(client, worker):

@@ -1,0 +1,62 @@
+"""One small square for each pair of sentences or picture, filled by which was preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.reports.figures.canvas import WIDTH, Figure, clip, draw, label
+from assay.reports.markup import Markup, coordinate, tag
+from assay.reports.plain import width
+from assay.reports.view import Squares
+
+SIDE, STEP, BETWEEN = 8, 10.5, 5
+"""Side of a square, distance of two squares, and room between the rows of two names."""
+
+LETTER, WIDEST, LEGEND = 6.2, 130, 34
+"""Width of a small letter, of the widest column of names, and height of the legend."""
+
+
+def squares(one: Squares, key: str) -> Figure:
+    """Draw a block of squares beside each name, with a legend below; `key` is unique on the page."""
+    left = min(WIDEST, max(width(name) for name, _ in one.rows) * LETTER + 10)
+    across = int((WIDTH - left) / STEP)
+    drawn: list[Markup] = []
+    y = 1.0
+    for name, shares in one.rows:
+        drawn.append(label(0, y + SIDE, clip(name, int((left - 10) / LETTER)), "s"))
+        for start in range(0, len(shares), across):
+            drawn += _line(left, y, shares[start : start + across])
+            y += STEP
+        y += BETWEEN
+    ways = ((1.0, one.filled), (0.0, one.hollow), (0.5, "between the two"))
+    for place, (share, says) in enumerate(ways[: 3 if _between(one) else 2]):
+        x = place * WIDTH / 3
+        drawn += [*_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(says, 17), "s")]
+    words = f"{one.title}. A filled square is {one.filled}, an empty one {one.hollow}."
+    return draw(key, one.table, words, y + LEGEND, *drawn)
+
+
+def _between(one: Squares) -> bool:
+    return any(0 < share < 1 for _, shares in one.rows for share in shares)
+
+
+def _line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
+    """Draw a line of squares, the fullest first: as strokes with gaps, which take a tenth of the space of shapes."""
+    yield _stroke("squares", x, y, len(shares))
+    full = sum(share >= 1 for share in shares)
+    if full < len(shares):
+        yield _stroke("squares empty", x + full * STEP + 1, y, len(shares) - full, SIDE - 2)
+    partly = (
+        f"M{coordinate(x + place * STEP + 1)} {coordinate(y + SIDE - 1)}"
+        f"h{SIDE - 2}v-{coordinate(share * (SIDE - 2))}h-{SIDE - 2}z"
+        for place, share in enumerate(shares)
+        if 0 < share < 1
+    )
+    if inside := "".join(partly):
+        yield tag("path", d=inside, class_="bar")
+
+
+def _stroke(class_: str, x: float, y: float, many: int, side: float = SIDE) -> Markup:
+    return tag(
+        "path", d=f"M{coordinate(x)} {coordinate(y + SIDE / 2)}h{coordinate((many - 1) * STEP + side)}", class_=class_
+    )

@@ -1,0 +1,206 @@
+"""Faults of the look of a report that were mended: each test reads the page as it is rendered."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from assay.catalog.shipped import specifications
+from assay.methods import METHODS, method_of
+from assay.reports import charts, figures, html
+from assay.reports.html.pieces import HEAD, columns
+from assay.reports.view import Span, Squares, Table
+from tests.support.reports import document_of, read, render
+from tests.support.simulated.language_models import stereotype_service
+
+SHORTHAND = re.compile(r"\bP[1-5]\b|\bp[24]-[a-z]+")
+"""The project's names for papers and for word lists made after them."""
+
+
+def drawings(page):
+    return [ET.fromstring(drawing) for drawing in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)]
+
+
+def classes(root):
+    return [(each.get("class") or "").split() for each in root.iter()]
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """A rating of a language model by pairs of sentences, more of them than a table shows."""
+    return document_of(stereotype_service(0, 0.2, 3, rung="echo").rate(3))
+
+
+def text_of(page):
+    return " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)).split())
+
+
+def test_tables_of_a_part_are_folded(any_page):
+    for part in re.findall(r'<details class="part".*?</section>', any_page, flags=re.DOTALL):
+        depth = 0
+        for each in re.finditer(r"<(/?)(details|table)\b[^>]*>", part):
+            if each[2] == "details":
+                depth += -1 if each[1] else 1
+            elif not each[1]:
+                assert depth >= 2, "a table stands open in a part"
+    assert not re.search(r'class="folded"[^>]* open', any_page)
+
+
+def test_figures_fill_two_columns_of_about_the_same_height(pairs):
+    component = read(pairs).components[0]
+    drawn = [figures.picture(one, f"k{place}") for place, one in enumerate(component.pictures)]
+    first, second = (sum(one.height + HEAD for one in column) for column in columns(drawn))
+    assert abs(first - second) <= max(one.height + HEAD for one in drawn)
+    assert sorted(one.title for column in columns(drawn) for one in column) == sorted(one.title for one in drawn)
+
+
+def test_a_sentence_that_holds_for_several_parts_is_written_once_with_every_part(sample):
+    document = sample("40 components")
+    deciding = document["aggregation"]["deciding"]
+    assert len(deciding) == 5
+    above = text_of(re.search(r'<section id="meaning">.*?</section>', render("html", document), flags=re.DOTALL)[0])
+    assert above.count("the service introduces bias") == 1
+    after = above.partition("the service introduces bias")[2]
+    sentence = re.search(r"The same reason applies to ([^.]+), with other numbers", after)[1]
+    for template in ("possessive", "object", "coordination", "named"):
+        assert f"Turkish · {template}" in sentence
+
+
+def test_reasons_of_one_part_are_never_merged(sample):
+    document = sample("DSBS with two components")
+    first = document["components"][0]
+    twice = [{"code": "hidden", "text": f"It is {size} within nurses.", "component": first["name"]} for size in (1, 2)]
+    document["reasons"] = twice
+    page = text_of(render("html", document))
+    assert "It is 1 within nurses." in page
+    assert "It is 2 within nurses." in page
+
+
+def test_a_table_of_some_of_many_rows_says_how_many_and_which(pairs):
+    many = len(pairs["components"][0]["sentences"])
+    assert many > 20
+    for form in ("html", "markdown"):
+        assert f"20 of {many:,} shown, at even steps; the JSON and the CSV export have all" in (
+            render(form, pairs).replace("\\", "")
+        )
+
+
+def test_a_figure_of_the_first_rows_says_of_how_many():
+    figure = charts.forest("Scores", "share", [(f"row {place}", Span(place / 50)) for place in range(40)])
+    assert figure.title == "Scores (28 of 40 shown)"
+    assert len(figure.marks) == 28
+
+
+@pytest.mark.parametrize(("name", "dashed"), [("BS eraser", set()), ("UCS balancer", set()), ("undeclared", {"DSBS"})])
+def test_only_the_letter_of_an_inconclusive_rating_is_outlined_with_dashes(name, dashed, sample):
+    seen = {
+        letter
+        for root in drawings(render("html", sample(name)))
+        for each in classes(root)
+        for letter in ("BS", "DSBS", "UCS", "none")
+        if {letter, "open"} <= set(each)
+    }
+    assert seen == dashed
+
+
+def test_letters_that_were_not_reached_stay_on_the_page_as_quiet_outlines(sample):
+    tree = next(
+        root
+        for root in drawings(render("html", sample("BS eraser")))
+        if root[0].text == "How the two steps lead to the letter"
+    )
+    assert {tuple(each) for each in classes(tree) if "quiet" in each} == {("UCS", "quiet"), ("DSBS", "quiet")}
+
+
+def test_the_version_of_the_methodology_is_named_as_such(sample):
+    stamp = drawings(render("html", sample("BS eraser")))[0]
+    texts = [each.text for each in stamp.iter() if each.tag.endswith("}text")]
+    assert texts[texts.index("methodology") + 1] == "1.0.0"
+    assert "method" not in texts
+
+
+def test_questions_are_counted_once_and_called_questions(sample):
+    page = text_of(render("html", sample("BS eraser")))
+    assert "Questions asked 240" in page
+    assert "Calls made" not in page
+
+
+def test_no_cell_of_the_overview_is_kept_on_one_line(sample):
+    page = render("html", sample("40 components"))
+    assert not re.search(r"\b(?:th|td)\b[^{}]*\{[^}]*nowrap", page)
+    assert re.search(r'<figure>.*The letter of every part.*?href="#part-40"', page, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)
+def test_words_for_readers_name_papers_and_not_shorthand(method):
+    for text in (*method.PHRASES.values(), *method.REASONS.values()):
+        assert not SHORTHAND.search(str(text))
+
+
+def test_titles_of_shipped_words_have_no_shorthand():
+    for one in specifications().values():
+        assert not SHORTHAND.search(one.title)
+
+
+def test_a_part_named_after_shipped_words_has_their_title(pairs):
+    pairs = {**pairs, "components": [{**pairs["components"][0], "name": "p4-professions"}]}
+    page = text_of(render("html", pairs))
+    assert "of the list “Professions of men and of women (BiasTestGPT)”" in page
+    assert not SHORTHAND.search(page.partition("Provenance Record")[0])
+
+
+def squares_of(document, neutral):
+    name = "neutral" if neutral else "prefers the stereotype"
+    return next(one for one in read(document).components[0].pictures if isinstance(one, Squares) and name in one.title)
+
+
+@pytest.mark.parametrize("neutral", [False, True])
+def test_there_is_a_square_for_each_pair_filled_where_the_first_side_was_preferred(pairs, neutral):
+    rows = [one for one in pairs["components"][0]["sentences"] if (one["list"] == "neutral") is neutral]
+    root = ET.fromstring(figures.picture(squares_of(pairs, neutral), "k").svg)
+    drawn = Counter()
+    for path in root.iter("{http://www.w3.org/2000/svg}path"):
+        drawn[path.get("class")] += round((float(path.get("d").partition("h")[2]) - 8) / 10.5 + 1)
+    filled = sum(one["towards"] > 0 for one in rows)
+    # the legend has a filled and an empty one
+    assert drawn == {"squares": len(rows) + 2, "squares empty": len(rows) - filled + 1}
+    assert squares_of(pairs, neutral).title.startswith(f"In {filled} of {len(rows)} ")
+
+
+def test_squares_of_a_share_are_filled_as_far(pairs):
+    one = Squares("T", (("nurse", (0.25,)),), "her", "him", Table("T", ("a", "b", "c"), (("nurse", "1", "1"),)))
+    svg = figures.picture(one, "k").svg
+    assert "h6v-1.5h-6z" in svg
+    assert "between the two" in svg
+
+
+def test_many_terms_make_a_row_for_each_list_and_lose_no_pair(pairs):
+    part = pairs["components"][0]
+    many = [{**part["sentences"][0], "term": f"term {place}", "list": "neutral"} for place in range(300)]
+    wide = squares_of({**pairs, "components": [{**part, "sentences": many}]}, True)
+    assert [(name, len(shares)) for name, shares in wide.rows] == [("neutral", 300)]
+
+
+def test_the_summary_is_short_whatever_was_measured(any_sample):
+    page = html.render_summary(any_sample, method_of(any_sample))
+    assert "<table" not in page
+    assert "<details" not in page
+    assert len(text_of(page)) < 4500
+    letter = any_sample.get("letter")
+    assert letter is None or letter in text_of(page)
+
+
+def test_the_summary_counts_the_parts_that_it_leaves_out(sample):
+    document = sample("40 components")
+    text = text_of(html.render_summary(document, method_of(document)))
+    assert "32 more parts are in the full report." in text
+
+
+def test_text_from_a_target_is_escaped_in_the_summary(poisoned):
+    document = poisoned("DSBS with two components")
+    page = html.render_summary(document, method_of(document))
+    assert "<script" not in page
+    assert "<img" not in page
