@@ -14,6 +14,12 @@ from workers.egress import Exchange, Quoter
 from workers.targets.adapter import Target
 from workers.targets.checks.translator import numbers_in
 
+RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
+"""Kinds of services that may take records instead of texts."""
+
+MISUNDERSTOOD = frozenset({200, 400, 422})
+"""Statuses of services that were asked in a form that they do not take."""
+
 MOST_PATHS = 3
 """Most places of an answer that are suggested."""
 
@@ -98,6 +104,14 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
         The question.
     """
     case = _Case(failure, exchange, target, ask)
+    found = _remedy(case)
+    if target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples"):
+        return Remedy(found.cause, f"{found.remedy} If it takes records, give some in settings.samples.")
+    return found
+
+
+def _remedy(case: _Case) -> Remedy:
+    failure = case.failure
     find = BY_CODE.get(failure.code)
     if find is not None:
         return find(case)

@@ -64,6 +64,5 @@ def test_dry_run_lists_the_kinds_of_question_that_a_language_model_answers(datab
 
 def test_model_that_answers_no_kind_of_question_is_refused_with_the_reasons(database_url, tmp_path, serve):
     ended = probe(database_url, tmp_path, serve(chattering))
-    assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_unfit", "no-echo")
-    assert "neither to score, nor to fill, nor to choose" in ended.error["detail"]
-    assert "author" in ended.error["detail"]
+    assert (ended.status, ended.result["code"], ended.result["capability"]) == ("succeeded", "no-echo", None)
+    assert "gave no tokens with their log-probabilities" in ended.result["cause"]

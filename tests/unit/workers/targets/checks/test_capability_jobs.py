@@ -135,7 +135,7 @@ def test_a_dry_run_of_a_service_that_takes_records_needs_samples(workplace, serv
 
     service = serve(wages)
     without = run(workplace, service.url, Kind.REGRESSOR)
-    assert (without.status, without.error["code"]) == ("failed", "target_unfit")
-    assert "settings.samples" in without.error["detail"]
+    assert (without.status, without.result["capability"]) == ("succeeded", None)
+    assert "settings.samples" in without.result["cause"] + without.result["remedy"]
     ended = run(workplace, service.url, Kind.REGRESSOR, samples=[{"age": 20}, {"age": 30}, {"age": 40}])
     assert (ended.status, ended.result["order_kept"], ended.result["returned"]) == ("succeeded", True, "10.0")
