@@ -82,6 +82,8 @@ class World:
 
     BODIES: ClassVar[dict[str, Any]] = {
         "requestRating": examples.ROUND_TRIP,
+        "planRating": examples.ROUND_TRIP,
+        "probeDescribedTarget": examples.SHORTEST["target"],
         "saveTarget": examples.TARGETS["libretranslate"]["value"],
         "replaceTarget": examples.TARGETS["libretranslate"]["value"],
         "createKey": examples.KEYS["importer"]["value"],
@@ -90,6 +92,12 @@ class World:
         "createSpecification": examples.SPECIFICATIONS["choices"]["value"],
         "addSpecificationVersion": examples.SPECIFICATIONS["choices"]["value"],
         "requestSuite": {
+            "target": examples.SHORTEST["target"],
+            "methods": ["round-trip"],
+            "attributes": ["gender"],
+            "languages": ["es"],
+        },
+        "planProfile": {
             "target": examples.SHORTEST["target"],
             "methods": ["round-trip"],
             "attributes": ["gender"],

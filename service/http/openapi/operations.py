@@ -138,6 +138,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "createComposition": Operation(LOCATION | ETAG, CONFLICT, then=_then("composition_id", "getComposition")),
     "listCompositions": Operation(LINK),
     "getComposition": Operation(ETAG, public=True),
+    "getCompositionReportHtml": Operation(ETAG, media_type="text/html", public=True),
+    "getCompositionReportMarkdown": Operation(ETAG, media_type=MARKDOWN, public=True),
     # targets
     "saveTarget": Operation(
         LOCATION | ETAG,

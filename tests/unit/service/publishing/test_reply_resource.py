@@ -115,7 +115,7 @@ async def test_a_reply_is_shown_with_the_rating_and_does_not_change_it(client, r
     assert after.status_code == 200
     assert after.json() == before.json() | {"reply": shown}
     assert (await client.get(f"{address}/reply")).json() == shown
-    assert (await client.get("/v1/ratings")).json()["items"][0]["reply"] == shown
+    assert (await client.get("/v1/ratings?fields=full")).json()["items"][0]["reply"] == shown
 
 
 async def test_a_reply_can_be_replaced_and_removed(client, rating_id, worker):
