@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from pydantic import Field
 
-from service.dependencies import LONGEST_WAIT_S, Here, Service, Wait
+from service.dependencies import Here, Service, Wait
 from service.http.authentication import Reader, TargetWriter
 from service.http.conditional import entity_tag, not_modified
 from service.http.idempotency import Repeat, answer_once
@@ -127,19 +127,17 @@ async def probe_described_target(
 ) -> Response:
     """Test a target that is not saved: ask it one question, and examine it if that is answered.
 
-    The answer comes when the test has ended, after 30 s at most. Its `result` has the `exchange` (request and response,
-    with secrets masked and bodies cut to 2,000 characters), the `reading` of the answer, `latency_s`, the `capability`,
-    and after a failure `code`, `cause` and `remedy`. The secret is forgotten when the test ends.
+    The test is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time. Its `result` has
+    the `exchange` (request and response, with secrets masked and bodies cut to 2,000 characters), the `reading` of the
+    answer, `latency_s`, the `capability`, and after a failure `code`, `cause` and `remedy`. The secret is forgotten
+    when the test ends.
     """
     with located():
         target = await with_described_links(here, caller, of_described(body))
         check_target(here, target)
         await check_uploaded(here, caller.tenant, target.descriptor)
     order = probe_order(here, caller, target)
-    wait_s = LONGEST_WAIT_S if wait is None else wait
-    return await answer_order(
-        request, here, caller, order, repeat.by(caller), wait_s, response, status_if_succeeded=200
-    )
+    return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
 @router.post(

@@ -37,7 +37,7 @@ def target(services):
 
 
 def test_a_probe_shows_the_exchange_without_the_secret_and_how_it_was_read(client, target):
-    answer = client.post("/v1/targets/probe", json=target)
+    answer = client.post("/v1/targets/probe", json=target, headers={"Prefer": "wait=30"})
     assert answer.status_code == 200, answer.text
     result = answer.json()["result"]
     assert json.loads(result["exchange"]["request"]["body"])["q"]
@@ -53,7 +53,7 @@ def test_a_probe_shows_the_exchange_without_the_secret_and_how_it_was_read(clien
 
 def test_a_probe_of_a_wrong_path_names_cause_and_remedy(client, target):
     target["settings"]["output"] = "nothing.here"
-    result = client.post("/v1/targets/probe", json=target).json()["result"]
+    result = client.post("/v1/targets/probe", json=target, headers={"Prefer": "wait=30"}).json()["result"]
     assert result["reading"] is None
     assert "translatedText" in result["exchange"]["response"]["body"]
     assert result["cause"]

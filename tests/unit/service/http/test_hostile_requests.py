@@ -118,6 +118,9 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
 SHOWN_IN = {"withdrawRating": ("withdrawn",)}
 """Where an answer shows what was sent, if that is not where it was."""
 
+STORES_NOTHING = frozenset({"planRating", "planProfile", "probeDescribedTarget"})
+"""Operations that do not keep what they are sent."""
+
 SHOWN_AS = {("writeSentences", "author"): "target"}
 """What an answer calls a part of what was sent, if that is not its name."""
 
@@ -161,7 +164,7 @@ async def test_an_unusual_text_is_refused_or_stored_unchanged(database_url, buil
                 body["seed"] = kept  # another seed makes a new job instead of joining the existing one
             answer = await world.send(one, content=json.dumps(body), headers=JSON)
             harmless(one, answer, place)
-            if answer.is_success and place[-1] != "secret":
+            if answer.is_success and place[-1] != "secret" and one.name not in STORES_NOTHING:
                 kept += 1
                 place = (SHOWN_AS.get((one.name, place[0]), place[0]), *place[1:])
                 place = (*SHOWN_IN.get(one.name, ()), *place)
@@ -365,11 +368,15 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(w
         right = {one.method for one in world.operations if one.path == path}
         allowed = sorted(right | {"OPTIONS"} | ({"HEAD"} if "GET" in right else set()))
         url = path.format(**world.ids)
+        covering = [one for one in world.operations if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", one.path), url)]
+        if {one.path for one in covering} != {path}:
+            continue  # an action such as POST /v1/jobs/plan has the address of a resource with that id
         for method in METHODS:
             if method in allowed:
                 continue
             answer = await world.client.request(method, url)
-            assert (answer.status_code, answer.headers["Allow"]) == (405, ", ".join(allowed)), (method, path)
+            found = (answer.status_code, answer.headers.get("Allow"))
+            assert found == (405, ", ".join(allowed)), (method, path)
             if method != "HEAD":
                 assert answer.json()["code"] == "method-not-allowed"
         asked = await world.client.options(url)

@@ -258,7 +258,7 @@ async def probed(client, worker, first_job, body, result=None):
         return kept
 
     working = asyncio.create_task(work())
-    answer = await client.post("/v1/targets/probe", json=body)
+    answer = await client.post("/v1/targets/probe", json=body, headers={"Prefer": "wait=30"})
     return answer, await working
 
 
