@@ -36,6 +36,8 @@ def settings_of(protocol, kind):
             if each.default is MISSING and each.default_factory is MISSING
         ]
         given |= {"auth": "none"} | dict.fromkeys(needed, "m")
+    if protocol.name == "google-translate-v3":
+        given["project"] = "project-1"
     if protocol.name == "hf-inference" and kind in TASKS:
         given["task"] = TASKS[kind]
     return given
