@@ -1,4 +1,4 @@
-"""How long a newcomer waits: the help, an agency that starts, its first rating and the next, a rating by the shell.
+"""Seconds until the help is shown, the agency is ready, its first rating is there (and the next), and `assay rate` ends.
 
 Each is a new process, as a newcomer starts it, with a service of known bias on this machine that answers at once.
 """

@@ -60,9 +60,10 @@ def plan(
 
     The questions of the clear case are what a job shows as `expected`.
     """
-    from cli.rating.plan import Prices, plan_here
+    from assay.rating.plan import Service
+    from cli.rating.plan import plan_here
 
-    prices = Prices(latency_s=latency, price_per_call=price_per_call, price_per_1000_characters=price_per_characters)
+    prices = Service(latency_s=latency, price_per_call=price_per_call, price_per_1000_characters=price_per_characters)
     raise typer.Exit(plan_here(asked, settings_from(egress_allow=egress_allow), prices, as_json=as_json))
 
 
@@ -109,10 +110,11 @@ def rate(
     )
     settings = settings_from(egress_allow=egress_allow)
     if dry_run:
-        from cli.rating.plan import Prices, plan_here
+        from assay.rating.plan import Service
+        from cli.rating.plan import plan_here
 
         shown.check()
-        raise typer.Exit(plan_here(asked, settings, Prices(), as_json=shown.format == "json"))
+        raise typer.Exit(plan_here(asked, settings, Service(), as_json=shown.format == "json"))
     raise typer.Exit(rate_here(asked, settings, shown))
 
 

@@ -46,7 +46,7 @@ TABLES_DIFFER = (
 )
 
 LEAST_TOLD = 0.01
-"""Least probability of hidden effects that is told."""
+"""Probability from which the explanation mentions that hidden effects may add up."""
 
 CONTRADICTION = (
     "The table contradicts itself about this chain: no letter is right in every bracketing, so that all that any of "

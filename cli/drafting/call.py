@@ -88,7 +88,10 @@ def draft_of(call: Call, kind: Kind, name: str | None = None) -> Draft:
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise SpecificationError(f"{call.url[:80]!r} is no address of a service; it begins with http:// or https://")
     if parts.username or parts.password:
-        raise SpecificationError("the address holds a user name or password; give them with --user", "url")
+        raise SpecificationError(
+            "the address contains a user name or password: write --user NAME:PASSWORD in the curl command instead",
+            "url",
+        )
     draft = Draft({"name": name or parts.netloc, "kind": str(kind), "protocol": "custom"})
     draft.target["base_url"] = f"{parts.scheme}://{parts.netloc}"
     settings: dict[str, Any] = {"method": call.method, "path": parts.path or "/"}

@@ -1,6 +1,6 @@
 """Ratings for the servers that run builds: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions.
 
-All of them say whether a rating passes a bar, the worst letter that is good enough, for the whole and part by part.
+All of them compare a rating, and each of its parts, with the worst letter that is accepted (`--at-least`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MISFIT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a rating, or a part of it, passes a bar.
+    """Result of comparing a rating, or a part of it, with the worst letter that is accepted.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from assay.experiment import generator
@@ -23,30 +23,22 @@ SHOWN_QUESTIONS = 5
 """First questions that a plan shows."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prices:
-    """What calls take and cost, in seconds and any currency; a plan leaves out what is not given."""
+def plan_here(asked: Asked, settings: Settings, known: Service, *, as_json: bool) -> Exit:
+    """Check a request as for a rating, and print its plan with the first questions.
 
-    latency_s: float | None = None
-    price_per_call: float | None = None
-    price_per_1000_characters: float | None = None
-
-
-def plan_here(asked: Asked, settings: Settings, prices: Prices, *, as_json: bool) -> Exit:
-    """Check a request as for a rating, and print its plan with the first questions."""
+    `known` has the prices and the latency; the request fills in the rest.
+    """
     request = read_request(asked)
     method = method_of_request(request)
     check_target(request["target"], networks(settings), scraping=settings.allow_scraping)
     check_author(method, request["author"], settings)
     limits = keep_to_links(read_target(request["target"])).limits
     checker = TargetChecker(settings.model_copy(update={"egress_allow": ",".join(map(str, networks(settings)))}))
-    service = Service(
-        checker.questions_per_call(request["target"]),
-        limits.concurrency,
-        limits.requests_per_second,
-        prices.latency_s,
-        prices.price_per_call,
-        prices.price_per_1000_characters,
+    service = replace(
+        known,
+        questions_per_call=checker.questions_per_call(request["target"]),
+        concurrency=limits.concurrency,
+        requests_per_second=limits.requests_per_second,
     )
     plan = plan_of(method, service, seed=request["seed"], max_calls=request["max_calls"])
     first = [text_of_question(one.ask) for one in next(method.design(generator(request["seed"])), ())]

@@ -22,7 +22,7 @@ Price = Annotated[float, Field(ge=0, le=1_000_000)]
 
 
 class Prices(RequestModel):
-    """What calls take and cost; a plan leaves out what is not given."""
+    """Prices and latency of the service; without them a plan has no cost and no seconds."""
 
     price_per_call: Price | None = None
     """Price of a call, in any currency."""

@@ -56,8 +56,8 @@ def test_rate_authenticates_a_protocol_of_its_own_name_with_oauth2(tmp_path):
 
 
 def test_a_saved_target_with_another_token_endpoint_needs_its_secret_again(shared_agency):
-    api = httpx.Client(base_url=f"http://127.0.0.1:{shared_agency.port}", timeout=60)
-    with scripted_server(answer) as url:
+    address = f"http://127.0.0.1:{shared_agency.port}"
+    with httpx.Client(base_url=address, timeout=60) as api, scripted_server(answer) as url:
         settings = {"auth": oauth2(url)}
         target = {"name": "t", "kind": "translator", "protocol": "libretranslate", "base_url": url}
         saved = api.post("/v1/targets", json={**target, "settings": settings, "secret": SECRET})

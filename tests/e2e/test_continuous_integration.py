@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
 
+from tests.support.commands import run_program
 from tests.support.markdown_blocks import ROOT, blocks
 
 PAGE = ROOT / "docs/continuous-integration.md"
@@ -29,18 +27,6 @@ method = "round-trip"
 attribute = "gender"
 languages = ["es"]
 """
-
-
-def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **environment},
-    )
 
 
 @pytest.fixture
@@ -77,7 +63,7 @@ def test_the_page_shows_the_files_as_they_are():
 def test_the_command_of_the_page_goes_on_only_for_the_letter_demanded(service, at_least, code, described):
     folder = described(service)
     (command,) = [block.text for block in blocks(PAGE) if block.language == "sh" and not block.mark]
-    ended = run(["sh", "-c", command.replace("DSBS", at_least)], folder)
+    ended = run_program(["sh", "-c", command.replace("DSBS", at_least)], folder)
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert ended.stdout.endswith("deploy\n") == (code == 0)
     assert (folder / "bias-report.html").exists() == (code < 64)
@@ -87,7 +73,7 @@ def test_the_command_of_the_page_goes_on_only_for_the_letter_demanded(service, a
 def test_the_gitlab_job_passes_a_good_service_only(service, passes, described):
     folder = described(service)
     job = yaml.safe_load((EXAMPLES / "gitlab-rate.yml").read_text(encoding="utf-8"))["rate"]
-    ended = run(["sh", "-e", "-c", "\n".join(job["script"])], folder)
+    ended = run_program(["sh", "-e", "-c", "\n".join(job["script"])], folder)
     assert (ended.returncode == 0) == passes, ended.stdout + ended.stderr
     artifacts = job["artifacts"]
     assert all((folder / one).is_file() for one in artifacts["paths"])
@@ -106,7 +92,7 @@ def test_the_steps_of_the_github_action_rate_and_keep_the_report(service, code, 
         return re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], written)
 
     environment = {name: given(value) for name, value in rate["env"].items()}
-    ended = run(["bash", "-e", "-c", rate["run"]], folder, GITHUB_ACTION_PATH=str(ACTION.parent), **environment)
+    ended = run_program(["bash", "-e", "-c", rate["run"]], folder, GITHUB_ACTION_PATH=str(ACTION.parent), **environment)
     assert ended.returncode == code, ended.stdout + ended.stderr
     (keep,) = [step["with"] for step in action["runs"]["steps"] if "upload-artifact" in step.get("uses", "")]
     assert (folder / keep["path"]).is_file()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -14,6 +11,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from demo.translators.behaviours import BEHAVIOURS
+from tests.support.commands import run_program
 from tests.support.markdown_blocks import ROOT, blocks
 from tests.support.scripted_server import Answer, Heard, scripted_server
 from workers.targets.auth.schemes import aws_keys
@@ -83,13 +81,8 @@ def test_the_commands_of_the_page_end_with_the_letter_of_a_strange_service(place
     commands = re.findall(r"^assay \w+", program, re.MULTILINE)
     assert 1 <= len(commands) <= MOST_COMMANDS
     assert commands[-1] == "assay rate"
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
-    clean["PATH"] = f"{Path(sys.executable).parent}:{clean['PATH']}"
     with scripted_server(service, heard) as url:
-        done = subprocess.run(
-            ["bash", "-c", program.replace(f"http://127.0.0.1:{port}", url)],
-            cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+        done = run_program(["bash", "-c", program.replace(f"http://127.0.0.1:{port}", url)], tmp_path)
     assert LETTERS.get(done.returncode) == "BS", done.stderr + done.stdout
     assert len(heard) > 20
     secret = re.search(r"ASSAY_TARGET_SECRET=(?:\w+:)?(\S+)", program)

@@ -11,10 +11,8 @@ import http.client
 import http.server
 import ipaddress
 import json
-import os
 import re
 import socket
-import subprocess
 import sys
 import threading
 import tomllib
@@ -26,6 +24,7 @@ import pytest
 import yaml
 
 from store.ratings.experiment_json import parse_method
+from tests.support.commands import run_program
 from tests.support.markdown_blocks import ROOT, Block, blocks, pages
 from workers.targets import check_target
 
@@ -149,35 +148,19 @@ def program(page: Path, languages: set[str], addresses: dict[str, str]) -> str:
     return text.replace(".venv/bin/", "")
 
 
-def run(command: list[str], folder: Path, agency) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-        env={
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "ASSAY_DATA_DIR": str(agency.data),
-        },
-    )
-
-
 # ---------------------------------------------------------------------------- what is run
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_the_examples_of_a_page_work_in_order(page, agency, addresses, two_ratings, tmp_path):
     before = page.with_name(FIRST[page.name]) if page.name in FIRST else None
     if before:
         (tmp_path / "before.sh").write_text(STRICT + program(before, SHELL, addresses), encoding="utf-8")
-        ended = run(["bash", "before.sh"], tmp_path, agency)
+        ended = run_program(["bash", "before.sh"], tmp_path, ASSAY_DATA_DIR=str(agency.data))
         assert ended.returncode == 0, ended.stderr
     for languages, start, file in ((SHELL, ["bash"], "examples.sh"), ({"python"}, [sys.executable], "examples.py")):
         text = program(page, languages, addresses)
         if text:
             (tmp_path / file).write_text((STRICT if languages == SHELL else "") + text, encoding="utf-8")
-            ended = run([*start, file], tmp_path, agency)
+            ended = run_program([*start, file], tmp_path, ASSAY_DATA_DIR=str(agency.data))
             assert ended.returncode == 0, f"{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
     for address in re.findall(r"http://[\w.:/?=&%-]+", program(page, EMBEDDED, addresses)):
         with urllib.request.urlopen(address, timeout=30) as answer:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.commands import run_program
 from tests.support.markdown_blocks import ROOT, blocks, shown_files
 
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -32,15 +30,7 @@ def plain(text: str) -> str:
 
 def run(folder: Path, commands: str) -> str:
     """Run commands in a shell, as a reader does: one after the other, whatever the one before it returned."""
-    done = subprocess.run(
-        ["bash", "-c", commands],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "80"},
-    )
+    done = run_program(["bash", "-c", commands], folder, COLUMNS="80")
     return done.stdout + done.stderr
 
 

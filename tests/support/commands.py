@@ -96,6 +96,22 @@ def run_command(
         return subprocess.CompletedProcess(arguments, code, out.read_text(), err.read_text())
 
 
+def run_program(
+    command: Sequence[str], folder: Path, seconds: float = 300, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of the documentation in a folder, as a reader would who has `assay` installed and nothing set."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+        env={**inherited, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **environment},
+    )
+
+
 def _run(arguments: tuple[str, ...], environment: dict[str, str], out: str, err: str) -> None:
     os.setsid()
     os.environ.clear()

@@ -94,7 +94,7 @@ class TextsHeard:
 
     @property
     def estimand(self) -> str:
-        """What the effects are of."""
+        """Population that the effects describe: the kinds of words of which others could have been asked about."""
         return like_those_asked(self.paired.profiles.clusters)
 
     @property

@@ -23,7 +23,7 @@ STATUSES = {
     "cancelled": "cancelled",
     "omitted": "not possible",
 }
-"""What a cell without a letter says, by its status."""
+"""Text of a cell that has no letter, by the status of its job."""
 
 NOT_ASKED = "not asked"
 
