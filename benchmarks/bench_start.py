@@ -1,4 +1,4 @@
-"""Seconds until the help is shown, the agency is ready, its first rating is there (and the next), and `assay rate` ends.
+"""Seconds until the help is shown, the agency is ready, its first and its next rating are there, `assay rate` ends.
 
 Each is a new process, as a newcomer starts it, with a service of known bias on this machine that answers at once.
 """

@@ -97,7 +97,7 @@ def run_command(
 
 
 def run_program(
-    command: Sequence[str], folder: Path, seconds: float = 300, **environment: str
+    command: list[str], folder: Path, seconds: float = 300, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program of the documentation in a folder, as a reader would who has `assay` installed and nothing set."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
