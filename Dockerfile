@@ -14,6 +14,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY assay ./assay
 COPY store ./store
 COPY service ./service
+COPY web ./web
 COPY workers ./workers
 COPY cli ./cli
 COPY migrations ./migrations

@@ -25,6 +25,7 @@ from store.core.database import Database
 from store.core.errors import StoreUnavailable
 from store.core.settings import Settings
 from store.security import keys
+from web import add_pages
 from workers.engine.celery_app import make_celery
 from workers.engine.celery_dispatcher import Doorbell
 from workers.engine.embedded import EmbeddedWorker
@@ -84,12 +85,15 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,
     )
+    add_pages(app)
     _collect_less()
     server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
     # bound here, because uvicorn exits with a code that stands for a letter if the port is taken
     with _listening(settings) as listening, contextlib.suppress(KeyboardInterrupt):
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
-        console.print(f"Assay listens on http://{shown}:{listening.getsockname()[1]} — documentation under /docs")
+        console.print(
+            f"Assay listens on http://{shown}:{listening.getsockname()[1]} — open it in a browser (API: /docs)"
+        )
         server.run(sockets=[listening])
     if not server.started:
         raise RuntimeError("the service did not start; the log has the reason")

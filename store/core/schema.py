@@ -186,6 +186,15 @@ api_keys = Table(
     Index(None, "tenant", "created_at", "id"),
 )
 
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),  # of the token, which is not stored
+    Column("key_id", AnyText, ForeignKey("api_keys.id"), nullable=False),
+    *required(BigInteger, "seen_at", "expires_at"),
+    Index(None, "key_id"),
+)
+
 idempotency = Table(
     "idempotency",
     metadata,

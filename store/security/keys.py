@@ -74,7 +74,7 @@ def create(
         "expires_at": expires_at,
     }
     row = c.execute(insert(api_keys).values(values).returning(api_keys)).mappings().one()
-    return _key(**row), plain
+    return key_of(**row), plain
 
 
 def verify(c: Connection, plain: str) -> ApiKey | None:
@@ -93,7 +93,7 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
         return None
     if row["last_used_at"] is None or row["last_used_at"] <= row["now"] - USE_NOTED_MS:
         _record_use(c, row["id"])
-    return _key(**row)
+    return key_of(**row)
 
 
 def revoke(c: Connection, key_id: str, tenant: str) -> bool:
@@ -107,7 +107,7 @@ def revoke(c: Connection, key_id: str, tenant: str) -> bool:
 def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
     """List a tenant's keys, including revoked ones, newest first; ``None`` lists all tenants'."""
     query = select(api_keys).where(*equal(api_keys, tenant=tenant))
-    return page_of(c, query, api_keys, _key, before, limit)
+    return page_of(c, query, api_keys, key_of, before, limit)
 
 
 def _record_use(c: Connection, key_id: str) -> None:
@@ -127,6 +127,7 @@ def _digest(plain: str) -> bytes:
     return hashlib.sha256(plain.encode("ascii")).digest()
 
 
-def _key(**row: Any) -> ApiKey:
+def key_of(**row: Any) -> ApiKey:
+    """Return the key in a row of the table."""
     shown = ("id", "tenant", "name", "short", "created_at", "expires_at", "revoked_at", "last_used_at")
     return ApiKey(scopes=tuple(row["scopes"]), **{name: row[name] for name in shown})

@@ -6,7 +6,9 @@ decrypted. The id of the key is stored too, so that keys can be rotated.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
 import json
 import os
 from collections.abc import Mapping
@@ -54,6 +56,7 @@ class Vault:
     ) -> None:
         self._key_id, self.outside = key_id, outside
         self._ciphers = {each: AESGCM(one) for each, one in {**(older or {}), key_id: key}.items()}
+        self._marking_key = hashlib.sha256(b"assay marks\x00" + key).digest()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Vault:
@@ -69,6 +72,11 @@ class Vault:
     def key_id(self) -> str:
         """Id of the encryption key."""
         return self._key_id
+
+    def mark(self, text: str) -> str:
+        """Return a mark of a text, in 43 characters, which nobody can make without the encryption key (HMAC-SHA256)."""
+        mark = hmac.digest(self._marking_key, _bytes(text), "sha256")
+        return base64.urlsafe_b64encode(mark).decode().rstrip("=")
 
     def seal(self, plain: str, *, tenant: str, target: str, field: str) -> SealedSecret:
         """Encrypt a secret for one field of one row.

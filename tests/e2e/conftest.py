@@ -2,70 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from cli.demo.client import Agency
 from demo.server import DemoServer
-from tests.support.commands import Command
-
-START_S = 240
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Process:
-    """`assay serve` in its own process, with a data directory that stays when the process ends."""
-
-    def __init__(self, data: Path, **environment: str) -> None:
-        self.data, self.port = data, free_port()
-        self.log = data / "serve.log"
-        self._environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
-            "ASSAY_DATA_DIR": str(data),
-            "ASSAY_EGRESS_ALLOW": "127.0.0.0/8",
-            **environment,
-        }
-        self.start()
-
-    def start(self) -> None:
-        self.process = Command(("serve", "--port", str(self.port)), self._environment, self.log, self.log)
-        self.agency = Agency(f"http://127.0.0.1:{self.port}")
-        assert self.agency.wait_until_ready(START_S), self.log.read_text()
-
-    def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(20)
-            except subprocess.TimeoutExpired:
-                self.kill()
-
-    def finished(self, job_id: str, seconds: float = 240) -> dict:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            job = self.agency.get(f"/v1/jobs/{job_id}")
-            if job["status"] in ("succeeded", "failed", "cancelled"):
-                return job
-            time.sleep(0.1)
-        raise AssertionError(f"job still {job['status']} after {seconds} s: {job}\n{self.log.read_text()[-3000:]}")
+from tests.support.agency_process import Process
 
 
 @pytest.fixture(scope="session")

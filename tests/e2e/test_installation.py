@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.markdown_blocks import ROOT, blocks
 
-PACKAGES = ("assay", "store", "service", "workers", "cli", "migrations", "demo")
+PACKAGES = ("assay", "store", "service", "web", "workers", "cli", "migrations", "demo")
 FILES = ("pyproject.toml", "README.md", "LICENSE")
 GATE = "clients/python/src/assay_client/gate.py"
 

@@ -1,0 +1,133 @@
+"""A real browser (Debian's Chromium) before an agency that has rated services of known behaviour."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from assay.model import Kind
+from cli.demo.demo_services import SETTINGS, SPOKEN
+from demo.server import DemoServer
+from tests.support.agency_process import Process
+
+CHROMIUM = shutil.which("chromium")
+
+TRANSLATORS = ("faithful", "always-he", "balancing", "echo")
+PREDICTED = {
+    "stereotyped-model": (Kind.LANGUAGE_MODEL, "stereotype-score"),
+    "group-sentiment": (Kind.CLASSIFIER, "alternation"),
+}
+
+
+@dataclass
+class Site:
+    """An agency with ratings: `ratings` and `jobs` are ids by the name of the service."""
+
+    process: Process
+    services: DemoServer
+    ratings: dict[str, str] = field(default_factory=dict)
+    jobs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        return self.process.agency.url
+
+    def rate(self, name: str, request: dict[str, Any]) -> None:
+        job = self.process.agency.post("/v1/jobs", request)
+        self.jobs[name] = job["id"]
+
+    def wait(self) -> None:
+        for name, job_id in self.jobs.items():
+            job = self.process.finished(job_id)
+            if job["status"] == "succeeded":
+                self.ratings[name] = job["rating"]["id"]
+
+
+@pytest.fixture(scope="session")
+def services() -> Iterator[DemoServer]:
+    with DemoServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Rate four translators, a language model and a classifier; all ratings are public."""
+    process = Process(tmp_path_factory.mktemp("agency"))
+    found = Site(process, services)
+    for name in TRANSLATORS:
+        target = {"name": name, "kind": "translator", "protocol": "libretranslate", "base_url": services.url(name)}
+        experiment = {"method": "round-trip", "attribute": "gender"}
+        found.rate(name, {"target": target, "experiment": experiment, "visibility": "public", "seed": 7})
+    for name, (kind, method) in PREDICTED.items():
+        target = {"name": name, "kind": str(kind), "protocol": SPOKEN[kind], "base_url": services.url(name)}
+        target["settings"] = dict(SETTINGS.get((str(kind), SPOKEN[kind]), {}))
+        experiment = {"method": method, "attribute": "gender"}
+        found.rate(name, {"target": target, "experiment": experiment, "visibility": "public", "seed": 7})
+    found.wait()
+    yield found
+    process.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    with sync_playwright() as playwright:
+        # nothing but this machine is asked: no updates, no translations of pages
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"],
+        )
+        yield started
+        started.close()
+
+
+@dataclass
+class Reader:
+    """A person before the browser; `complaints` are errors of the console, and requests to other hosts."""
+
+    page: Page
+    url: str
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        """Open a page, and wait until it is loaded."""
+        answer = self.page.goto(f"{self.url}{path}")
+        assert answer is not None
+        return self.page
+
+    def watch(self) -> None:
+        self.page.on("console", lambda told: self.complaints.append(told.text) if told.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda asked: self._asked(asked.url))
+
+    def _asked(self, url: str) -> None:
+        if urlsplit(url).scheme in {"http", "https"} and not url.startswith(self.url):
+            self.complaints.append(f"another host was asked: {url}")
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as made:
+        yield made
+
+
+@pytest.fixture
+def reader(context: BrowserContext, site: Site) -> Iterator[Reader]:
+    """Someone who reads the site; a page that complains in the console fails the test."""
+    found = Reader(context.new_page(), site.url)
+    found.watch()
+    yield found
+    assert not found.complaints
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    return tmp_path

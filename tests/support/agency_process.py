@@ -1,0 +1,69 @@
+"""`assay serve` as a process of its own, for tests that see the agency from outside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from cli.demo.client import Agency
+from tests.support.commands import Command
+
+START_S = 240
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Process:
+    """`assay serve` in its own process, with a data directory that stays when the process ends."""
+
+    def __init__(self, data: Path, **environment: str) -> None:
+        self.data, self.port = data, free_port()
+        self.log = data / "serve.log"
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+            "ASSAY_DATA_DIR": str(data),
+            "ASSAY_EGRESS_ALLOW": "127.0.0.0/8",
+            **environment,
+        }
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it is ready."""
+        self.process = Command(("serve", "--port", str(self.port)), self._environment, self.log, self.log)
+        self.agency = Agency(f"http://127.0.0.1:{self.port}")
+        assert self.agency.wait_until_ready(START_S), self.log.read_text()
+
+    def kill(self) -> None:
+        """End it and its children without their noticing."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End it in order, or by force after 20 seconds."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def finished(self, job_id: str, seconds: float = 240) -> dict[str, Any]:
+        """Wait for the end of a job, and return it."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            job: dict[str, Any] = self.agency.get(f"/v1/jobs/{job_id}")
+            if job["status"] in ("succeeded", "failed", "cancelled"):
+                return job
+            time.sleep(0.1)
+        raise AssertionError(f"job still {job['status']} after {seconds} s: {job}\n{self.log.read_text()[-3000:]}")

@@ -1,0 +1,7 @@
+"""What people see: pages over the API (docs/dashboard.md). `add_pages` adds them to the application."""
+
+from __future__ import annotations
+
+from web.site import add_pages
+
+__all__ = ["add_pages"]

@@ -1,0 +1,170 @@
+"""The API as pages use it: requests to the same application in this process, as a caller who is already known.
+
+Pages have no other source, so that nothing is shown that the API cannot give.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message
+
+from service.http.authentication import Caller
+
+
+class Refused(Exception):
+    """A request that the API refused.
+
+    Parameters
+    ----------
+    status : int
+        Its status.
+    problem : mapping
+        The problem document (RFC 9457).
+    headers : Headers
+        Headers of the answer, such as ``Retry-After``.
+    """
+
+    def __init__(self, status: int, problem: Mapping[str, Any], headers: Headers) -> None:
+        super().__init__(f"{status} {problem.get('code')}")
+        self.status, self.problem, self.headers = status, problem, headers
+
+    @property
+    def code(self) -> str:
+        """Code of the problem."""
+        return str(self.problem.get("code", "http-error"))
+
+    @property
+    def errors(self) -> list[dict[str, str]]:
+        """The invalid fields: ``{"pointer" | "parameter": …, "detail": …}``."""
+        return list(self.problem.get("errors", ()))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer of the API."""
+
+    status: int
+    headers: Headers
+    content: bytes
+
+    @property
+    def document(self) -> Any:
+        """The body, parsed as JSON; ``None`` if it is empty."""
+        return json.loads(self.content) if self.content else None
+
+
+class Api:
+    """The API of the application that answers `request`, as `caller` may use it."""
+
+    def __init__(self, request: Request, caller: Caller) -> None:
+        self._request, self.caller = request, caller
+
+    async def get(self, path: str, **query: Any) -> Any:
+        """Read a resource as JSON; parameters that are ``None`` or empty are left out.
+
+        Raises
+        ------
+        Refused
+            If the status is 400 or above.
+        """
+        return (await self.ask("GET", path, query=query)).document
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a request with a JSON `body` (or raw `content` with its ``Content-Type``), and return its answer.
+
+        Raises
+        ------
+        Refused
+            If the status is 400 or above.
+        """
+        sent = content if content is not None else b"" if body is None else json.dumps(body).encode()
+        more = {"content-type": "application/json", **(headers or {})} if sent else dict(headers or {})
+        start: dict[str, Any] = {}
+        pieces: list[bytes] = []
+        waiting = [{"type": "http.request", "body": sent, "more_body": False}]
+
+        async def receive() -> Message:
+            if waiting:
+                return waiting.pop()
+            await asyncio.Event().wait()  # nobody hangs up: a request that waits is cancelled with the page's own
+            raise AssertionError
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                start.update(message)
+            else:
+                pieces.append(message.get("body", b""))
+
+        scope = self._scope(method, path, query or {}, {**more, "content-length": str(len(sent))})
+        await self._request.app(scope, receive, send)
+        answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces))
+        if answer.status >= 400:
+            raise Refused(answer.status, _problem(answer), answer.headers)
+        return answer
+
+    def passed_on(self, path: str, **query: Any) -> Response:
+        """Return a response that the API itself sends: a file, or a stream of events, as long as the reader listens."""
+        wanted = ("accept", "if-none-match", "last-event-id", "range")
+        sent = {name: value for name, value in self._request.headers.items() if name in wanted}
+        return PassedOn(self._request.app, self._scope("GET", path, query, sent))
+
+    def _scope(self, method: str, path: str, query: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        outer = self._request.scope
+        given = {name: value for name, value in query.items() if value not in (None, "", [], False)}
+        written = urlencode({name: "true" if one is True else one for name, one in given.items()}, doseq=True)
+        own = {"host": self._request.headers.get("host", "localhost"), "x-request-id": outer["assay.request_id"]}
+        return {
+            "type": "http",
+            "asgi": outer["asgi"],
+            "http_version": "1.1",
+            "method": method,
+            "scheme": outer["scheme"],
+            "path": path,
+            "raw_path": quote(path).encode(),
+            "query_string": written.encode(),
+            "root_path": "",
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in {**own, **headers}.items()],
+            "client": outer.get("client"),
+            "server": outer.get("server"),
+            "state": outer.get("state", {}),
+            "assay.caller": self.caller,
+        }
+
+
+class PassedOn(Response):
+    """The answer of another request to the application, passed on as it comes."""
+
+    def __init__(self, app: Any, inner: dict[str, Any]) -> None:
+        super().__init__()
+        self._app, self._inner = app, inner
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send it; `scope` is that of the page's own request."""
+        del scope
+        await self._app(self._inner, receive, send)
+
+
+def _problem(answer: Answer) -> Mapping[str, Any]:
+    try:
+        document = answer.document
+    except ValueError:
+        document = None
+    return document if isinstance(document, dict) else {"status": answer.status, "code": "http-error"}

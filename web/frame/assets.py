@@ -1,0 +1,67 @@
+"""Files that pages load: styles, scripts, fonts. Addresses hold their digest, so that browsers keep them for a year."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from fastapi import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from service.http.problems import Problem, respond
+
+MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "woff2": "font/woff2", "svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file, as it is and compressed; `packed` is ``None`` where compression saves nothing."""
+
+    content: bytes
+    packed: bytes | None
+    media_type: str
+
+    @property
+    def digest(self) -> str:
+        """First characters of its SHA-256."""
+        return hashlib.sha256(self.content).hexdigest()[:12]
+
+
+@cache
+def asset_named(name: str) -> Asset | None:
+    """Return a file of ``web/static``, or ``None``."""
+    ending = name.rpartition(".")[2]
+    if ending not in MEDIA_TYPES or "/" in name:
+        return None
+    file = files("web").joinpath("static", name)
+    if not file.is_file():
+        return None
+    content = file.read_bytes()
+    if ending == "css":
+        content = re.sub(rb"url\(([\w.-]+)\)", lambda found: f"url({address_of(found[1].decode())})".encode(), content)
+    return Asset(content, None if ending == "woff2" else gzip.compress(content, mtime=0), MEDIA_TYPES[ending])
+
+
+def address_of(name: str) -> str:
+    """Return the address of a file of ``web/static``."""
+    found = asset_named(name)
+    assert found is not None, f"web/static has no {name}"  # noqa: S101  templates name files that exist
+    return f"/static/{found.digest}/{name}"
+
+
+async def _asset(request: Request) -> Response:
+    found = asset_named(request.path_params["name"])
+    if found is None or found.digest != request.path_params["digest"]:
+        return respond(request, Problem("not-found", "there is no such file"))
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    if found.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found.packed, headers=headers | {"Content-Encoding": "gzip"}, media_type=found.media_type)
+    return Response(found.content, headers=headers, media_type=found.media_type)
+
+
+ROUTE = Route("/static/{digest}/{name}", _asset, include_in_schema=False)

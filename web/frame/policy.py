@@ -1,0 +1,18 @@
+"""Headers of pages: what a page may load and run, and who may keep it."""
+
+from __future__ import annotations
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""``Content-Security-Policy`` of every page."""
+
+
+def headers_of(*, public: bool) -> dict[str, str]:
+    """Return the headers of a page; what belongs to a tenant is not kept by any cache."""
+    return {
+        "Content-Security-Policy": POLICY,
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cache-Control": "public, max-age=60" if public else "no-store",
+    }

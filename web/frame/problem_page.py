@@ -1,0 +1,43 @@
+"""The page of an error: what was wrong, what would do, and the id of the request for whoever runs the agency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from service.http.authentication import UNKNOWN_CALLER
+from service.http.problems import Problem, kind_named
+from web.frame.api import Refused
+from web.frame.policy import headers_of
+from web.frame.rendering import render
+from web.frame.visit import Visit
+
+
+def problem_page(request: Request, visit: Visit | None, refused: Refused | Problem) -> Response:
+    """Render what refused a request; whoever has no session any more is sent to the page where one signs in."""
+    headers: Mapping[str, str] = refused.headers or {}
+    if isinstance(refused, Refused):
+        code, detail, status, errors = refused.code, refused.problem.get("detail"), refused.status, refused.errors
+    else:
+        code, detail, status = refused.kind.code, refused.detail, refused.status_code
+        errors = [dict(error) for error in refused.errors]
+    if status == 401 and visit is not None:
+        return RedirectResponse("/sign-in", 303)
+    shown: dict[str, Any] = {
+        "kind": kind_named(code),
+        "detail": detail,
+        "errors": errors,
+        "status": status,
+        "wait_s": _seconds(headers.get("retry-after") or headers.get("Retry-After")),
+        "request_id": request.scope.get("assay.request_id"),
+        "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
+    }
+    sent = {"Retry-After": str(shown["wait_s"])} if shown["wait_s"] else {}
+    return HTMLResponse(render("frame/problem.html", shown), status, headers_of(public=False) | sent)
+
+
+def _seconds(written: str | None) -> int | None:
+    return int(written) if written and written.isdecimal() else None

@@ -1,0 +1,84 @@
+"""Templates: Jinja with escaping everywhere, texts through gettext, and a few filters for what every page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from gettext import NullTranslations
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import assay
+from assay.rating.decision import METHODOLOGY_VERSION
+from web.frame.assets import address_of
+from web.frame.navigation import NAVIGATION
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates of all pages; each lies beside the code of its page."""
+    found = Environment(
+        loader=PackageLoader("web", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
+    )
+    install(found, NullTranslations())
+    found.filters |= {"day": day, "moment": moment, "percent": percent, "number": number}
+    found.globals |= {
+        "asset": address_of,
+        "version": assay.__version__,
+        "methodology": METHODOLOGY_VERSION,
+        "navigation": NAVIGATION,
+    }
+    return found
+
+
+def install(templates: Environment, translations: NullTranslations) -> None:
+    """Write all texts of the templates in another language."""
+    templates.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Render a template."""
+    return environment().get_template(template).render(values)
+
+
+def day(written: str | None) -> Markup:
+    """Write an ISO 8601 time as a day, such as 22 Nov 2026."""
+    return _time(written, "{0.day} {1} {0.year}")
+
+
+def moment(written: str | None) -> Markup:
+    """Write an ISO 8601 time to the minute (UTC)."""
+    return _time(written, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
+
+
+def _time(written: str | None, form: str) -> Markup:
+    if not written:
+        return Markup("–")
+    at = datetime.fromisoformat(written).astimezone(UTC)
+    return Markup('<time datetime="{}">{}</time>').format(written, form.format(at, MONTHS[at.month - 1]))
+
+
+def percent(share: float | None) -> str:
+    """Write a probability as a percentage that never pretends certainty: <1 %, 97 %, >99 %."""
+    if share is None:
+        return "–"
+    if share < 0.005:
+        return "<1 %"
+    return ">99 %" if share >= 0.995 else f"{share:.0%}".replace("%", " %")
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Write a number with thousands set apart; whole numbers have no decimals."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.{digits}f}"

@@ -1,0 +1,77 @@
+"""Routes of pages: each is a function from a visit to a response; every error becomes a page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from fastapi import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from service.http.problems import Problem
+from web.frame.api import Refused
+from web.frame.problem_page import problem_page
+from web.frame.visit import Visit, visit_of
+
+Page = Callable[[Visit], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Pages of one area of the site.
+
+    Attributes
+    ----------
+    public : bool
+        Whether everyone may see them. The session is not even read, so that they can be cached.
+    """
+
+    public: bool = False
+    routes: list[Route] = field(default_factory=list)
+
+    def get(self, path: str) -> Callable[[Page], Page]:
+        """Add a page."""
+        return self._add(path, "GET")
+
+    def post(self, path: str) -> Callable[[Page], Page]:
+        """Add what a form does. The form must carry the token of the visit (`form_token` in `frame/macros.html`)."""
+        return self._add(path, "POST")
+
+    def _add(self, path: str, method: str) -> Callable[[Page], Page]:
+        def add(page: Page) -> Page:
+            async def answer(request: Request) -> Response:
+                request.scope["route"] = route
+                visit = await visit_of(request, public=self.public)
+                if isinstance(visit, Response):
+                    return visit
+                try:
+                    if method == "POST":
+                        await visit.check_form()
+                    return await page(visit)
+                except (Refused, Problem) as refused:
+                    return problem_page(request, visit, refused)
+
+            route = Route(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
+            self.routes.append(route)
+            return page
+
+        return add
+
+
+class Nowhere(Route):
+    """The page of addresses that lead nowhere, for browsers only: programs get the API's problem document."""
+
+    def __init__(self) -> None:
+        super().__init__("/{path:path}", self._answer, methods=["GET"], include_in_schema=False)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match requests that ask for HTML, outside the API."""
+        accept = dict(scope.get("headers", ())).get(b"accept", b"")
+        if b"text/html" not in accept or scope["path"].startswith("/v1/"):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+    async def _answer(self, request: Request) -> Response:
+        return problem_page(request, None, Problem("not-found", f"nothing is served at {request.url.path[:200]}"))

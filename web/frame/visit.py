@@ -1,0 +1,121 @@
+"""A visit: one request to a page, with who asks, the API as this person may use it, and the form that was sent."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Request
+from starlette.datastructures import FormData
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from service.dependencies import service_of
+from service.http.authentication import DEFAULT_CALLER, UNKNOWN_CALLER, Caller
+from service.http.problems import Problem
+from store.security import sessions
+from web.frame.api import Api
+from web.frame.policy import headers_of
+from web.frame.rendering import render
+
+COOKIE = "__Host-assay"
+TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
+MOST_FIELDS = 5_000
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request to a page.
+
+    Attributes
+    ----------
+    request : Request
+    caller : Caller
+        Who asks; `UNKNOWN_CALLER` on public pages.
+    session : str
+        Token of the session; empty without one.
+    public : bool
+        Whether the page is for everyone.
+    """
+
+    request: Request
+    caller: Caller
+    session: str
+    public: bool
+
+    @cached_property
+    def api(self) -> Api:
+        """The API, as the caller may use it."""
+        return Api(self.request, self.caller)
+
+    @cached_property
+    def form_token(self) -> str:
+        """Token that every form carries: a page of another site cannot know it."""
+        return service_of(self.request).vault.mark(f"form {self.caller.tenant} {self.session}")
+
+    @property
+    def keyless(self) -> bool:
+        """Whether the agency requires no keys, so that nobody signs in."""
+        return not service_of(self.request).settings.keys_required
+
+    def path(self, name: str) -> str:
+        """Return a part of the path, such as an id."""
+        return str(self.request.path_params[name])
+
+    def query(self, name: str, default: str = "") -> str:
+        """Return a parameter of the address."""
+        return self.request.query_params.get(name, default)
+
+    @property
+    def partial(self) -> bool:
+        """Whether a script asks for a part of the page only."""
+        return "hx-request" in self.request.headers
+
+    async def form(self) -> FormData:
+        """Return the fields of the form that was sent."""
+        return await self.request.form(max_fields=MOST_FIELDS)
+
+    async def check_form(self) -> None:
+        """Raise ``foreign-origin`` if the form was not sent from a page of this visit.
+
+        Browsers say with `Sec-Fetch-Site` or `Origin` which site sent a form; the token holds for those that do not.
+        """
+        headers = self.request.headers
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+        same = origin is None or origin.partition("://")[2] == headers.get("host")
+        sent = str((await self.form()).get(TOKEN_FIELD, "")) or headers.get("x-form-token", "")
+        if site not in {"same-origin", "none"} or not same or not hmac.compare_digest(sent, self.form_token):
+            raise Problem("foreign-origin", "this form is too old, or was not sent from this page: open the page again")
+
+    def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Render a template as a page."""
+        written = render(template, {"visit": self, **values})
+        return HTMLResponse(written, status, headers_of(public=self.public))
+
+    def redirect(self, path: str, **query: Any) -> Response:
+        """Send the browser to another page (303)."""
+        given = {name: value for name, value in query.items() if value not in (None, "")}
+        return RedirectResponse(f"{path}?{urlencode(given, doseq=True)}" if given else path, 303)
+
+
+async def visit_of(request: Request, *, public: bool) -> Visit | Response:
+    """Return the visit that a request is, or the way to the page where one signs in."""
+    here = service_of(request)
+    if public:
+        return Visit(request, UNKNOWN_CALLER, "", public=True)
+    if not here.settings.keys_required:
+        return Visit(request, DEFAULT_CALLER, "", public=False)
+    token = request.cookies.get(COOKIE, "")
+    key = await here.database.read(sessions.find, token) if token else None
+    if key is None:
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/sign-in?{urlencode({'next': asked})}", 303)
+    return Visit(request, Caller(key.tenant, frozenset(key.scopes), key.id), token, public=False)
+
+
+def fields(form: FormData) -> Mapping[str, str]:
+    """Return the text fields of a form, without its token; of several with one name, the last."""
+    return {name: value for name, value in form.multi_items() if isinstance(value, str) and name != TOKEN_FIELD}
