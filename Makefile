@@ -54,6 +54,7 @@ scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two wor
 	@$(BIN)/python -m tools.scaled_demo
 
 test: $(READY_DEV) ## Run the whole test suite
+	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory .ci/browser/node_modules; fi
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(READY_DEV) ## Break everything at length: 150 faults over 1,000 jobs, and more (1.5 h; ARGS="--chaos-scale night": 10,000)
@@ -102,8 +103,8 @@ openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against 
 	@cd .ci/openapi && npx --no-install spectral lint --ruleset spectral.yaml --fail-severity=hint openapi.json
 	@cd .ci/openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx --no-install redocly lint --config redocly.yaml openapi.json
 
-.ci/openapi/node_modules: .ci/openapi/package-lock.json
-	@cd .ci/openapi && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
+.ci/%/node_modules: .ci/%/package-lock.json
+	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 	@touch $@
 
 client: $(READY_DEV) ## Write the client's openapi.json from the service, and generate its types and methods

@@ -1,0 +1,87 @@
+"""Rules of the pages: their only source is the API, their texts can be translated, vendored files are as published."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from jinja2 import nodes
+
+from web.frame.rendering import environment
+from web.site import AREAS
+
+WEB = Path(__file__).resolve().parents[2] / "web"
+TEMPLATES = sorted(WEB.rglob("*.html"))
+MODULES = sorted(WEB.rglob("*.py"))
+
+STORE = {"store.security.sessions", "store.core.columns", "store.security"}
+"""What pages may take from the store: sessions, which the API does not have, and the form of a sealed secret."""
+
+VENDORED = {
+    "htmx.min.js": "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130",
+    "hx-sse.min.js": "18ef2761356ec1fe0bb6d92612315b37517a7c1e9856b661c5ae81fef239d103",
+    "source-serif-4.woff2": "382475f38242c52d42a3e5ff8dc69b5d73f10d0d21e4550b5fe232984688779a",
+    "source-sans-3.woff2": "7a19a7027e125257d310c6dbd78ae3a30b5ea1e3794d60b12bb28227a003bfda",
+}
+"""SHA-256 of files of htmx.org 4.0.1, @fontsource-variable/source-serif-4 5.3.1, and source-sans-3 5.3.0."""
+
+MOST_SCRIPT_BYTES = 10_000
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(WEB)))
+def test_pages_take_their_data_from_the_api_alone(module):
+    imported = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            imported |= {node.module} | ({f"{node.module}.{one.name}" for one in node.names} & STORE)
+        elif isinstance(node, ast.Import):
+            imported |= {one.name for one in node.names}
+    stored = {name for name in imported if name.partition(".")[0] == "store"}
+    assert stored <= STORE
+    assert not {name for name in imported if name.startswith("service.") and name.endswith("routes")}
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(WEB)))
+def test_every_text_of_a_template_can_be_translated(template):
+    parsed = environment().parse(template.read_text(encoding="utf-8"))
+    translated = {id(one) for call in parsed.find_all(nodes.Call) for one in call.find_all(nodes.TemplateData)}
+    written = " ".join(one.data if id(one) not in translated else "" for one in parsed.find_all(nodes.TemplateData))
+    shown = re.sub(r"<(pre|code|script|style)\b.*?</\1>", " ", written, flags=re.DOTALL)
+    shown = re.sub(r"<[^>]*>|&\w+;", " ", shown)
+    shown = re.sub(
+        r"\b(Assay|UCS|DSBS|BS|API|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|yaml|json|html|jsonl|csv|ms|s|h)\b", " ", shown
+    )
+    assert not re.search(r'\b(aria-label|placeholder|alt|title)="(?!Assay")[^"{]*[^\W\d_]{2}', written)
+    assert not re.findall(r"[^\W\d_]{2,}", re.sub(r"[\w-]+=\"[^\"]*\"", " ", shown))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(WEB)))
+def test_no_template_has_what_the_policy_forbids_or_what_escapes_nothing(template):
+    text = template.read_text(encoding="utf-8")
+    assert not re.search(r"\sstyle=|<style|\son[a-z]+=|javascript:|\|\s*safe\b|autoescape", text)
+    assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*type=\"application/json\")", text)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(WEB)))
+def test_every_form_that_changes_something_carries_the_token(template):
+    text = template.read_text(encoding="utf-8")
+    forms = re.findall(r"<form\b[^>]*method=\"post\".*?</form>", text, re.DOTALL | re.IGNORECASE)
+    assert all("form_token()" in form for form in forms)
+
+
+@pytest.mark.parametrize(("name", "digest"), VENDORED.items())
+def test_what_others_wrote_is_what_they_published(name, digest):
+    assert hashlib.sha256((WEB / "static" / name).read_bytes()).hexdigest() == digest
+
+
+def test_our_own_scripts_are_small():
+    own = [file for file in (WEB / "static").glob("*.js") if file.name not in VENDORED]
+    assert sum(file.stat().st_size for file in own) <= MOST_SCRIPT_BYTES
+
+
+def test_every_page_has_an_address_of_its_own():
+    addresses = [(route.path, *sorted(route.methods)) for area in AREAS for route in area.routes]
+    assert len(addresses) == len(set(addresses))
