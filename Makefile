@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev docs test-lowest ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
+.PHONY: help setup setup-dev pictures docs test-lowest ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ chaos: $(READY_DEV) ## Break everything at length: 150 faults over 1,000 jobs, a
 
 costs: $(READY_DEV) ## Attack a running agency: what does one request or job cost at most? (docs/reliability.md)
 	@$(BIN)/python -m tools.costs $(ARGS)
+
+pictures: $(READY_DEV) ## Take a picture of every page, wide and narrow, light and dark (needs chromium; ARGS="--folder DIR")
+	@$(BIN)/python -m tools.pictures --folder pictures $(ARGS)
 
 docs: $(READY_DEV) ## Build the documentation site from docs/ and the code: site/index.html (offline, no warnings)
 	@$(BIN)/python -m tools.docs_site $(ARGS)

@@ -23,6 +23,9 @@ from demo.translators.apertium import Apertium
 
 console = Console(highlight=False)
 
+KEPT_PORT = 8001
+"""Port that is proposed for looking at the results afterwards."""
+
 HOW_OFTEN_S = 0.25
 """Seconds between two polls of the jobs."""
 
@@ -35,7 +38,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
     keep : bool
         Leave the agency and the services up until Ctrl-C.
     reports : Path, optional
-        Where the html reports are written; a folder under the system's temporary one if left out.
+        Where the html reports and the agency's data are kept; a folder under the system's temporary one if left out.
     """
     if not console.is_terminal:
         console.width = max(console.width, LEAST_WIDTH)
@@ -43,7 +46,8 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         services = stack.enter_context(DemoServer())
-        data = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-demo-data-")))
+        data = folder / "agency"
+        data.mkdir(exist_ok=True)
         console.print("Starting an agency and services whose bias is known, all on this machine …")
         agency = stack.enter_context(_agency(data))
         cases = [
@@ -56,7 +60,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
         ]
         started = time.monotonic()
         for case in cases:
-            case.job = agency.post("/v1/jobs", case.request)
+            case.job = agency.post("/v1/jobs", {**case.request, "visibility": "public"})
         with Live(table_of(cases), console=console, refresh_per_second=4) as live:
             while not all(case.finished for case in cases):
                 for case in cases:
@@ -68,10 +72,17 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
                 time.sleep(HOW_OFTEN_S)
         say_results(console, cases, time.monotonic() - started)
         if keep:
-            console.print(f"The agency stays up at [bold]{agency.url}/docs[/bold]; end it with Ctrl-C.")
+            console.print(f"See all of it in a browser: [bold]{agency.url}/[/bold] (Ctrl-C ends it)")
             with contextlib.suppress(KeyboardInterrupt):
                 while True:
                     time.sleep(3600)
+        else:
+            program = sys.argv[0] if Path(sys.argv[0]).name == "assay" else "assay"
+            again = f"{program} serve --data-dir {data} --port {KEPT_PORT}"
+            console.print(
+                f"See all of it in a browser: [bold]http://127.0.0.1:{KEPT_PORT}/[/bold] after", soft_wrap=True
+            )
+            console.print(f"  {again}", soft_wrap=True)
     return Exit.UCS if all(case.as_expected for case in cases) else Exit.SOFTWARE
 
 

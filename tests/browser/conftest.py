@@ -5,49 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from assay.model import Kind
-from cli.demo.demo_services import SETTINGS, SPOKEN
 from demo.server import DemoServer
-from tests.support.agency_process import Process
+from tests.support.filled_agency import Site, filled_agency
 
 CHROMIUM = shutil.which("chromium")
-
-TRANSLATORS = ("faithful", "always-he", "balancing", "echo")
-PREDICTED = {
-    "stereotyped-model": (Kind.LANGUAGE_MODEL, "stereotype-score"),
-    "group-sentiment": (Kind.CLASSIFIER, "alternation"),
-}
-
-
-@dataclass
-class Site:
-    """An agency with ratings: `ratings` and `jobs` are ids by the name of the service."""
-
-    process: Process
-    services: DemoServer
-    ratings: dict[str, str] = field(default_factory=dict)
-    jobs: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def url(self) -> str:
-        return self.process.agency.url
-
-    def rate(self, name: str, request: dict[str, Any]) -> None:
-        job = self.process.agency.post("/v1/jobs", request)
-        self.jobs[name] = job["id"]
-
-    def wait(self) -> None:
-        for name, job_id in self.jobs.items():
-            job = self.process.finished(job_id)
-            if job["status"] == "succeeded":
-                self.ratings[name] = job["rating"]["id"]
 
 
 @pytest.fixture(scope="session")
@@ -59,20 +25,8 @@ def services() -> Iterator[DemoServer]:
 @pytest.fixture(scope="session")
 def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Rate four translators, a language model and a classifier; all ratings are public."""
-    process = Process(tmp_path_factory.mktemp("agency"))
-    found = Site(process, services)
-    for name in TRANSLATORS:
-        target = {"name": name, "kind": "translator", "protocol": "libretranslate", "base_url": services.url(name)}
-        experiment = {"method": "round-trip", "attribute": "gender"}
-        found.rate(name, {"target": target, "experiment": experiment, "visibility": "public", "seed": 7})
-    for name, (kind, method) in PREDICTED.items():
-        target = {"name": name, "kind": str(kind), "protocol": SPOKEN[kind], "base_url": services.url(name)}
-        target["settings"] = dict(SETTINGS.get((str(kind), SPOKEN[kind]), {}))
-        experiment = {"method": method, "attribute": "gender"}
-        found.rate(name, {"target": target, "experiment": experiment, "visibility": "public", "seed": 7})
-    found.wait()
-    yield found
-    process.stop()
+    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -126,8 +80,3 @@ def reader(context: BrowserContext, site: Site) -> Iterator[Reader]:
     found.watch()
     yield found
     assert not found.complaints
-
-
-@pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    return tmp_path

@@ -1,0 +1,80 @@
+"""What pages cost a reader: requests and kilobytes, cold and warm, time to answer, paint and shift in Chromium.
+
+The agency is a process of its own on this machine, with ratings of services of known behaviour.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext, sync_playwright
+
+from demo.server import DemoServer
+from tests.support.filled_agency import filled_agency
+from web.frame.assets import asset_named
+
+PATHS = ("/", "/overview", "/ratings/{rating}", "/ratings/{rating}/evidence", "/registry", "/new", "/services")
+GOALS = "goal: cold <= 8 requests and <= 160 kB, warm <= 25 kB, answer <= 50 ms, LCP <= 1.0 s, CLS < .02"
+ROUNDS = 5
+
+OBSERVE = """
+window.shift = 0; window.paint = 0;
+new PerformanceObserver(all => all.getEntries().forEach(one => { window.shift += one.value }))
+  .observe({type: 'layout-shift', buffered: true});
+new PerformanceObserver(all => all.getEntries().forEach(one => { window.paint = one.startTime }))
+  .observe({type: 'largest-contentful-paint', buffered: true});
+"""
+
+
+def transferred(context: BrowserContext, url: str) -> dict[str, Any]:
+    """Open a page; return the requests, the bytes that were sent (compressed), LCP in seconds and CLS."""
+    page = context.new_page()
+    page.add_init_script(OBSERVE)
+    sizes: list[int] = []
+    page.on("requestfinished", lambda one: sizes.append(one.sizes()["responseBodySize"]))
+    page.goto(url, wait_until="networkidle")
+    page.wait_for_timeout(200)
+    told = {"requests": len(sizes), "bytes": sum(sizes), "lcp": page.evaluate("window.paint") / 1000}
+    told["cls"] = page.evaluate("window.shift")
+    page.close()
+    return told
+
+
+def main() -> None:
+    """Print a line for each page."""
+    scripts = [one.name for one in Path("web/static").glob("*.js")]
+    packed = sum(len(gzip.compress(asset.content)) for name in scripts if (asset := asset_named(name)) is not None)
+    print(f"all scripts, compressed: {packed / 1000:.1f} kB (goal 25)")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        DemoServer() as services,
+        filled_agency(services, Path(folder)) as site,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for path in PATHS:
+            url = f"{site.url}{path.format(rating=site.ratings['stereotyped-model'])}"
+            with browser.new_context() as context:
+                cold, warm = transferred(context, url), transferred(context, url)
+                took = []
+                for _ in range(ROUNDS):
+                    start = time.perf_counter()
+                    context.request.get(url)
+                    took.append(time.perf_counter() - start)
+            print(
+                f"{path:28s} cold {cold['requests']:2d} requests {cold['bytes'] / 1000:6.1f} kB   "
+                f"warm {warm['bytes'] / 1000:6.1f} kB   answer {statistics.median(took) * 1000:5.0f} ms   "
+                f"LCP {cold['lcp']:.2f} s   CLS {cold['cls']:.3f}"
+            )
+        browser.close()
+    print(GOALS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Every page, found by its links: no complaint of the browser, nothing that people cannot use."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urldefrag, urljoin
+
+import pytest
+
+from tests.browser.conftest import Reader
+from web.site import AREAS
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / ".ci/browser/node_modules/axe-core/axe.min.js"
+NOT_PAGES = re.compile(
+    r"/v1/|/static/|/openapi|/livez|\.(csv|svg|html|md|jsonl|json|yaml|toml|checkpoint)(\?|$)|download"
+)
+MOST_OF_A_KIND = 2
+"""Addresses that are visited for each page."""
+
+WIDTHS = (1280, 390)
+SCHEMES = ("light", "dark")
+
+ROUTES = {
+    route.path: route.path_regex for area in AREAS for route in area.routes if route.methods and "GET" in route.methods
+}
+
+
+def kind_of(path: str) -> str:
+    """Return the page that an address leads to."""
+    for written, pattern in ROUTES.items():
+        if pattern.match(path):
+            return written
+    return path
+
+
+def crawled(reader: Reader) -> dict[str, list[str]]:
+    """Follow links from `/`; return the addresses that were visited, by page."""
+    seen: dict[str, list[str]] = {}
+    waiting = ["/"]
+    while waiting:
+        address = waiting.pop(0)
+        kind = kind_of(address.partition("?")[0])
+        if address in seen.get(kind, []) or len(seen.get(kind, [])) >= MOST_OF_A_KIND:
+            continue
+        seen.setdefault(kind, []).append(address)
+        answer = reader.page.goto(f"{reader.url}{address}")
+        assert answer is not None
+        assert answer.status == 200, f"{address} answered {answer.status}"
+        assert reader.page.locator("h1").count() == 1, f"{address} has not one heading"
+        links = reader.page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))")
+        for link in links:
+            found = urldefrag(urljoin(f"{reader.url}{address}", link)).url
+            if found.startswith(f"{reader.url}/") and not NOT_PAGES.search(found):
+                waiting.append(found.removeprefix(reader.url))
+    return seen
+
+
+@pytest.fixture(scope="module")
+def addresses(browser, site) -> dict[str, list[str]]:
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        reader = Reader(context.new_page(), site.url)
+        reader.watch()
+        found = crawled(reader)
+        assert not reader.complaints
+        return found
+
+
+def test_every_page_is_reached_from_the_first_by_links_alone(addresses):
+    # sign-in leads on where no keys are required; parts of pages have no address that a person would open
+    not_linked = {path for path in ROUTES if path.endswith(("/now", "/part", "/events")) or path == "/sign-in"}
+    files = {path for path in ROUTES if NOT_PAGES.search(path)}
+    assert set(ROUTES) - not_linked - files - set(addresses) == set()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test installs it where npm is")
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_page_breaks_a_rule_of_accessibility(width, scheme, browser, site, addresses):
+    found = []
+    with browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
+    ) as context:
+        page = context.new_page()
+        for visited in addresses.values():
+            page.goto(f"{site.url}{visited[-1]}")
+            page.add_script_tag(path=AXE)
+            told = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+            found += [
+                f"{visited[-1]}: {one['id']}: {node['target']} {node['failureSummary'][:300]}"
+                for one in told["violations"]
+                for node in one["nodes"][:3]
+            ]
+    assert not found, "\n".join(found[:20])
+
+
+def test_no_page_scrolls_sideways_on_a_small_screen(browser, site, addresses):
+    wide = {}
+    with browser.new_context(viewport={"width": 320, "height": 640}) as context:
+        page = context.new_page()
+        for visited in addresses.values():
+            page.goto(f"{site.url}{visited[-1]}")
+            width = page.evaluate("document.documentElement.scrollWidth")
+            if width > 320:
+                wide[visited[-1]] = width
+    assert not wide
+
+
+def test_every_target_of_a_pointer_is_large_enough(browser, site, addresses):
+    small = {}
+    script = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')]
+      .filter(one => one.offsetParent && !one.closest('p, li li, td, dd, label, .peek, .skip'))
+      .map(one => [one.outerHTML.slice(0, 90), one.getBoundingClientRect()])
+      .filter(([_, box]) => box.height > 0 && (box.height < 24 || box.width < 24)
+        && getComputedStyle(document.body).display != 'none')
+      .map(([text, box]) => `${text} ${Math.round(box.width)}x${Math.round(box.height)}`)"""
+    with browser.new_context(viewport={"width": 390, "height": 844}) as context:
+        page = context.new_page()
+        for visited in addresses.values():
+            page.goto(f"{site.url}{visited[-1]}")
+            if found := page.evaluate(script):
+                small[visited[-1]] = found[:3]
+    assert not small
+
+
+def test_pages_answer_with_the_policy_and_are_kept_only_if_public(site, browser):
+    with browser.new_context() as context:
+        public, own = context.request.get(f"{site.url}/"), context.request.get(f"{site.url}/overview")
+    for answer in (public, own):
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src")
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert "public" in public.headers["cache-control"]
+    assert own.headers["cache-control"] == "no-store"

@@ -1,0 +1,67 @@
+"""An agency that has rated services of known behaviour, for whatever shows pages: tests, pictures, measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.model import Kind
+from cli.demo.demo_services import SETTINGS, SPOKEN
+from demo.server import DemoServer
+from tests.support.agency_process import Process
+
+TRANSLATORS = ("faithful", "always-he", "balancing", "echo")
+PREDICTED = {
+    "stereotyped-model": (Kind.LANGUAGE_MODEL, "stereotype-score"),
+    "group-sentiment": (Kind.CLASSIFIER, "alternation"),
+}
+
+
+@dataclass
+class Site:
+    """An agency with ratings: `ratings` and `jobs` are ids by the name of the service."""
+
+    process: Process
+    services: DemoServer
+    ratings: dict[str, str] = field(default_factory=dict)
+    jobs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        """Address of the agency."""
+        return self.process.agency.url
+
+    def rate(self, name: str, kind: Kind, protocol: str, method: str) -> None:
+        """Ask for a public rating of a service of the demonstration by gender."""
+        target: dict[str, Any] = {"name": name, "kind": str(kind), "protocol": protocol}
+        target["base_url"] = self.services.url(name)
+        target["settings"] = dict(SETTINGS.get((str(kind), protocol), {}))
+        experiment = {"method": method, "attribute": "gender"}
+        request = {"target": target, "experiment": experiment, "visibility": "public", "seed": 7}
+        self.jobs[name] = self.process.agency.post("/v1/jobs", request)["id"]
+
+    def wait(self) -> None:
+        """Wait until all jobs have ended."""
+        for name, job_id in self.jobs.items():
+            job = self.process.finished(job_id)
+            if job["status"] == "succeeded":
+                self.ratings[name] = job["rating"]["id"]
+
+
+@contextmanager
+def filled_agency(services: DemoServer, data: Path) -> Iterator[Site]:
+    """Start an agency; rate four translators, a language model and a classifier; all ratings are public."""
+    process = Process(data)
+    try:
+        found = Site(process, services)
+        for name in TRANSLATORS:
+            found.rate(name, Kind.TRANSLATOR, "libretranslate", "round-trip")
+        for name, (kind, method) in PREDICTED.items():
+            found.rate(name, kind, SPOKEN[kind], method)
+        found.wait()
+        yield found
+    finally:
+        process.stop()
