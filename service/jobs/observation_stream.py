@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any
 
 from starlette.responses import StreamingResponse
 
 from service.http.openapi.common_schemas import instant
 from store.core.database import AsyncDatabase
+from store.formats.parquet_writer import ParquetWriter
 from store.jobs import observations
 from store.jobs.observations import StoredObservation
 
 ROWS_A_READ = 500
 
-COLUMNS = ("seq", "unit", "asks", "ask", "value", "failure", "copied", "attempts", "elapsed_ms", "recorded_at")
-"""Columns of the table; `ask`, and a `value` that is not text, are JSON."""
+COLUMNS = {
+    "seq": "int64",
+    "unit": "string",
+    "asks": "string",
+    "ask": "string",
+    "value": "string",
+    "failure": "string",
+    "copied": "bool",
+    "attempts": "int64",
+    "elapsed_ms": "int64",
+    "recorded_at": "string",
+}
+"""Columns of the table with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
+
+TEXTS = range(1, 6)
+"""Places of the columns that hold texts of others."""
 
 RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
@@ -26,6 +42,24 @@ RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 def ledger_csv(database: AsyncDatabase, job_id: str) -> StreamingResponse:
     """Stream the ledger as CSV (RFC 4180)."""
     return csv_file(f"{job_id}-observations", COLUMNS, pages(database, observations.page, job_id), _cells)
+
+
+async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingResponse:
+    """Stream the ledger as Parquet, with the columns of the CSV; no cell is escaped.
+
+    Raises
+    ------
+    NotInstalled
+        If pyarrow is missing.
+    """
+    writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # importing pyarrow takes a while
+
+    async def pieces() -> AsyncIterator[bytes]:
+        async for page in pages(database, observations.page, job_id):
+            yield await asyncio.to_thread(writer.rows, [_texts(kept) for kept in page])
+        yield await asyncio.to_thread(writer.end)
+
+    return _download(pieces(), "application/vnd.apache.parquet", f"{job_id}-observations.parquet")
 
 
 def ledger_jsonl(database: AsyncDatabase, job_id: str) -> StreamingResponse:
@@ -44,12 +78,12 @@ async def pages(
 
 
 def csv_file(
-    name: str, columns: Sequence[str], rows: AsyncIterator[Sequence[Any]], cells: Callable[[Any], Sequence[Any]]
+    name: str, columns: Iterable[str], rows: AsyncIterator[Sequence[Any]], cells: Callable[[Any], Sequence[Any]]
 ) -> StreamingResponse:
     """Stream pages of rows as CSV (RFC 4180), saved as a file."""
 
     async def lines() -> AsyncIterator[str]:
-        yield csv_lines([columns])
+        yield csv_lines([list(columns)])
         async for page in rows:
             yield csv_lines([cells(row) for row in page])
 
@@ -74,13 +108,16 @@ def _record(kept: StoredObservation) -> dict[str, Any]:
 
 
 def _cells(kept: StoredObservation) -> list[Any]:
+    return [inert(cell) if place in TEXTS else cell for place, cell in enumerate(_texts(kept))]
+
+
+def _texts(kept: StoredObservation) -> list[Any]:
     record = _record(kept)
     ask, failure = dict(record["ask"]), record["failure"]
     value = record["value"]
     text = value if isinstance(value, str) or value is None else json.dumps(value)
-    about = [record[name] for name in COLUMNS[6:]]
-    texts = (record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"])
-    return [kept.seq, *map(inert, texts), *about]
+    about = [record[name] for name in ("copied", "attempts", "elapsed_ms", "recorded_at")]
+    return [kept.seq, record["unit"], ask.pop("asks"), json.dumps(ask), text, failure and failure["code"], *about]
 
 
 def inert(cell: str | None) -> str | None:
@@ -98,6 +135,6 @@ def csv_lines(rows: Sequence[Sequence[Any]]) -> str:
     return written.getvalue()
 
 
-def _download(lines: AsyncIterator[str], media_type: str, name: str) -> StreamingResponse:
+def _download(lines: AsyncIterator[str] | AsyncIterator[bytes], media_type: str, name: str) -> StreamingResponse:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(lines, media_type=media_type, headers=headers)

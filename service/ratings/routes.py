@@ -17,7 +17,7 @@ from service.http.json import StrictRoute, json_response
 from service.http.openapi.common_schemas import QueryModel
 from service.http.pagination import Page, PageQuery, list_response
 from service.http.problems import Problem, existing
-from service.jobs.observation_stream import ledger_csv
+from service.jobs.observation_stream import ledger_csv, ledger_parquet
 from service.jobs.schemas import ObservationList, ObservationView
 from service.ratings.annotations import Annotations, read_annotations
 from service.ratings.comparison_schemas import ComparisonQuery, ComparisonView
@@ -149,6 +149,14 @@ async def list_evidence(
 async def download_evidence_csv(rating: FoundRating, here: Here) -> Response:
     """Download the evidence of a rating: every question with its reply."""
     ledger = ledger_csv(here.database, rating.job_id)
+    ledger.headers.update(dated(rating))
+    return ledger
+
+
+@router.get("/{rating_id}/observations.parquet", response_class=Response)
+async def download_evidence_parquet(rating: FoundRating, here: Here) -> Response:
+    """Download the evidence of a rating as Parquet, for pandas and its like; needs the extra `real` in the agency."""
+    ledger = await ledger_parquet(here.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
 

@@ -122,6 +122,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "downloadSentencesCsv": Operation(RATED, ("404",), media_type=CSV, public=True),
     "listEvidence": Operation(LINK | RATED, public=True),
     "downloadEvidenceCsv": Operation(RATED, media_type=CSV, public=True),
+    "downloadEvidenceParquet": Operation(RATED, media_type="application/vnd.apache.parquet", public=True),
     "compareRatings": Operation(ETAG, public=True),
     "differRatings": Operation(ETAG, public=True),
     "listLettersByMethodology": Operation(ETAG, public=True),

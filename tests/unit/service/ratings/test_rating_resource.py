@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import pytest
+from pyarrow import parquet
 from sqlalchemy import text
 
 pytestmark = pytest.mark.anyio
@@ -157,6 +161,17 @@ async def test_the_evidence_of_a_rating_is_downloaded_as_csv(client, rated):
     assert table.text.splitlines()[0].startswith("seq,unit,asks,ask,value,failure")
     assert "Él es enfermero." in table.text
     assert len(table.text.splitlines()) == 3
+
+
+async def test_evidence_is_a_table_for_data_frames(client, rated):
+    rating_id = await rated()
+    file = await client.get(f"/v1/ratings/{rating_id}/observations.parquet")
+    assert file.headers["content-type"] == "application/vnd.apache.parquet"
+    table = parquet.read_table(io.BytesIO(file.content)).to_pylist()
+    lines = list(csv.DictReader(io.StringIO((await client.get(f"/v1/ratings/{rating_id}/observations.csv")).text)))
+    assert [row["seq"] for row in table] == [int(line["seq"]) for line in lines]
+    assert [row["value"] or "" for row in table] == [line["value"].removeprefix("'") for line in lines]
+    assert {row["copied"] for row in table} <= {True, False}
 
 
 @pytest.mark.parametrize("path", ["", "/report.html", "/report.md", "/observations.csv"])
