@@ -249,6 +249,7 @@ def main() -> None:
     """Run the simulations and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="seeds of each case for letters")
+    parser.add_argument("--world-seeds", type=int, default=100, help="seeds of each service that breaks assumptions")
     parser.add_argument("--simulations", type=int, default=1100, help="simulations for coverage")
     parser.add_argument("--service", action="append", help="only services whose name holds this")
     parser.add_argument("--continue", action="store_true", dest="go_on", help="keep what an earlier calibration did")
@@ -259,7 +260,7 @@ def main() -> None:
         KEPT.unlink(missing_ok=True)
     if not asked.go_on:
         WORLDS_KEPT.unlink(missing_ok=True)
-    worlds = () if asked.service else tuple(section_of_worlds(measure_worlds(asked.seeds, WORLDS_KEPT)))
+    worlds = () if asked.service else tuple(section_of_worlds(measure_worlds(asked.world_seeds, WORLDS_KEPT)))
     runs = measure(jobs_of(services, asked.seeds, asked.simulations), KEPT)
     written = page(runs, asked.seeds, asked.simulations, worlds)
     if not asked.service or any(part in "compositions" for part in asked.service):
