@@ -67,12 +67,13 @@ async def _identify(request: Request, *, cached: bool) -> Caller:
         return UNKNOWN_CALLER if here.settings.keys_required else DEFAULT_CALLER
     credentials = await _bearer(request)
     plain = "" if credentials is None else credentials.credentials
-    read = partial(_verified, here, plain)
+    read = partial(verified, here, plain)
     key = await (here.recent_keys.get(sha256(plain.encode()).digest(), read) if cached else read())
     return Caller(key.tenant, frozenset(key.scopes), key.id)
 
 
-async def _verified(here: Service, plain: str) -> keys.ApiKey:
+async def verified(here: Service, plain: str) -> keys.ApiKey:
+    """Return the key with this plain text, or raise ``key-invalid``."""
     key = await here.database.read(keys.verify, plain) if plain.isascii() else None
     if key is None:
         raise _unauthorized("key-invalid", 'Bearer realm="assay", error="invalid_token"')

@@ -5,6 +5,8 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse, Response
 
 from service.dependencies import service_of
+from service.http.authentication import verified
+from service.http.problems import Problem
 from store.security import sessions
 from web.frame import Pages, Visit
 from web.frame.visit import COOKIE
@@ -28,11 +30,12 @@ async def begin_session(visit: Visit) -> Response:
     """Begin a session with the key that was pasted; the way goes on to the page that was asked for."""
     form = await visit.form()
     following, plain = str(form.get("next", "")), str(form.get("key", "")).strip()
-    token = None
-    if plain.isascii():
-        token = await service_of(visit.request).database.write(sessions.begin, plain)
-    if token is None:
+    here = service_of(visit.request)
+    try:
+        key = await verified(here, plain)
+    except Problem:
         return _asked(visit, following, 403, wrong=True)
+    token = await here.database.write(sessions.begin, key.id)
     # nothing but a page of our own: "//elsewhere" would be another host
     own = following.startswith("/") and not following.startswith(("//", "/\\"))
     response = RedirectResponse(following if own else START, 303)
