@@ -16,8 +16,8 @@ import assay
 from assay.rating.methodology import Methodologies, shipped
 from service.certificates import routes as certificates
 from service.compositions import routes as compositions
+from service.corpora import revision_routes, specification_routes
 from service.corpora import routes as corpora
-from service.corpora import specification_routes
 from service.dependencies import Service
 from service.domains import routes as domains
 from service.http import problem_mapping
@@ -69,6 +69,7 @@ ROUTERS = (
     uploads.router,
     specification_routes.router,
     corpora.router,
+    revision_routes.router,
     methodology_routes.of_ratings,
     reply_routes.router,
     domains.router,

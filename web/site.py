@@ -6,13 +6,29 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
+from web.corpora.items import pages as corpus_items
+from web.corpora.pages import pages as corpora
 from web.frame.assets import ROUTE as ASSETS
 from web.frame.routing import Nowhere, Pages
 from web.overview.pages import pages as overview
+from web.own_words.pages import pages as own_words
+from web.own_words.testing import pages as own_words_testing
 from web.sign_in.pages import pages as sign_in
 from web.sign_in.pages import private as sign_out
+from web.specifications.pages import pages as specifications
+from web.uploads.pages import pages as uploads
 
-AREAS: Sequence[Pages] = (overview, sign_in, sign_out)
+AREAS: Sequence[Pages] = (
+    overview,
+    sign_in,
+    sign_out,
+    corpora,
+    corpus_items,
+    specifications,
+    uploads,
+    own_words,
+    own_words_testing,
+)
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 
 

@@ -18,6 +18,7 @@ from service.corpora.schemas import (
     ExportQuery,
     ItemChange,
     ItemList,
+    ItemQuery,
     ItemsRequest,
     ItemView,
     KeptItemsView,
@@ -25,6 +26,7 @@ from service.corpora.schemas import (
 )
 from service.corpora.validation import (
     checked_sentences,
+    copy_items,
     edit_item,
     new_corpus,
     read_picture,
@@ -39,7 +41,7 @@ from service.http.conditional import IfMatch, entity_tag, must_match, not_modifi
 from service.http.idempotency import Repeat, answer_once, once
 from service.http.json import Answer, StrictRoute, json_response, located, write_json
 from service.http.openapi.examples import CORPORA, CORPUS_CHANGES, ITEM_CHANGES, ITEMS, WRITING
-from service.http.pagination import Page, Paging, list_response
+from service.http.pagination import Page, list_response
 from service.http.problems import Problem, existing, not_found, removed
 from service.jobs.routes import answer_order
 from service.jobs.schemas import JobView
@@ -73,8 +75,10 @@ async def create_corpus(
 
     def add(c: Any) -> Answer:
         kept = corpora.add(c, new)
+        copied = copy_items(c, body.items_of, kept) if body.items_of else 0
+        kept = corpora.find(c, kept.id, caller.tenant) or kept
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
-        return Answer(201, write_json(CorpusView.of(kept, 0, caller.tenant)), headers)
+        return Answer(201, write_json(CorpusView.of(kept, copied, caller.tenant)), headers)
 
     return await answer_once(here, caller, repeat, add)
 
@@ -145,11 +149,13 @@ async def remove_corpus(corpus_id: str, here: Here, caller: Writer) -> Response:
 
 # ---------------------------------------------------------------------------- items
 @router.get("/{corpus_id}/items", response_model=ItemList)
-async def list_corpus_items(request: Request, row: FoundCorpus, here: Here, query: Paging) -> Response:
+async def list_corpus_items(
+    request: Request, row: FoundCorpus, here: Here, query: Annotated[ItemQuery, Query()]
+) -> Response:
     """List the sentences or pictures of a corpus, in the order of their addition."""
     name = f"items of {row.id}"
     after, _ = query.before(name) or (0, "")
-    rows = await here.database.read(corpus_items.page, row.id, after, query.limit + 1)
+    rows = await here.database.read(corpus_items.page, row.id, after, query.limit + 1, **query.filters())
     page = Page.of(rows, query.limit, lambda item: (item.seq, ""))
     return list_response(request, query, name, page, [ItemView.of(item) for item in page.rows])
 
@@ -171,9 +177,9 @@ async def add_corpus_items(
     """
     if row.kind == "images":
         pictures = await read_pictures(body.items)
-        return await _kept(here, repeat.by(caller), row, caller.tenant, store_pictures, pictures)
+        return await keep_items(here, repeat.by(caller), row, caller.tenant, store_pictures, pictures)
     sentences = await asyncio.to_thread(checked_sentences, row, body.items)
-    return await _kept(here, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
+    return await keep_items(here, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
 
 
 @router.post(
@@ -193,7 +199,7 @@ async def add_corpus_picture(
             detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
             raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
         picture = await read_picture(content, form.term, form.note)
-    return await _kept(here, repeat.by(caller), row, caller.tenant, store_pictures, [picture])
+    return await keep_items(here, repeat.by(caller), row, caller.tenant, store_pictures, [picture])
 
 
 @router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView)
@@ -203,13 +209,22 @@ async def change_corpus_item(
     row: OwnCorpus,
     here: Here,
     caller: Writer,
+    if_match: IfMatch = None,
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
-        changed = existing(
-            await here.database.write(edit_item, row.id, caller.tenant, item_id, body), "item of this corpus", item_id
-        )
-    return json_response(ItemView.of(changed))
+        changed = await here.database.write(edit_item, row.id, caller.tenant, item_id, body, if_match)
+    view = ItemView.of(existing(changed, "item of this corpus", item_id))
+    return json_response(view, headers={"ETag": view.etag})
+
+
+@router.get("/{corpus_id}/items/{item_id}", response_model=ItemView)
+async def get_corpus_item(request: Request, item_id: str, row: FoundCorpus, here: Here) -> Response:
+    """Read a sentence, or the description of a picture."""
+    found = await here.database.read(corpus_items.find, row.id, item_id)
+    view = ItemView.of(existing(found, "item of this corpus", item_id))
+    headers = {"ETag": view.etag, "Cache-Control": "private, no-cache"}
+    return not_modified(request, headers) or json_response(view, headers=headers)
 
 
 @router.delete("/{corpus_id}/items/{item_id}", status_code=204, response_description="Removed.")
@@ -269,7 +284,7 @@ async def export_corpus(row: FoundCorpus, here: Here, query: Annotated[ExportQue
     return corpus_csv(here.database, row) if query.format == "csv" else corpus_jsonl(here.database, row)
 
 
-async def _kept(here: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
+async def keep_items(here: Service, repeat: Any, row: StoredCorpus, tenant: str, store: Any, new: Any) -> Response:
     """Store items, once per Idempotency-Key, and return the answer."""
 
     def work(c: Any) -> Answer:

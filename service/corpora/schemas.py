@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
+from assay.canonical import digest_of
 from assay.errors import SpecificationError
 from service.corpora.specification_schemas import check_language
+from service.http.conditional import entity_tag
 from service.http.openapi.common_schemas import Instant, ListModel, QueryModel, RequestModel, ResponseModel
 from service.http.pagination import PageQuery
 from store.corpora.corpora import StoredCorpus
@@ -15,6 +17,7 @@ from store.corpora.items import StoredItem
 
 CorpusKind = Literal["sentences", "images"]
 CorpusVisibility = Literal["private", "shared"]
+ItemSource = Literal["written", "uploaded", "template", "edited"]
 MAX_TOGETHER = 1000
 """Maximum number of items in one request."""
 
@@ -50,6 +53,9 @@ class CorpusRequest(RequestModel):
     """Description for people."""
     visibility: CorpusVisibility = "private"
     """Readers of the corpus: only you, or every tenant of this agency. Only you can change it."""
+    items_of: Annotated[str, Field(max_length=64, examples=["crp_01KA8Z6M3YQ8V5T2N7R4W9X0CD"])] | None = None
+    """A corpus that you may read, whose sentences are copied with their provenance. Those that break the rules of the
+    new corpus are left out."""
 
 
 class CorpusChange(RequestModel):
@@ -120,7 +126,7 @@ class ItemChange(RequestModel):
 
     @model_validator(mode="after")
     def _change_something(self) -> Self:
-        if not self.model_dump(exclude_none=True):
+        if not self.model_dump(exclude_none=True, exclude={"id", "etag"}):
             raise SpecificationError("the request changes nothing; send the new text or a term")
         return self
 
@@ -139,6 +145,17 @@ class CorpusQuery(PageQuery):
         str | None,
         Field(max_length=120, description="Specification of their sentences: a name, `name@version`, or a digest."),
     ] = None
+
+
+class ItemQuery(PageQuery):
+    """Filters of the list of items."""
+
+    q: Annotated[
+        str | None,
+        Field(min_length=1, max_length=200, description="Part of the sentence, or of a picture's term, in any case."),
+    ] = None
+    term: Annotated[str | None, Field(max_length=100, description="One of the terms of the item.")] = None
+    source: Annotated[ItemSource | None, Field(description="Origin of the item.")] = None
 
 
 class ExportQuery(QueryModel):
@@ -228,18 +245,20 @@ class ItemView(ResponseModel):
     """Digest of the picture's file; null for a sentence."""
     term: str | None
     """Term for the thing that the picture shows."""
-    source: Literal["written", "uploaded", "template", "edited"]
+    source: ItemSource
     provenance: dict[str, Any]
     """Origin of the item: the author, the prompt and the job of a generated one; the earlier texts of an edited one in
     `edited_from`."""
     created_at: Instant
+    etag: str
+    """Identifies this version of the item; send it in `If-Match` with a change."""
     href: str
 
     @classmethod
     def of(cls, row: StoredItem) -> Self:
         """Build the view of a stored item."""
         href = f"/v1/corpora/{row.corpus_id}/items/{row.id}"
-        return cls.from_row(row, href=href if row.image is None else f"{href}/image")
+        return cls.from_row(row, etag=item_etag(row), href=href if row.image is None else f"{href}/image")
 
 
 class ItemList(ListModel[ItemView]):
@@ -257,6 +276,13 @@ class KeptItemsView(ResponseModel):
     """The new version of the corpus."""
     items: list[ItemView]
     """The stored items, in the order sent."""
+
+
+def item_etag(row: StoredItem) -> str:
+    """Return the entity tag of an item; each edit changes it."""
+    edits = len(row.provenance.get("edited_from", ()))
+    content = (row.text, row.group_term, row.attribute_term, row.counterpart, row.term, edits)
+    return entity_tag(digest_of(content)[7:23])
 
 
 def named(row: StoredCorpus) -> str | None:

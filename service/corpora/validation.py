@@ -6,6 +6,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +14,9 @@ from assay.catalog.shipped import specifications as shipped
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError, UnknownName
 from assay.methods.shared.sentences import Sentence
-from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem
+from service.corpora.schemas import CorpusRequest, ItemChange, PictureItem, SentenceItem, item_etag
 from service.dependencies import Service
+from service.http.conditional import must_match
 from service.http.json import located, pointer_to
 from service.http.problems import Problem
 from store.corpora import corpora, images, items, specifications
@@ -79,8 +81,19 @@ async def new_corpus(here: Service, tenant: str, body: CorpusRequest) -> NewCorp
         language = _agreed("language", language, found.language, found.name)
     if attribute is None:
         raise SpecificationError("name the attribute, such as gender, or a specification", "attribute")
+    if body.items_of is not None:
+        await _readable_sentences(here, tenant, body)
     plain = {name: getattr(body, name) for name in ("name", "kind", "licence", "citation", "description", "visibility")}
     return NewCorpus(tenant=tenant, attribute=attribute, language=language or "en", rules=rules, **plain)
+
+
+async def _readable_sentences(here: Service, tenant: str, body: CorpusRequest) -> None:
+    """Refuse to copy a corpus that the tenant may not read, or that holds pictures."""
+    source = await here.database.read(corpora.find, body.items_of or "", tenant)
+    if source is None:
+        raise SpecificationError("no corpus that you may read has this id", "items_of")
+    if {source.kind, body.kind} != {"sentences"}:
+        raise SpecificationError("only sentences are copied; send pictures as files", "items_of")
 
 
 def _agreed(field: str, requested: str | None, specified: str, name: str) -> str:
@@ -184,13 +197,17 @@ def store_pictures(c: Any, corpus_id: str, tenant: str, new: Sequence[NewPicture
     return items.add(c, corpus_id, tenant, [one.item for one in new])
 
 
-def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemChange) -> StoredItem | None:
+def edit_item(
+    c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemChange, if_match: str | None = None
+) -> StoredItem | None:
     """Edit an item under the lock of its corpus, so that no edit is lost.
 
     ``None`` if the tenant has no such item.
 
     Raises
     ------
+    Problem
+        ``precondition-failed`` if `if_match` is not the item's entity tag.
     SpecificationError
         If the sentence breaks the rules of its corpus, or a picture is given a text.
     ItemTaken
@@ -200,7 +217,22 @@ def edit_item(c: Any, corpus_id: str, tenant: str, item_id: str, change: ItemCha
     old = None if corpus is None else items.find(c, corpus_id, item_id)
     if corpus is None or old is None:
         return None
+    must_match(if_match, item_etag(old))
     return items.edit(c, corpus_id, tenant, item_id, edited(corpus, old, change))
+
+
+def copy_items(c: Any, source: str, corpus: StoredCorpus) -> int:
+    """Copy the sentences of a corpus that follow the rules of another one; return how many were copied."""
+    words = None if corpus.rules is None else words_of(corpus.rules)
+    new = []
+    for item in items.every(c, source):
+        how = {**item.provenance, "taken_from": {"corpus": source, "item": item.id}}
+        copied = NewItem(item.text, item.group_term, item.attribute_term, item.counterpart, source=item.source)
+        with suppress(SpecificationError):
+            checked = copied if words is None else with_terms(words, replace(copied, group_term="", attribute_term=""))
+            new.append(replace(checked, source=item.source, provenance=how))
+    kept = items.add(c, corpus.id, corpus.tenant, new) if new else None
+    return 0 if kept is None else len(kept.added)
 
 
 def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem:

@@ -29,8 +29,14 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 UPLOADS = "/v1/uploads"
 """Path of uploads."""
 
-_PICTURES = re.compile(r"/v1/corpora/[^/]+/images")
-"""Path of pictures. A picture is held in memory, so it has a smaller limit than an upload."""
+_MATERIAL = re.compile(r"/v1/corpora/[^/]+/(images|import)")
+"""Paths of pictures and tables of sentences. They are held in memory, so they have a smaller limit than an upload."""
+
+_FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)|/own-words/[^/]+/(images|import)")
+"""Paths of pages whose forms send files."""
+
+FORM_BYTES = 1 << 16
+"""What a form may have besides its file: the other fields and the boundaries between them."""
 
 STANDARD_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 """Headers of every response."""
@@ -102,8 +108,11 @@ class RequestMiddleware:
         """Return the maximum size of a body in bytes; uploads, which are streamed to disk, have the largest."""
         if method == "POST" and path == UPLOADS:
             return self._max_upload_bytes
-        if method == "POST" and _PICTURES.fullmatch(path) is not None:
+        if method == "POST" and _MATERIAL.fullmatch(path) is not None:
             return min(self._max_upload_bytes, MOST_BYTES)
+        if method == "POST" and _FORMS.fullmatch(path) is not None:
+            most = self._max_upload_bytes if path == "/uploads" else min(self._max_upload_bytes, MOST_BYTES)
+            return most + FORM_BYTES
         return self._max_body_bytes
 
 

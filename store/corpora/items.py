@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from assay.catalog.terms import normalised
 from store.core.clock import iso, now_ms, read_clock
@@ -138,10 +138,34 @@ def find(c: Connection, corpus_id: str, item_id: str) -> StoredItem | None:
     return one_row(c, select(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id)), StoredItem)
 
 
-def page(c: Connection, corpus_id: str, after: int, limit: int) -> list[StoredItem]:
-    """List the items of a corpus in order, after position `after` (0: from the start)."""
-    query = select(corpus_items).where(*_in(corpus_id), corpus_items.c.seq > after)
-    return all_rows(c, query.order_by(corpus_items.c.seq).limit(limit), StoredItem)
+def page(
+    c: Connection,
+    corpus_id: str,
+    after: int,
+    limit: int,
+    *,
+    q: str | None = None,
+    term: str | None = None,
+    source: str | None = None,
+) -> list[StoredItem]:
+    """List the items of a corpus in order, after position `after` (0: from the start).
+
+    `q` is a part of the text or of a picture's term, in any case; `term` is one of an item's terms.
+    """
+    table = corpus_items.c
+    query = select(corpus_items).where(*_in(corpus_id), table.seq > after, *equal(corpus_items, source=source))
+    if q is not None:
+        query = query.where(or_(table.text.icontains(q, autoescape=True), table.term.icontains(q, autoescape=True)))
+    if term is not None:
+        query = query.where(or_(table.attribute_term == term, table.group_term == term, table.term == term))
+    return all_rows(c, query.order_by(table.seq).limit(limit), StoredItem)
+
+
+def counts(c: Connection, corpus_id: str) -> list[tuple[str | None, str, int]]:
+    """Count the items of a corpus by the term that they are about and by source."""
+    term = func.coalesce(corpus_items.c.attribute_term, corpus_items.c.term)
+    query = select(term, corpus_items.c.source, func.count()).where(*_in(corpus_id))
+    return [tuple(row) for row in c.execute(query.group_by(term, corpus_items.c.source).order_by(term))]
 
 
 def every(c: Connection, corpus_id: str) -> list[StoredItem]:
@@ -216,6 +240,19 @@ def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
         return False
     corpora.change(c, corpus_id, tenant, {})
     return True
+
+
+def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> int:
+    """Remove items from a tenant's corpus; return how many there were."""
+    if corpora.lock(c, corpus_id, tenant) is None:
+        return 0
+    gone = 0
+    for some in chunks(ids):
+        removed = update(corpus_items).where(corpus_items.c.id.in_(some), *_in(corpus_id))
+        gone += c.execute(removed.values(removed_at=now_ms())).rowcount
+    if gone:
+        corpora.change(c, corpus_id, tenant, {})
+    return gone
 
 
 def _edited(old: StoredItem, new: NewItem, at: int) -> dict[str, Any]:

@@ -115,6 +115,7 @@ class World:
         "changeCorpus": {"name": "Notes of May", "licence": "CC0-1.0"},
         "addCorpusItems": {"items": [{"text": "Nobody came."}]},
         "changeCorpusItem": {"text": "Nobody came in time."},
+        "changeCorpusItems": {"remove": ["itm_0"]},
         "writeSentences": examples.WRITING["written"]["value"] | {"specification": "p4-math-arts"},
         "createComposition": {"chain": [{"rating": "{rating_id}"}, {"rating": "{rating_id}"}]},
     }

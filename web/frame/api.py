@@ -13,11 +13,14 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, UploadFile
 from starlette.responses import Response
 from starlette.types import Message
 
 from service.http.authentication import Caller
+
+PIECE_BYTES = 1 << 18
+"""Size of the pieces in which a file is passed on, so that it is never held in memory whole."""
 
 
 class Refused(Exception):
@@ -86,9 +89,12 @@ class Api:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         content: bytes | None = None,
+        file: UploadFile | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request with a JSON `body` (or raw `content` with its ``Content-Type``), and return its answer.
+        """Send a request with a JSON `body`, and return its answer.
+
+        Raw `content`, or a `file` that a form brought, needs its ``Content-Type`` in `headers`.
 
         Raises
         ------
@@ -97,11 +103,14 @@ class Api:
         """
         sent = content if content is not None else b"" if body is None else json.dumps(body).encode()
         more = {"content-type": "application/json", **(headers or {})} if sent else dict(headers or {})
+        length = len(sent) if file is None else file.size or 0
         start: dict[str, Any] = {}
         pieces: list[bytes] = []
         waiting = [{"type": "http.request", "body": sent, "more_body": False}]
 
         async def receive() -> Message:
+            if file is not None and (piece := await file.read(PIECE_BYTES)):
+                return {"type": "http.request", "body": piece, "more_body": True}
             if waiting:
                 return waiting.pop()
             await asyncio.Event().wait()  # nobody hangs up: a request that waits is cancelled with the page's own
@@ -113,7 +122,7 @@ class Api:
             else:
                 pieces.append(message.get("body", b""))
 
-        scope = self._scope(method, path, query or {}, {**more, "content-length": str(len(sent))})
+        scope = self._scope(method, path, query or {}, {**more, "content-length": str(length)})
         await self._request.app(scope, receive, send)
         answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces))
         if answer.status >= 400:

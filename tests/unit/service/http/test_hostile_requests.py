@@ -118,8 +118,8 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
 SHOWN_IN = {"withdrawRating": ("withdrawn",)}
 """Where an answer shows what was sent, if that is not where it was."""
 
-STORES_NOTHING = frozenset({"planRating", "planProfile", "probeDescribedTarget"})
-"""Operations that do not keep what they are sent."""
+STORES_NOTHING = frozenset({"changeCorpusItems", "planRating", "planProfile", "probeDescribedTarget"})
+"""Operations that do not keep what they are sent; ids of items to remove among them."""
 
 SHOWN_AS = {("writeSentences", "author"): "target"}
 """What an answer calls a part of what was sent, if that is not its name."""

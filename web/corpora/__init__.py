@@ -1,0 +1,1 @@
+"""Corpora: stored sentences and pictures, with their review, import and export."""

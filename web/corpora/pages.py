@@ -1,0 +1,90 @@
+"""``/corpora`` and ``/corpora/{id}``: the list, one corpus, and what is done to it as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from web.corpora.review import corpus_of, review_of
+from web.frame import Pages, Refused, Visit
+from web.frame.visit import fields
+
+pages = Pages()
+
+KINDS = {"sentences": "Sentences", "images": "Pictures"}
+LISTED = 50
+
+
+@pages.get("/corpora")
+async def corpora(visit: Visit) -> Response:
+    """List the corpora that one may read, with a form for a new one."""
+    return await _listed(visit)
+
+
+async def _listed(visit: Visit, refused: Refused | None = None, typed: Any = None) -> Response:
+    chosen = {name: visit.query(name) for name in ("kind", "visibility")}
+    page = await visit.api.get("/v1/corpora", **chosen, cursor=visit.query("cursor"), limit=LISTED)
+    words = await visit.api.get("/v1/specifications", kind="stereotype", limit=200)
+    return visit.page(
+        "corpora/list.html",
+        refused.status if refused else 200,
+        corpora=page["items"],
+        cursor=page["next_cursor"],
+        chosen=chosen,
+        kinds=KINDS,
+        specifications=words["items"],
+        refused=refused,
+        typed=typed or {},
+    )
+
+
+@pages.post("/corpora")
+async def create_corpus(visit: Visit) -> Response:
+    """Create an empty corpus, or one with the sentences of another one (`items_of`)."""
+    typed = fields(await visit.form())
+    names = ("name", "kind", "specification", "attribute", "language", "licence", "items_of")
+    body = {name: typed[name].strip() for name in names if typed.get(name, "").strip()}
+    try:
+        made = await visit.api.ask("POST", "/v1/corpora", body=body)
+    except Refused as refused:
+        return await _listed(visit, refused, typed)
+    return visit.redirect(f"/corpora/{made.document['id']}")
+
+
+@pages.get("/corpora/{corpus_id}")
+async def corpus(visit: Visit) -> Response:
+    """Show a corpus: its items, its coverage, and what can be done with it."""
+    found = await corpus_of(visit)
+    return visit.page("corpora/corpus.html", **await review_of(visit, found, found["words"]), refused=None, typed=found)
+
+
+@pages.post("/corpora/{corpus_id}")
+async def change_corpus(visit: Visit) -> Response:
+    """Change the description of a corpus, or share it."""
+    typed, corpus_id = fields(await visit.form()), visit.path("corpus_id")
+    body = {name: typed[name] for name in ("name", "licence", "citation", "description", "visibility") if name in typed}
+    try:
+        await visit.api.ask("PATCH", f"/v1/corpora/{corpus_id}", body=body)
+    except Refused as refused:
+        found = await corpus_of(visit)
+        shown = await review_of(visit, found, found["words"])
+        return visit.page("corpora/corpus.html", refused.status, **shown, refused=refused, typed={**found, **typed})
+    return visit.redirect(f"/corpora/{corpus_id}")
+
+
+@pages.post("/corpora/{corpus_id}/remove")
+async def remove_corpus(visit: Visit) -> Response:
+    """Remove a corpus. Others may rely on a shared one, so its name must be typed."""
+    found, typed = await corpus_of(visit), fields(await visit.form())
+    if found["visibility"] == "shared" and typed.get("name", "").strip() != found["name"]:
+        shown = await review_of(visit, found, found["words"])
+        return visit.page("corpora/corpus.html", 422, **shown, refused=None, typed=found, misnamed=True)
+    await visit.api.ask("DELETE", f"/v1/corpora/{found['id']}")
+    return visit.redirect("/corpora")
+
+
+@pages.get("/corpora/{corpus_id}/export")
+async def export_corpus(visit: Visit) -> Response:
+    """Download a corpus as CSV or JSON lines."""
+    return visit.api.passed_on(f"/v1/corpora/{visit.path('corpus_id')}/export", format=visit.query("format", "csv"))

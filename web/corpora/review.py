@@ -1,0 +1,69 @@
+"""What the review of a corpus shows: one page of its items, its filters, and how its terms are covered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from web.frame import Visit
+
+ROWS = 40
+"""Items a page. A page with a corpus of 10,000 items stays below 60 kB."""
+
+SHOWN_TERMS = 40
+"""Terms of one side that are shown before those that are folded."""
+
+FILTERS = ("q", "term", "source")
+SOURCES = ("written", "uploaded", "template", "edited")
+
+
+async def corpus_of(visit: Visit) -> dict[str, Any]:
+    """Return the corpus in the path."""
+    found: dict[str, Any] = await visit.api.get(f"/v1/corpora/{visit.path('corpus_id')}")
+    return found
+
+
+async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a page of the corpus's items, and the coverage of the terms in `words`."""
+    here = f"/v1/corpora/{corpus['id']}"
+    chosen = {name: visit.query(name) for name in FILTERS}
+    page = await visit.api.get(f"{here}/items", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    coverage = await visit.api.get(f"{here}/coverage")
+    return {
+        "corpus": corpus,
+        "items": page["items"],
+        "next": address(visit, {**chosen, "cursor": page["next_cursor"]}) if page["next_cursor"] else "",
+        "here": address(visit, {**chosen, "cursor": visit.query("cursor")}),
+        "chosen": chosen,
+        "sources": SOURCES,
+        "coverage": coverage,
+        "sides": sides_of(coverage["terms"], words),
+        "shown_terms": SHOWN_TERMS,
+    }
+
+
+def sides_of(terms: list[Mapping[str, Any]], words: Mapping[str, Any] | None) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the number of items of every term, by the side of the stereotype it belongs to.
+
+    Terms of `words` that no item is about count 0, as those of the corpus's own specification do.
+    """
+    counted = {one["term"]: one["items"] for one in terms if one["term"]}
+    found = []
+    for field in ("first_terms", "second_terms", "neutral"):
+        listed = {term: counted.pop(term, 0) for term in (words or {}).get(field, ())}
+        found.append((field, [{"term": term, "items": number} for term, number in listed.items()]))
+    found.append(("others", [{"term": term, "items": number} for term, number in counted.items()]))
+    return [(field, listed) for field, listed in found if listed]
+
+
+def address(visit: Visit, query: Mapping[str, str | None]) -> str:
+    """Return the address of this page with other parameters; `words` stays."""
+    given = {name: value for name, value in {"words": visit.query("words"), **query}.items() if value}
+    return visit.request.url.path + (f"?{urlencode(given)}" if given else "")
+
+
+def way_back(sent: str, corpus_id: str) -> str:
+    """Return the page that a form was sent from; any other address than one of ours leads to the corpus."""
+    own = sent.startswith("/") and not sent.startswith(("//", "/\\"))
+    return sent if own else f"/corpora/{corpus_id}"

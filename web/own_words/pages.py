@@ -1,0 +1,141 @@
+"""``/own-words``: step 1, in which the bias is said; in one's own words, or beginning with shipped ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from web.frame import Pages, Refused, Visit
+from web.frame.visit import fields
+from web.own_words.steps import KINDS, Begun, begun
+from web.specifications.storing import store_new, store_version
+from web.specifications.words import FIELDS, typed_of, words_of, wrong_fields
+
+pages = Pages()
+
+NEUTRAL_OF = {"stereotype": "p4-science-arts", "visual": "p4-pictures-professions"}
+"""Shipped specifications whose neutral words an empty form begins with."""
+
+NEWEST = 5
+"""Corpora to go on with that are shown."""
+
+
+@pages.get("/own-words")
+async def say_bias(visit: Visit) -> Response:
+    """Ask for the words of a bias."""
+    kind = visit.query("kind") if visit.query("kind") in KINDS else "language-model"
+    source = visit.query("from")
+    found = await visit.api.get(f"/v1/specifications/{source or NEUTRAL_OF[KINDS[kind]]}")
+    if found["kind"] not in KINDS.values():
+        return visit.redirect("/own-words")
+    kind = next(name for name, words in KINDS.items() if words == found["kind"])
+    typed = typed_of(found["kind"], found["words"])
+    shown = {**typed, "title": found["title"], "language": found["language"], "citation": found["citation"]}
+    return await _form(visit, kind, shown if source else {"neutral": typed["neutral"], "language": "en"}, source)
+
+
+@pages.post("/own-words")
+async def store_bias(visit: Visit) -> Response:
+    """Store the words and an empty corpus about them, and go on to step 2."""
+    typed = fields(await visit.form())
+    kind = typed.get("kind", "") if typed.get("kind") in KINDS else "language-model"
+    source = typed.get("from", "")
+    try:
+        found = await _specification(visit, KINDS[kind], typed, source)
+        corpus = await _corpus(visit, kind, typed, found)
+    except Refused as refused:
+        return await _form(visit, kind, typed, source, refused=refused)
+    made = Begun(corpus, f"{found['name']}@{found['version']}", found["words"])
+    return visit.redirect(made.path("sentences"), **made.query)
+
+
+@pages.get("/own-words/{corpus_id}/words")
+async def change_words(visit: Visit) -> Response:
+    """Show step 1 again, with what was said."""
+    now = await begun(visit)
+    name = now.specification.partition("@")[0]
+    words = typed_of(KINDS[now.kind], now.words)
+    title = now.corpus["name"]
+    return await _form(visit, now.kind, {**words, "title": title, "language": now.corpus["language"]}, name, now=now)
+
+
+@pages.post("/own-words/{corpus_id}/words")
+async def store_changed_words(visit: Visit) -> Response:
+    """Go on with the same corpus if the words are the same; else with a copy that follows the new ones."""
+    typed, now = fields(await visit.form()), await begun(visit)
+    kind = KINDS[now.kind]
+    if _same(kind, typed, now.words):
+        return visit.redirect(now.path("sentences"), **now.query)
+    name = now.specification.partition("@")[0]
+    try:
+        found = await _next_version(visit, kind, typed, name)
+        corpus = now.corpus
+        if now.kind == "language-model":
+            corpus = await _corpus(visit, now.kind, typed, found, items_of=now.corpus["id"])
+    except Refused as refused:
+        return await _form(visit, now.kind, typed, name, now=now, refused=refused)
+    after = Begun(corpus, f"{found['name']}@{found['version']}", found["words"])
+    was = now.corpus["id"] if corpus["id"] != now.corpus["id"] else None
+    return visit.redirect(after.path("sentences"), **after.query, was=was)
+
+
+async def _next_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = await visit.api.get(f"/v1/specifications/{name}")
+    except Refused:
+        return await store_new(visit, kind, typed)  # it was removed, or belongs to somebody who shares the corpus
+    return await (store_new(visit, kind, typed) if found["shipped"] else store_version(visit, kind, typed, name))
+
+
+async def _specification(visit: Visit, kind: str, typed: Mapping[str, str], source: str) -> dict[str, Any]:
+    """Return the specification that the form began with if its words are unchanged, else a new one."""
+    if source:
+        found: dict[str, Any] = await visit.api.get(f"/v1/specifications/{source}")
+        if found["kind"] == kind and _same(kind, typed, found["words"]):
+            return found
+    return await store_new(visit, kind, typed)
+
+
+def _same(kind: str, typed: Mapping[str, str], words: Mapping[str, Any]) -> bool:
+    return words_of(kind, typed) == words_of(kind, typed_of(kind, words))
+
+
+async def _corpus(
+    visit: Visit, kind: str, typed: Mapping[str, str], found: Mapping[str, Any], items_of: str | None = None
+) -> dict[str, Any]:
+    name = typed.get("title", "").strip() or found["title"]
+    if kind == "language-model":
+        body = {"name": name, "specification": f"{found['name']}@{found['version']}", "items_of": items_of}
+    else:
+        about = {"attribute": found["words"]["attribute"], "language": found["language"]}
+        body = {"name": name, "kind": "images", **about}
+    return dict((await visit.api.ask("POST", "/v1/corpora", body=body)).document)
+
+
+async def _form(
+    visit: Visit,
+    kind: str,
+    typed: Mapping[str, Any],
+    source: str,
+    *,
+    now: Begun | None = None,
+    refused: Refused | None = None,
+) -> Response:
+    words = KINDS[kind]
+    shipped = await visit.api.get("/v1/specifications", kind=words, limit=200)
+    earlier = await visit.api.get("/v1/corpora", kind="sentences", limit=50) if now is None else {"items": []}
+    values = {
+        "kind": kind,
+        "typed": typed,
+        "source": source,
+        "now": now,
+        "refused": refused,
+        "wrong": wrong_fields(words, refused.errors) if refused else {},
+        "fields": FIELDS[words],
+        "shipped": shipped["items"],
+        "earlier": [one for one in earlier["items"] if one["own"] and one["specification"]][:NEWEST],
+        "folded": ("telling", "frames") if words == "stereotype" else ("first_names", "second_names"),
+    }
+    return visit.page("own_words/words.html", refused.status if refused else 200, **values)

@@ -1,0 +1,1 @@
+"""Specifications: named lists of words, shipped and one's own."""

@@ -1,0 +1,95 @@
+"""``/specifications``: the list, one in any version, a new one, a new version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from web.frame import Pages, Refused, Visit
+from web.frame.visit import fields
+from web.specifications.storing import store_new, store_version
+from web.specifications.words import FIELDS, KINDS, typed_of, wrong_fields
+
+pages = Pages()
+
+LISTED = 100
+
+
+@pages.get("/specifications")
+async def specifications(visit: Visit) -> Response:
+    """List one's own specifications and the shipped ones."""
+    kind, cursor = visit.query("kind"), visit.query("cursor")
+    page = await visit.api.get("/v1/specifications", kind=kind, cursor=cursor, limit=LISTED)
+    shown = {"specifications": page["items"], "cursor": page["next_cursor"], "kind": kind, "kinds": KINDS}
+    return visit.page("specifications/list.html", **shown)
+
+
+@pages.get("/specifications/new")
+async def new_specification(visit: Visit) -> Response:
+    """Ask for the words of a new specification; `from` names one to begin with."""
+    begun = visit.query("from")
+    kind, typed = visit.query("kind", "stereotype"), {}
+    if begun:
+        found = await visit.api.get(f"/v1/specifications/{begun}")
+        kind, typed = found["kind"], {**found, **typed_of(found["kind"], found["words"])}
+    return _form(visit, kind if kind in FIELDS else "stereotype", typed)
+
+
+@pages.post("/specifications")
+async def create_specification(visit: Visit) -> Response:
+    """Store a new specification."""
+    typed = fields(await visit.form())
+    kind = typed.get("kind", "") if typed.get("kind") in FIELDS else "stereotype"
+    try:
+        made = await store_new(visit, kind, typed)
+    except Refused as refused:
+        return _form(visit, kind, typed, refused=refused)
+    return visit.redirect(f"/specifications/{made['name']}")
+
+
+@pages.get("/specifications/{name}")
+async def specification(visit: Visit) -> Response:
+    """Show the words of a specification, in its newest version or another."""
+    return visit.page("specifications/specification.html", found=await _found(visit), fields=FIELDS, kinds=KINDS)
+
+
+@pages.get("/specifications/{name}/edit")
+async def edit_specification(visit: Visit) -> Response:
+    """Ask for the words of the next version."""
+    found = await _found(visit)
+    return _form(visit, found["kind"], {**found, **typed_of(found["kind"], found["words"])}, name=found["name"])
+
+
+@pages.post("/specifications/{name}")
+async def add_version(visit: Visit) -> Response:
+    """Store the next version of one's own specification."""
+    found, typed = await _found(visit), fields(await visit.form())
+    try:
+        await store_version(visit, found["kind"], typed, found["name"])
+    except Refused as refused:
+        return _form(visit, found["kind"], typed, name=found["name"], refused=refused)
+    return visit.redirect(f"/specifications/{found['name']}")
+
+
+@pages.post("/specifications/{name}/remove")
+async def remove_specification(visit: Visit) -> Response:
+    """Remove one's own specification, in all versions."""
+    await visit.api.ask("DELETE", f"/v1/specifications/{visit.path('name')}")
+    return visit.redirect("/specifications")
+
+
+async def _found(visit: Visit) -> dict[str, Any]:
+    path, version = f"/v1/specifications/{visit.path('name')}", visit.query("version")
+    found: dict[str, Any] = await visit.api.get(f"{path}/versions/{version}" if version else path)
+    return found
+
+
+def _form(
+    visit: Visit, kind: str, typed: Mapping[str, Any], *, name: str = "", refused: Refused | None = None
+) -> Response:
+    wrong = wrong_fields(kind, refused.errors) if refused else {}
+    values = {"kind": kind, "typed": typed, "name": name, "wrong": wrong, "refused": refused}
+    status = refused.status if refused else 200
+    return visit.page("specifications/form.html", status, **values, fields=FIELDS[kind], kinds=KINDS)

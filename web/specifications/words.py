@@ -1,0 +1,156 @@
+"""Words of specifications as fields of a form: one word or pair a line, never JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Shape = str
+"""``text``: a line. ``list``: words. ``lines``: one a line. ``pairs``: ``man, woman``. ``shares``: ``nurse, 0.9``.
+``groups``: ``Muslim: mosque, imam``."""
+
+
+@dataclass(frozen=True)
+class WordField:
+    """A field of a specification's words, and how a form asks for it."""
+
+    name: str
+    label: str
+    shape: Shape
+    hint: str = ""
+
+
+ATTRIBUTE = WordField("attribute", "What the groups differ in", "text", "Such as gender or age.")
+FIRST = WordField("first", "First group", "text", "Such as men.")
+SECOND = WordField("second", "Second group", "text", "Such as women.")
+
+FIELDS: Mapping[str, tuple[WordField, ...]] = {
+    "stereotype": (
+        ATTRIBUTE,
+        FIRST,
+        SECOND,
+        WordField("pairs", "Words for the groups", "pairs", "A pair a line, such as: man, woman"),
+        WordField("first_terms", "Said of the first group", "list", "Such as science, physics: one a line, or commas."),
+        WordField("second_terms", "Said of the second group", "list", "May be empty."),
+        WordField("neutral", "Said of neither", "list", "Such as tea or rain: without them there is no letter."),
+        WordField("telling", "Other words that tell the groups apart", "list", "Such as him, herself: not allowed."),
+        WordField(
+            "frames", "Frames", "lines", "Sentences with {the_group} and {an_attribute}, one a line; may be empty."
+        ),
+    ),
+    "visual": (
+        ATTRIBUTE,
+        WordField("first", "First label", "text", "What the service may answer, such as man."),
+        WordField("second", "Second label", "text", "Such as woman."),
+        WordField("first_terms", "Pictures tied to the first label", "list", "Such as plumber: one a line, or commas."),
+        WordField("second_terms", "Pictures tied to the second label", "list", "Such as nurse."),
+        WordField("neutral", "Pictures tied to neither", "list", "Such as judge: without them there is no letter."),
+        WordField("first_names", "Other words for the first label", "list", "Such as boy, he; may be empty."),
+        WordField("second_names", "Other words for the second label", "list", "Such as girl, she; may be empty."),
+    ),
+    "choices": (
+        ATTRIBUTE,
+        FIRST,
+        SECOND,
+        WordField("cues", "Cues", "pairs", "A pair a line, such as: woman, man"),
+        WordField("concepts", "Concepts", "shares", "One a line; with the known share of the first group: nurse, 0.9"),
+        WordField("controls", "Controls", "list", "Words that belong to neither group."),
+    ),
+    "association": (
+        ATTRIBUTE,
+        WordField("protected", "Words that name each group", "groups", "A group a line, such as women: she, her"),
+        WordField("attributes", "Stereotype of each group", "groups", "The same groups, such as women: nurse, home"),
+        WordField("human", "Control words about people", "list", "Such as person, neighbour."),
+        WordField("neutral", "Control words about nothing in particular", "list", "Such as table, rain."),
+    ),
+}
+"""Fields of each kind of specification, in the order of its form."""
+
+KINDS = {
+    "stereotype": "Sentences about a stereotype",
+    "visual": "Pictures about a stereotype",
+    "choices": "Forced choice between two cues",
+    "association": "Association of groups with words",
+}
+
+
+def words_of(kind: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Parse the fields of a form; those left empty are left out."""
+    found = {field.name: _parsed(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
+    return {name: value for name, value in found.items() if value not in ("", [], {})}
+
+
+def typed_of(kind: str, words: Mapping[str, Any]) -> dict[str, str]:
+    """Write words as the fields of a form; the opposite of `words_of`."""
+    return {field.name: _written(field.shape, words.get(field.name)) for field in FIELDS[kind]}
+
+
+def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return what was wrong with each field, from the pointers of a problem document."""
+    names = {field.name for field in FIELDS[kind]} | {"title", "language", "citation"}
+    found: dict[str, str] = {}
+    for error in errors:
+        for part in error.get("pointer", "").split("/"):
+            if part in names:
+                found.setdefault(part, error["detail"])
+    return found
+
+
+def name_for(title: str) -> str:
+    """Return a name for a title: lower case letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:80].strip("-") or "own-words"
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in re.split(r"[\n,;]", text) if word.strip()]
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _parsed(shape: Shape, text: str) -> Any:
+    match shape:
+        case "list":
+            return _split(text)
+        case "lines":
+            return _lines(text)
+        case "pairs":
+            return [_split(line) for line in _lines(text)]
+        case "shares":
+            return dict(_share(line) for line in _lines(text))
+        case "groups":
+            return {
+                group.strip(): _split(listed) for group, _, listed in (line.partition(":") for line in _lines(text))
+            }
+        case _:
+            return text.strip()
+
+
+def _share(line: str) -> tuple[str, Any]:
+    """Parse ``nurse, 0.9``; what is no number is passed on, for the API to refuse."""
+    word, _, share = (part.strip() for part in line.partition(","))
+    try:
+        return word, float(share) if share else None
+    except ValueError:
+        return word, share
+
+
+def _written(shape: Shape, value: Any) -> str:
+    if not value:
+        return ""
+    match shape:
+        case "list":
+            return ", ".join(value)
+        case "lines":
+            return "\n".join(value)
+        case "pairs":
+            return "\n".join(", ".join(pair) for pair in value)
+        case "shares":
+            return "\n".join(word if share is None else f"{word}, {share}" for word, share in value.items())
+        case "groups":
+            return "\n".join(f"{group}: {', '.join(words)}" for group, words in value.items())
+        case _:
+            return str(value)

@@ -1,0 +1,1 @@
+"""Uploads: files for jobs."""

@@ -1,0 +1,69 @@
+"""``/uploads``: files for jobs: sent by a form, listed, removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from service.http.problems import Problem
+from web.frame import Pages, Refused, Visit
+from web.frame.visit import fields
+
+pages = Pages()
+
+PURPOSES = {"table": "Table of people and predictions", "embedding": "Word vectors", "trials": "Trials of a choice"}
+TYPES = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "npz": "application/x-numpy-npz",
+    "txt": "text/plain",
+    "vec": "text/plain",
+}
+"""Media types by the ending of a file's name."""
+
+
+@pages.get("/uploads")
+async def uploads(visit: Visit) -> Response:
+    """List the uploads, with a form for a new one."""
+    return await _listed(visit)
+
+
+@pages.post("/uploads")
+async def send_upload(visit: Visit) -> Response:
+    """Send a file; its ending says what it is, if the browser does not know."""
+    form = await visit.form()
+    typed, file = fields(form), form.get("file")
+    if not isinstance(file, UploadFile):
+        raise Problem("invalid-request", "choose a file")
+    ending = (file.filename or "").rpartition(".")[2].lower()
+    kind = TYPES.get(ending, file.content_type or "application/octet-stream")
+    name = typed.get("name", "").strip() or (file.filename or "")[:200]
+    query = {"purpose": typed.get("purpose", "table"), "name": name}
+    try:
+        await visit.api.ask("POST", "/v1/uploads", query=query, file=file, headers={"content-type": kind})
+    except Refused as refused:
+        return await _listed(visit, refused, typed)
+    return visit.redirect("/uploads")
+
+
+@pages.get("/uploads/{upload_id}")
+async def upload(visit: Visit) -> Response:
+    """Show the summary of an upload."""
+    found = await visit.api.get(f"/v1/uploads/{visit.path('upload_id')}")
+    return visit.page("uploads/upload.html", found=found, purposes=PURPOSES)
+
+
+@pages.post("/uploads/{upload_id}/remove")
+async def remove_upload(visit: Visit) -> Response:
+    """Remove an upload and its content."""
+    await visit.api.ask("DELETE", f"/v1/uploads/{visit.path('upload_id')}")
+    return visit.redirect("/uploads")
+
+
+async def _listed(visit: Visit, refused: Refused | None = None, typed: Any = None) -> Response:
+    page = await visit.api.get("/v1/uploads", cursor=visit.query("cursor"), limit=100)
+    values = {"uploads": page["items"], "cursor": page["next_cursor"], "purposes": PURPOSES}
+    status = refused.status if refused else 200
+    return visit.page("uploads/list.html", status, **values, refused=refused, typed=typed or {})
