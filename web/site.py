@@ -13,6 +13,12 @@ from web.frame.routing import Nowhere, Pages
 from web.overview.pages import pages as overview
 from web.own_words.pages import pages as own_words
 from web.own_words.testing import pages as own_words_testing
+from web.public.log import pages as log
+from web.public.methodology import pages as methodology
+from web.public.pages import pages as public
+from web.public.problems import pages as problems
+from web.services.acts import pages as service_acts
+from web.services.pages import pages as services
 from web.sign_in.pages import pages as sign_in
 from web.sign_in.pages import private as sign_out
 from web.specifications.pages import pages as specifications
@@ -28,6 +34,12 @@ AREAS: Sequence[Pages] = (
     uploads,
     own_words,
     own_words_testing,
+    public,
+    methodology,
+    log,
+    problems,
+    services,
+    service_acts,
 )
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 

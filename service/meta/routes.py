@@ -1,9 +1,8 @@
-"""Health, metrics, limits, documentation, and explanations of problems."""
+"""Health, metrics, limits, kinds of problems, and the interactive documentation."""
 
 from __future__ import annotations
 
 import asyncio
-import html
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +14,11 @@ from assay.methods import every_method, method_name
 from assay.rating.decision import METHODOLOGY_DIGEST, METHODOLOGY_VERSION
 from service.dependencies import LONGEST_WAIT_S, Here
 from service.http.authentication import MetricsReader, Reader
-from service.http.json import StrictRoute
+from service.http.json import StrictRoute, json_response
 from service.http.pagination import MAX_ROWS
-from service.http.problems import KINDS, Problem, ProblemKind, kind_named
+from service.http.problems import KINDS, Problem, kind_named
 from service.jobs.schemas import MAX_CALLS
-from service.meta.schemas import ActiveView, Health, InfoView, LimitsView, RateView
+from service.meta.schemas import ActiveView, Health, InfoView, LimitsView, ProblemKindList, ProblemKindView, RateView
 from service.ratings.reports import report_formats
 from service.ratings.schemas import Methodology
 from store.core import migrate
@@ -37,7 +36,8 @@ ASSETS = {
 DOCS_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
 )
-PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+BY_ACCEPT = {"Vary": "Accept"}
+"""Headers of addresses that are pages for browsers, too (`web`)."""
 READINESS_TIMEOUT_S = 5
 
 
@@ -109,33 +109,39 @@ async def get_limits(here: Here, caller: Reader) -> LimitsView:
     )
 
 
-# ---------------------------------------------------------------------------- pages
-@router.get("/problems", response_class=HTMLResponse)
+# ---------------------------------------------------------------------------- problems and documentation
+@router.get("/problems", response_model=ProblemKindList)
 async def list_problems() -> Response:
-    """Read the explanations of all kinds of problems."""
-    return _page("Problems", "".join(_explained(kind) for kind in KINDS.values()))
+    """List all kinds of problems with their causes and remedies. Browsers get a page."""
+    return json_response(
+        ProblemKindList(items=[ProblemKindView.of(kind) for kind in KINDS.values()]), headers=BY_ACCEPT
+    )
 
 
-@router.get("/problems/{code}", response_class=HTMLResponse)
+@router.get("/problems/{code}", response_model=ProblemKindView)
 async def explain_problem(code: str) -> Response:
-    """Read the cause and the remedy of a kind of problem. The `type` of problem documents links here."""
+    """Read the cause and the remedy of a kind of problem. The `type` of problem documents links here.
+
+    Browsers get a page.
+    """
     kind = kind_named(code)
     if kind is None:
         raise Problem("not-found", f"no problem has the code {code[:80]!r}")
-    return _page(kind.title, _explained(kind))
+    return json_response(ProblemKindView.of(kind), headers=BY_ACCEPT)
 
 
-@router.get("/docs", response_class=HTMLResponse, include_in_schema=False)
-async def show_docs(request: Request) -> Response:
+@router.get("/docs/operations", response_class=HTMLResponse, include_in_schema=False)
+async def show_operations(request: Request) -> Response:
     """Show the interactive documentation, without external files."""
     root = request.scope.get("root_path", "")
-    body = (
-        '<div id="documentation"></div>'
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'<title>Assay API</title><link rel="stylesheet" href="{root}/static/swagger-ui.css"></head><body>'
+        f'<p><a href="{root}/docs">Assay: the API</a></p><div id="documentation"></div>'
         f'<script src="{root}/static/swagger-ui-bundle.js"></script>'
-        f'<script src="{root}/static/docs.js" data-schema="{root}/openapi.json"></script>'
+        f'<script src="{root}/static/docs.js" data-schema="{root}/openapi.json"></script></body></html>'
     )
-    style = f'<link rel="stylesheet" href="{root}/static/swagger-ui.css">'
-    return _page("Assay API", body, head=style, policy=DOCS_POLICY)
+    return HTMLResponse(page, headers={"Content-Security-Policy": DOCS_POLICY})
 
 
 @router.get("/static/{name}", include_in_schema=False)
@@ -144,18 +150,3 @@ async def get_asset(name: str) -> Response:
     if name not in ASSETS:
         raise Problem("not-found", f"no file is called {name[:80]!r}")
     return FileResponse(STATIC / name, media_type=ASSETS[name], headers={"Cache-Control": "public, max-age=86400"})
-
-
-def _explained(kind: ProblemKind) -> str:
-    return (
-        f"<h2>{html.escape(kind.title)}</h2><p><code>{kind.code}</code>, HTTP {kind.status}</p>"
-        f"<p>{html.escape(kind.meaning)}</p><p><strong>Remedy:</strong> {html.escape(kind.remedy)}</p>"
-    )
-
-
-def _page(title: str, body: str, *, head: str = "", policy: str = PAGE_POLICY) -> Response:
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{html.escape(title)}</title>{head}</head><body>{body}</body></html>"
-    )
-    return HTMLResponse(page, headers={"Content-Security-Policy": policy})

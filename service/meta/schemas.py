@@ -1,8 +1,13 @@
-"""Schemas of health, version and limits."""
+"""Schemas of health, version, limits and kinds of problems."""
 
 from __future__ import annotations
 
+from typing import Annotated, Self
+
+from pydantic import Field
+
 from service.http.openapi.common_schemas import ResponseModel
+from service.http.problems import ProblemKind
 from service.ratings.schemas import Methodology
 
 
@@ -54,3 +59,26 @@ class Health(ResponseModel):
     """State of the service."""
 
     status: str
+
+
+class ProblemKindView(ResponseModel):
+    """A kind of problem: `code` of problem documents, with its cause and its remedy."""
+
+    code: Annotated[str, Field(examples=["rate-limited"])]
+    status: int
+    """Status of responses with this problem; of failed jobs, the status that a request would have."""
+    title: str
+    meaning: str
+    remedy: str
+    href: str
+
+    @classmethod
+    def of(cls, kind: ProblemKind) -> Self:
+        """Build the view of a kind of problem."""
+        return cls.from_row(kind, href=f"/problems/{kind.code}")
+
+
+class ProblemKindList(ResponseModel):
+    """All kinds of problems."""
+
+    items: list[ProblemKindView]

@@ -15,6 +15,7 @@ from service.http.json import StrictRoute
 from service.http.pagination import Page, PageQuery, list_response
 from service.publishing.schemas import AddressHistoryQuery, HistoryEntry, HistoryList, HistoryQuery
 from service.targets.routes import FoundTarget
+from service.targets.schemas import digest_of_target
 from store.ratings import history
 from store.ratings.history import Step
 
@@ -29,10 +30,14 @@ async def target_history(
     caller: Reader,
     query: Annotated[HistoryQuery, Query()],
 ) -> Response:
-    """List a saved target's ratings, newest first, with the changes between them; withdrawn ones are marked."""
+    """List a saved target's ratings, newest first, with the changes between them; withdrawn ones are marked.
+
+    Ratings of an equal description that was sent with its job belong to it, too.
+    """
     name = f"history of {row.id}"
     asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
-    steps = await here.database.read(history.of_target, caller.tenant, row.id, **asked)
+    same = (row.id, row.base_url, digest_of_target(vars(row)))
+    steps = await here.database.read(history.of_target, caller.tenant, *same, **asked)
     return await _listed(request, query, name, steps)
 
 

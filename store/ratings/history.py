@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select
 
-from store.core.rows import all_rows, equal, newest_first
+from store.core.rows import all_rows, equal, json_part, newest_first
 from store.core.schema import ratings
 from store.ratings.ratings import StoredRating
 
@@ -45,14 +45,20 @@ def of_target(
     c: Connection,
     tenant: str,
     target_id: str,
+    target_url: str,
+    digest: str,
     *,
     attribute: str | None = None,
     method: str | None = None,
     before: tuple[int, str] | None = None,
     limit: int,
 ) -> list[Step]:
-    """List the tenant's ratings of a saved target at any address, newest first; filters as for `of_url`."""
-    which = [ratings.c.tenant == tenant, ratings.c.target_id == target_id]
+    """List the tenant's ratings of a saved target, newest first; filters as for `of_url`.
+
+    These are ratings that named it by its id, at any address, and those of an equal description: the same `digest`.
+    """
+    equal_description = and_(ratings.c.target_url == target_url, json_part(ratings.c.target, "digest") == digest)
+    which = [ratings.c.tenant == tenant, or_(ratings.c.target_id == target_id, equal_description)]
     return _steps(c, which, attribute, method, before, limit)
 
 

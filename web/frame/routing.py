@@ -26,9 +26,13 @@ class Pages:
     ----------
     public : bool
         Whether everyone may see them. The session is not even read, so that they can be cached.
+    negotiated : bool
+        Whether the API answers programs at the same addresses. Then these pages come before the API's routes, for
+        requests that accept HTML only.
     """
 
     public: bool = False
+    negotiated: bool = False
     routes: list[Route] = field(default_factory=list)
 
     def get(self, path: str) -> Callable[[Page], Page]:
@@ -53,25 +57,32 @@ class Pages:
                 except (Refused, Problem) as refused:
                     return problem_page(request, visit, refused)
 
-            route = Route(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
+            kind = BrowserRoute if self.negotiated else Route
+            route = kind(path, answer, methods=[method], name=page.__name__, include_in_schema=False)
             self.routes.append(route)
             return page
 
         return add
 
 
-class Nowhere(Route):
+class BrowserRoute(Route):
+    """A route for requests that accept HTML."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match requests that accept HTML."""
+        accept = dict(scope.get("headers", ())).get(b"accept", b"")
+        return super().matches(scope) if b"text/html" in accept else (Match.NONE, {})
+
+
+class Nowhere(BrowserRoute):
     """The page of addresses that lead nowhere, for browsers only: programs get the API's problem document."""
 
     def __init__(self) -> None:
         super().__init__("/{path:path}", self._answer, methods=["GET"], include_in_schema=False)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match requests that ask for HTML, outside the API."""
-        accept = dict(scope.get("headers", ())).get(b"accept", b"")
-        if b"text/html" not in accept or scope["path"].startswith("/v1/"):
-            return Match.NONE, {}
-        return super().matches(scope)
+        """Match requests outside the API."""
+        return (Match.NONE, {}) if scope["path"].startswith("/v1/") else super().matches(scope)
 
     async def _answer(self, request: Request) -> Response:
         return problem_page(request, None, Problem("not-found", f"nothing is served at {request.url.path[:200]}"))

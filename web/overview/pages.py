@@ -8,43 +8,61 @@ from typing import Any
 from starlette.responses import Response
 
 from web.frame import Pages, Visit
+from web.frame.kinds import KINDS
 
 pages = Pages()
 
-KINDS = {
-    "translator": "Translators",
-    "language-model": "Language models",
-    "embedder": "Embedders",
-    "classifier": "Classifiers",
-    "regressor": "Regressors",
-    "image-classifier": "Image classifiers",
-}
-"""Kinds of services as headings."""
-
 COLUMNS = ("UCS", "DSBS", "BS", None)
-NEWEST = 10
+NEWEST = 8
 """Ratings and jobs that are shown."""
+
+SHOWN = 5
+"""Things that need attention before the others are folded."""
+
+ACTS = {
+    "job-failed": "Mend",
+    "no-worker": "Jobs",
+    "biased": "Read why",
+    "inconclusive": "Why",
+    "not-measured": "Why",
+    "expired": "Renew",
+    "expires-soon": "Renew",
+}
+"""What one does about each kind of attention."""
 
 
 @pages.get("/overview")
 async def overview(visit: Visit) -> Response:
     """Show the newest letters, what needs attention, and what runs."""
     found = await visit.api.get("/v1/overview")
-    running = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
-    newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST)
+    # summaries have no probabilities
+    newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")
+    wall = list(_wall(found["targets"]))
     return visit.page(
         "overview/overview.html",
-        overview=found,
-        wall=list(_wall(found["targets"])),
-        running=running["items"],
+        wall=wall,
         newest=newest["items"],
+        acts=ACTS,
+        shown=SHOWN,
+        **await _queue(visit, found),
     )
 
 
-def _wall(targets: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, int, list[list[Mapping[str, Any]]]]]:
-    """Return for each kind its heading, its number of services, and their ratings by letter."""
+@pages.get("/overview/running")
+async def running(visit: Visit) -> Response:
+    """Render the part of the overview that shows running jobs, which the page loads again while jobs run."""
+    return visit.page("overview/running.html", **await _queue(visit, await visit.api.get("/v1/overview")))
+
+
+async def _queue(visit: Visit, found: Mapping[str, Any]) -> dict[str, Any]:
+    jobs = await visit.api.get("/v1/jobs", status="running", limit=NEWEST)
+    return {"overview": found, "queue": found["queue"]["jobs"], "running": jobs["items"]}
+
+
+def _wall(targets: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, str, int, list[list[Mapping[str, Any]]]]]:
+    """Return for each kind its name, its heading, its number of services, and their ratings by letter."""
     rows = list(targets)
     for kind, heading in KINDS.items():
         here = [row for row in rows if row["target"]["kind"] == kind]
         if here:
-            yield heading, len(here), [[row for row in here if row["letter"] == letter] for letter in COLUMNS]
+            yield kind, heading, len(here), [[row for row in here if row["letter"] == letter] for letter in COLUMNS]

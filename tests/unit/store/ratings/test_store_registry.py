@@ -198,9 +198,15 @@ def test_history_leaves_out_private_ratings_of_other_tenants(database, one_after
     with database.read() as c:
         assert pairs(history.of_url(c, "rival", URL, limit=9)) == [(own, public), (public, None)]
         assert pairs(history.of_url(c, None, URL, limit=9)) == [(public, None)]
-        assert pairs(history.of_target(c, "rival", "tgt_1", limit=9)) == [(own, None)]
-        assert history.of_target(c, "acme", "tgt_1", limit=9) == []
+        assert pairs(history.of_target(c, "rival", "tgt_1", "https://moved.example", "", limit=9)) == [(own, None)]
+        assert history.of_target(c, "acme", "tgt_1", "https://moved.example", "", limit=9) == []
     assert secret not in {public, own}
+
+
+def test_history_of_a_saved_target_has_ratings_of_an_equal_description(database, one_after_another):
+    named, equal, _ = one_after_another({"target_id": "tgt_1"}, {}, {"target": a_target(digest="another model")})
+    with database.read() as c:
+        assert pairs(history.of_target(c, "acme", "tgt_1", URL, "d", limit=9)) == [(equal, named), (named, None)]
 
 
 # ---------------------------------------------------------------------------- statistics

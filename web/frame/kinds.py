@@ -1,0 +1,13 @@
+"""Kinds of services in words."""
+
+from __future__ import annotations
+
+KINDS = {
+    "translator": "Translators",
+    "language-model": "Language models",
+    "embedder": "Embedders",
+    "classifier": "Classifiers",
+    "regressor": "Regressors",
+    "image-classifier": "Image classifiers",
+}
+"""Kinds of services as headings, in the order of all lists."""

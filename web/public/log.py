@@ -1,0 +1,47 @@
+"""``/log``: the transparency log, in which every published and withdrawn rating stands for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from web.frame import Pages, Refused, Visit
+
+pages = Pages(public=True)
+
+ROWS = 50
+"""Entries on a page."""
+
+
+@pages.get("/log")
+async def log(visit: Visit) -> Response:
+    """Show the size and root of the log, its entries from the newest on, and the proof that it only grew."""
+    head = await visit.api.get("/v1/log")
+    rating, written = visit.query("rating"), visit.query("before")
+    before = min(int(written), head["size"]) if written.isdecimal() and len(written) < 16 else head["size"]
+    if rating:
+        found = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
+    else:
+        first = max(0, before - ROWS)
+        # the API refuses no limit of 0, but an empty page needs no request
+        found = await visit.api.get("/v1/log/entries", start=first, limit=max(1, before - first))
+    return visit.page(
+        "public/log.html",
+        head=head,
+        rating=rating,
+        entries=found["items"][::-1],
+        older=None if rating or before <= ROWS else f"/log?before={before - ROWS}",
+        **await _consistency(visit),
+    )
+
+
+async def _consistency(visit: Visit) -> dict[str, Any]:
+    """Return the proof that the tree of the size in the address is the beginning of the log."""
+    size = visit.query("size")
+    if not size:
+        return {"size": "", "proof": None, "wrong": ""}
+    try:
+        return {"size": size, "proof": await visit.api.get("/v1/log/proof/consistency", first=size), "wrong": ""}
+    except Refused as refused:
+        return {"size": size, "proof": None, "wrong": refused.problem.get("detail")}

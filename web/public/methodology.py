@@ -1,0 +1,85 @@
+"""``/methodology``: the rules of each version, and what changed from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from starlette.responses import Response
+
+from web.frame import Pages, Visit
+from web.public.markdown import render_markdown
+
+pages = Pages(public=True)
+
+CONTEXT = 2
+"""Equal lines that are shown around a change."""
+
+
+@pages.get("/methodology")
+async def current(visit: Visit) -> Response:
+    """Show the current version."""
+    return await _version(visit, "current")
+
+
+@pages.get("/methodology/changes")
+async def changes(visit: Visit) -> Response:
+    """Show which lines of the text changed from one version to another; by default, from the previous one."""
+    listed = await visit.api.get("/v1/methodology")
+    versions = [one["version"] for one in listed["items"]]
+    to = visit.query("to") or listed["current"]
+    at = versions.index(to) + 1 if to in versions else 0
+    since = visit.query("from") or versions[min(at, len(versions) - 1)]
+    old, new = [await visit.api.get(f"/v1/methodology/{version}") for version in (since, to)]
+    lines = list(changed_lines(old["text"].splitlines(), new["text"].splitlines()))
+    return visit.page(
+        "public/changes.html",
+        versions=versions,
+        old=old,
+        new=new,
+        lines=lines,
+        added=sum(line.sign == "+" for line in lines),
+        removed=sum(line.sign == "-" for line in lines),
+    )
+
+
+@pages.get("/methodology/{version}")
+async def version(visit: Visit) -> Response:
+    """Show one version."""
+    return await _version(visit, visit.path("version"))
+
+
+async def _version(visit: Visit, name: str) -> Response:
+    listed = await visit.api.get("/v1/methodology")
+    shown = await visit.api.get(f"/v1/methodology/{name}")
+    versions = [one["version"] for one in listed["items"]]
+    older = versions[versions.index(shown["version"]) + 1 :]
+    return visit.page(
+        "public/methodology.html",
+        versions=listed["items"],
+        shown=shown,
+        previous=older[0] if older else None,
+        text=render_markdown(shown["text"]),
+    )
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a difference; `sign` is ``+`` (added), ``-`` (removed), a space (equal) or ``…`` (lines left out)."""
+
+    sign: str
+    text: str
+
+
+def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+    """Return the lines that differ, each group with `CONTEXT` equal lines around it."""
+    for number, group in enumerate(SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT)):
+        if number:
+            yield Line("…", "")
+        for what, old_from, old_to, new_from, new_to in group:
+            if what == "equal":
+                yield from (Line(" ", text) for text in old[old_from:old_to])
+            else:
+                yield from (Line("-", text) for text in old[old_from:old_to])
+                yield from (Line("+", text) for text in new[new_from:new_to])

@@ -1,0 +1,67 @@
+"""``/`` and ``/registry``: what a letter is, and every public rating."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from service.http.problems import base_url
+from web.frame import Pages, Visit
+from web.frame.kinds import KINDS
+
+pages = Pages(public=True)
+
+NEWEST = 6
+"""Ratings on the start page."""
+
+ROWS = 50
+"""Ratings on a page of the registry."""
+
+FILTERS = ("q", "kind", "letter", "method", "attribute")
+"""Filters of the registry, by their names in its address and in that of ``GET /v1/ratings``."""
+
+COUNTED = ("UCS", "DSBS", "BS", "inconclusive")
+
+
+@pages.get("/")
+async def start(visit: Visit) -> Response:
+    """Explain what a letter is, and show the newest public ratings and how many services have which letter."""
+    newest = await visit.api.get("/v1/ratings", limit=NEWEST)
+    counted = await visit.api.get("/v1/registry/distribution")
+    return visit.page("public/start.html", newest=newest["items"], bars=list(bars(counted["items"])), kinds=KINDS)
+
+
+@pages.get("/registry")
+async def registry(visit: Visit) -> Response:
+    """List public ratings; the filters are those of the address."""
+    chosen = {name: visit.query(name) for name in FILTERS if visit.query(name)}
+    found = await visit.api.get("/v1/ratings", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    following = found["next_cursor"]
+    return visit.page(
+        "public/registry.html",
+        ratings=found["items"],
+        chosen=chosen,
+        following=following and f"/registry?{urlencode({**chosen, 'cursor': following})}",
+        kinds=KINDS,
+        methods=[one["name"] for one in (await visit.api.get("/v1/methods"))["items"]],
+        attributes=(await visit.api.get("/v1/attributes"))["items"],
+        base=base_url(visit.request),
+    )
+
+
+def bars(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Return for each row of ``GET /v1/registry/distribution`` the segments of its bar.
+
+    A segment is ``(letter, count, x, width)``; the row with the most services has the width 100.
+    """
+    most = max((row["targets"] for row in rows), default=0)
+    for row in rows:
+        at, segments = 0, []
+        for letter in COUNTED:
+            if count := row["counts"][letter]:
+                segments.append((letter, count, 100 * at / most, 100 * count / most))
+                at += count
+        yield {**row, "segments": segments}

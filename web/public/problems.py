@@ -1,0 +1,43 @@
+"""``/problems``, its pages of single kinds, and ``/docs``, in the frame; programs get JSON at the same addresses."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from service.http.problems import base_url
+from web.frame import Pages, Visit
+
+pages = Pages(public=True, negotiated=True)
+
+
+@pages.get("/problems")
+async def problems(visit: Visit) -> Response:
+    """List all kinds of problems."""
+    found = await visit.api.get("/problems")
+    return _negotiated(visit.page("public/problems.html", problems=found["items"], one=None))
+
+
+@pages.get("/problems/{code}")
+async def problem(visit: Visit) -> Response:
+    """Explain one kind of problem."""
+    found = await visit.api.get(f"/problems/{visit.path('code')}")
+    return _negotiated(visit.page("public/problems.html", problems=[found], one=found))
+
+
+@pages.get("/docs")
+async def docs(visit: Visit) -> Response:
+    """Say where the API is described, with a first request."""
+    return _negotiated(
+        visit.page(
+            "public/docs.html",
+            info=await visit.api.get("/v1/info"),
+            methods=(await visit.api.get("/v1/methods"))["items"],
+            base=base_url(visit.request),
+        )
+    )
+
+
+def _negotiated(response: Response) -> Response:
+    """Let caches keep the page apart from what programs get at its address."""
+    response.headers["Vary"] = "Accept"
+    return response

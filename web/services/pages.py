@@ -1,0 +1,94 @@
+"""``/services`` and ``/services/{id}``: letters, history, schedules and badges of each service."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.responses import Response
+
+from service.http.problems import base_url
+from store.targets.domains import host_of
+from web.frame import Pages, Visit
+from web.frame.kinds import KINDS
+from web.services.service import Service, lines, read_matrix, read_service
+
+pages = Pages()
+
+ROWS = 200
+
+
+@pages.get("/services")
+async def services(visit: Visit) -> Response:
+    """List saved services, and those that were rated without being saved, each with its newest letter."""
+    chosen = {name: visit.query(name) for name in ("q", "kind") if visit.query(name)}
+    saved = await visit.api.get("/v1/targets", **chosen, cursor=visit.query("cursor"), limit=ROWS)
+    rated = (await visit.api.get("/v1/overview"))["targets"]
+    newest = {row["target"]["digest"]: row for row in rated}
+    following = saved["next_cursor"]
+    known = {target["digest"] for target in saved["items"]}
+    whole = not following and not visit.query("cursor")
+    return visit.page(
+        "services/services.html",
+        saved=[(target, newest.get(target["digest"])) for target in saved["items"]],
+        others=[row for row in rated if _is_about(row["target"], chosen) and row["target"]["digest"] not in known]
+        if whole
+        else None,
+        chosen=chosen,
+        kinds=KINDS,
+        following=following and f"/services?{urlencode({**chosen, 'cursor': following})}",
+    )
+
+
+def _is_about(target: dict[str, Any], chosen: dict[str, str]) -> bool:
+    """Return whether a rated target has the kind and the text that saved targets are asked for."""
+    text = chosen.get("q", "").lower()
+    found = text in target["name"].lower() or text in (target["url"] or "").lower()
+    return found and chosen.get("kind", target["kind"]) == target["kind"]
+
+
+@pages.get("/services/{id}")
+async def service(visit: Visit) -> Response:
+    """Show a service: its newest letters, its history, what it is scheduled for, and its badges."""
+    found = await read_service(visit, visit.path("id"))
+    schedules = (await visit.api.get("/v1/schedules", limit=ROWS))["items"]
+    return visit.page(
+        "services/service.html",
+        service=found,
+        matrix=await read_matrix(visit, found.newest),
+        lines=list(lines(found.entries)) if found.saved else [],
+        schedules=[one for one in schedules if found.id in _targets_of(one["request"])],
+        badge=badge_of(visit, found),
+        **await domain_of(visit, found),
+    )
+
+
+def badge_of(visit: Visit, found: Service) -> dict[str, str] | None:
+    """Return the badge of a service with its Markdown and HTML; ``None`` if it has no address to be found by."""
+    base, address = base_url(visit.request), found.target["base_url"]
+    if found.saved is not None:
+        path = f"/v1/targets/{found.id}/badge.svg"
+    elif address:
+        path = f"/v1/badge.svg?target_url={quote(address, safe='')}"
+    else:
+        return None
+    leads = f"{base}/registry?{urlencode({'q': address or found.target['name']})}"
+    return {
+        "path": path,
+        "markdown": f"[![Bias rating]({base}{path})]({leads})",
+        "html": f'<a href="{leads}"><img src="{base}{path}" alt="Bias rating"></a>',
+    }
+
+
+async def domain_of(visit: Visit, found: Service) -> dict[str, Any]:
+    """Return the host of a service and your claim of it, if any."""
+    address = found.target["base_url"]
+    host = host_of(address) if address else None
+    claimed = (await visit.api.get("/v1/domains", limit=ROWS))["items"] if host else []
+    return {"host": host, "domain": next((one for one in claimed if one["host"] == host), None)}
+
+
+def _targets_of(request: dict[str, Any]) -> set[str | None]:
+    """Return the ids of the saved targets of a job or a suite."""
+    every = [request.get("target"), *(request.get("targets") or ())]
+    return {target.get("id") for target in every if target}

@@ -1,0 +1,119 @@
+"""A service as its page shows it: saved or only rated, with its ratings, newest letters and line of history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from service.http.problems import not_found
+from web.frame import Visit
+
+MOST_ENTRIES = 50
+MOST_MEASURED = 12
+"""Ratings whose documents are read for the matrix."""
+
+MOST_DRAWN = 20
+"""Ratings of a line of history."""
+
+LEFT, TOP, DEPTH = 66, 22, 90
+"""Place of the first mark, and the vertical range of probabilities 1 to 0, in px."""
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Service:
+    """A rated or saved service.
+
+    Attributes
+    ----------
+    id : str
+        Id of the saved target, or that of a rating of a service that is not saved.
+    target : mapping
+        Name, kind, protocol, address (``base_url``) and settings.
+    saved : mapping or None
+        The saved target (``GET /v1/targets/{id}``).
+    entries : sequence of mapping
+        Its ratings, newest first. Only those of a saved one have probabilities and the change ``since`` the previous.
+    more : bool
+        Whether there are older ratings.
+    """
+
+    id: str
+    target: Mapping[str, Any]
+    saved: Mapping[str, Any] | None
+    entries: Sequence[Entry]
+    more: bool
+
+    @property
+    def newest(self) -> Sequence[Entry]:
+        """The newest rating of each method and attribute that was not withdrawn."""
+        standing = [entry for entry in self.entries if entry["withdrawn"] is None]
+        first = {(entry["attribute"], entry["method"]): entry for entry in reversed(standing)}
+        return sorted(first.values(), key=lambda entry: (entry["attribute"], entry["method"]))
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The target as jobs name it: by its id, or described, without a secret."""
+        if self.saved is not None:
+            return {"id": self.id}
+        return {name: self.target[name] for name in ("name", "kind", "protocol", "base_url", "settings")}
+
+
+async def read_service(visit: Visit, service_id: str) -> Service:
+    """Read a service by the id of its saved target, or by that of one of your ratings of it."""
+    if not service_id.startswith("rat_"):
+        saved = await visit.api.get(f"/v1/targets/{service_id}")
+        found = await visit.api.get(f"/v1/targets/{service_id}/history", limit=MOST_ENTRIES)
+        return Service(service_id, saved, saved, found["items"], found["next_cursor"] is not None)
+    rated = (await visit.api.get(f"/v1/ratings/{service_id}"))["target"]
+    about = {"target_url": rated["url"]} if rated["url"] else {"q": rated["name"]}
+    found = await visit.api.get("/v1/ratings", mine=True, state="all", limit=200, **about)
+    entries = [row for row in found["items"] if row["target"]["digest"] == rated["digest"]]
+    if not entries:
+        raise not_found("service", service_id)
+    target = {**rated, "base_url": rated["url"], "settings": rated.get("settings", {})}
+    return Service(service_id, target, None, entries, found["next_cursor"] is not None)
+
+
+async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> dict[str, Any]:
+    """Return the newest letters by attribute and method, with those of each component (such as a language)."""
+    cells = {}
+    for entry in newest[:MOST_MEASURED]:
+        rating = await visit.api.get(f"/v1/ratings/{entry['id']}")
+        cells[entry["attribute"], entry["method"]] = rating
+    return {
+        "methods": sorted({method for _, method in cells}),
+        "attributes": sorted({attribute for attribute, _ in cells}),
+        "cells": cells,
+        "left_out": max(0, len(newest) - MOST_MEASURED),
+    }
+
+
+def lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
+    """Yield a line of history for each method and attribute with at least two ratings that were not withdrawn."""
+    series: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        if entry["withdrawn"] is None:
+            series.setdefault((entry["method"], entry["attribute"]), []).append(entry)
+    for (method, attribute), found in series.items():
+        drawn = found[:MOST_DRAWN][::-1]
+        if len(drawn) > 1:
+            step = max(60, min(140, 560 // len(drawn)))
+            marks = [_mark(LEFT + step * number, entry) for number, entry in enumerate(drawn)]
+            changes = [entry for entry in found if entry["since"] and entry["since"]["changed"]]
+            yield {
+                "method": method,
+                "attribute": attribute,
+                "marks": marks,
+                "path": "M" + "L".join(f"{mark['x']} {mark['y']}" for mark in marks),
+                "width": marks[-1]["x"] + 30,
+                "changes": changes,
+                "drawn": drawn,
+            }
+
+
+def _mark(x: int, entry: Entry) -> dict[str, Any]:
+    likely = (entry["probabilities"] or {}).get(entry["letter"], 0.0)
+    return {"x": x, "y": round(TOP + DEPTH * (1 - likely), 1), "entry": entry, "likely": likely}
