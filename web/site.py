@@ -6,13 +6,20 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
+from web.agency.keys import pages as keys
+from web.agency.settings import pages as settings
+from web.agency.webhooks import pages as webhooks
+from web.compare.pages import pages as compare
+from web.compose.pages import pages as compose
 from web.frame.assets import ROUTE as ASSETS
 from web.frame.routing import Nowhere, Pages
 from web.overview.pages import pages as overview
+from web.schedules.pages import pages as schedules
 from web.sign_in.pages import pages as sign_in
 from web.sign_in.pages import private as sign_out
+from web.suites.pages import pages as suites
 
-AREAS: Sequence[Pages] = (overview, sign_in, sign_out)
+AREAS: Sequence[Pages] = (overview, sign_in, sign_out, compare, compose, suites, schedules, webhooks, keys, settings)
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 
 
