@@ -6,6 +6,11 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
+from web.agency.keys import pages as keys
+from web.agency.settings import pages as settings
+from web.agency.webhooks import pages as webhooks
+from web.compare.pages import pages as compare
+from web.compose.pages import pages as compose
 from web.corpora.items import pages as corpus_items
 from web.corpora.pages import pages as corpora
 from web.frame.assets import ROUTE as ASSETS
@@ -17,11 +22,13 @@ from web.public.log import pages as log
 from web.public.methodology import pages as methodology
 from web.public.pages import pages as public
 from web.public.problems import pages as problems
+from web.schedules.pages import pages as schedules
 from web.services.acts import pages as service_acts
 from web.services.pages import pages as services
 from web.sign_in.pages import pages as sign_in
 from web.sign_in.pages import private as sign_out
 from web.specifications.pages import pages as specifications
+from web.suites.pages import pages as suites
 from web.uploads.pages import pages as uploads
 
 AREAS: Sequence[Pages] = (
@@ -40,6 +47,13 @@ AREAS: Sequence[Pages] = (
     problems,
     services,
     service_acts,
+    compare,
+    compose,
+    suites,
+    schedules,
+    webhooks,
+    keys,
+    settings,
 )
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 

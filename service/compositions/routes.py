@@ -17,7 +17,7 @@ from service.http.idempotency import Repeat, answer_once
 from service.http.json import Answer, StrictRoute, json_response, write_json
 from service.http.openapi.examples import COMPOSITIONS
 from service.http.pagination import Paging, read_list
-from service.http.problems import existing
+from service.http.problems import existing, removed
 from service.ratings.reports import page_report
 from store.ratings import compositions
 from store.ratings.compositions import StoredComposition
@@ -61,6 +61,14 @@ async def get_composition(request: Request, composition_id: str, here: Here, cal
     row = await _found(here, composition_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return not_modified(request, headers) or json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)
+
+
+@router.delete("/{composition_id}", status_code=204, response_description="Removed.")
+async def remove_composition(composition_id: str, here: Here, caller: Writer) -> Response:
+    """Remove a composition. The ratings that it was inferred from stay."""
+    return removed(
+        await here.database.write(compositions.remove, composition_id, caller.tenant), "composition", composition_id
+    )
 
 
 @router.get("/{composition_id}/report.html", response_class=Response)

@@ -55,6 +55,10 @@ class ScheduleChange(RequestModel):
     paused: bool | None = None
 
 
+NEXT_RUNS = 5
+"""Times of future runs that a schedule shows."""
+
+
 class LastRun(ResponseModel):
     """The job or suite of a schedule's last run."""
 
@@ -74,6 +78,8 @@ class ScheduleView(ResponseModel):
     paused: bool
     next_at: Instant | None
     """Time of the next run; null while it is paused. Missed runs are made up for by one run."""
+    next_runs: list[Instant]
+    """Times of the next five runs, `next_at` first; empty while it is paused."""
     last_at: Instant | None
     """Time of the last run."""
     last_made: LastRun | None
@@ -94,6 +100,7 @@ class ScheduleView(ResponseModel):
             cron=row.rhythm.cron,
             interval_s=row.rhythm.interval_s,
             next_at=None if row.paused else row.next_at,
+            next_runs=[] if row.paused else row.rhythm.times_from(row.next_at, NEXT_RUNS),
             last_made=made(row.last_job_id),
             links={"self": here, "run": f"{here}/run"},
         )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, or_, select
+from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from store.core.agency_schema import compositions
 from store.core.clock import now_ms
@@ -72,6 +72,12 @@ def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, l
     """List a tenant's compositions, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(compositions).where(compositions.c.tenant == tenant)
     return page_of(c, query, compositions, StoredComposition, before, limit)
+
+
+def remove(c: Connection, composition_id: str, tenant: str) -> bool:
+    """Remove a tenant's composition; return whether there was one."""
+    own = (compositions.c.id == composition_id) & (compositions.c.tenant == tenant)
+    return c.execute(delete(compositions).where(own)).rowcount > 0
 
 
 # ---------------------------------------------------------------------------- ratings and targets of a composition

@@ -60,6 +60,13 @@ class Recurrence:
         step = self.interval_s * 1000
         return anchor_ms + ((now_ms - anchor_ms) // step + 1) * step
 
+    def times_from(self, first_ms: int, count: int) -> list[int]:
+        """List `count` times of runs in milliseconds since 1970: `first_ms`, and those after it."""
+        times = [first_ms]
+        while len(times) < count:
+            times.append(self.after(times[-1], first_ms))
+        return times
+
 
 def _next(cron: str, after: datetime) -> datetime:
     found = next(_parse(cron, after), None)

@@ -136,7 +136,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "getJwks": Operation(ETAG, public=True),
     "rotateSigningKey": Operation(LOCATION, CONFLICT),
     # compositions
-    "createComposition": Operation(LOCATION | ETAG, CONFLICT, then=_then("composition_id", "getComposition")),
+    "createComposition": Operation(
+        LOCATION | ETAG, CONFLICT, then=_then("composition_id", "getComposition", "removeComposition")
+    ),
     "listCompositions": Operation(LINK),
     "getComposition": Operation(ETAG, public=True),
     "getCompositionReportHtml": Operation(ETAG, media_type="text/html", public=True),

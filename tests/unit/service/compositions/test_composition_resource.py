@@ -237,6 +237,15 @@ async def test_compositions_are_listed_newest_first_in_pages(client, rated):
     assert (await client.get(f"{URL}/cmp_none")).status_code == 404
 
 
+async def test_a_removed_composition_is_gone_and_its_ratings_stay(client, rated):
+    pair = await rated("BS"), await rated("UCS")
+    made = (await compose(client, *pair))["id"]
+    assert (await client.delete(f"{URL}/{made}")).status_code == 204
+    assert (await client.get(f"{URL}/{made}")).status_code == 404
+    assert (await client.delete(f"{URL}/{made}")).status_code == 404
+    assert (await client.get(f"/v1/ratings/{pair[0]}")).status_code == 200
+
+
 async def test_composing_the_longest_chain_does_not_block_other_requests(client, rated):
     one = await rated("BS")
     long, other = await asyncio.gather(compose(client, *[one] * 20), client.get("/livez"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -41,6 +43,9 @@ async def test_a_new_schedule_shows_its_next_time(client):
     shown = answer.json()
     assert (shown["cron"], shown["interval_s"], shown["paused"]) == ("0 3 * * 1", None, False)
     assert shown["next_at"].endswith("T03:00:00.000Z")
+    days = [datetime.fromisoformat(time) for time in shown["next_runs"]]
+    assert shown["next_runs"][0] == shown["next_at"]
+    assert [later - earlier for earlier, later in pairwise(days)] == [timedelta(days=7)] * 4
     assert (shown["last_at"], shown["last_made"], shown["last_failure"]) == (None, None, None)
     assert shown["request"]["experiment"]["attribute"] == "gender"
     again = await client.get(answer.headers["Location"])

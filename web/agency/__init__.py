@@ -1,0 +1,1 @@
+"""Whoever runs things here: webhooks, keys, limits and domains."""

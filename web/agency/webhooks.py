@@ -1,0 +1,125 @@
+"""``/webhooks``: endpoints that are told what happens, and what was sent to them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from web.frame import Pages, Refused, Visit
+
+pages = Pages()
+
+SHOWN = 50
+MOST_REDELIVERED = 200
+"""Deliveries that one press of a button sends again."""
+
+EVENTS = {
+    "job.succeeded": "A job has given a rating",
+    "job.failed": "A job has failed",
+    "job.cancelled": "A job was cancelled",
+    "rating.published": "A rating was made public",
+    "rating.changed": "The letter of a service changed",
+    "rating.expiring": "A rating is about to expire",
+    "rating.withdrawn": "A rating was withdrawn",
+}
+"""Types of notice (`EventType` of the API), in words."""
+
+
+@pages.get("/webhooks")
+async def webhooks(visit: Visit) -> Response:
+    """List endpoints, with a form for a new one."""
+    return await _listed(visit, {})
+
+
+@pages.post("/webhooks")
+async def create_webhook(visit: Visit) -> Response:
+    """Create an endpoint, and show its secret this once."""
+    form = await visit.form()
+    body = {
+        "url": str(form.get("url", "")).strip(),
+        "description": str(form.get("description", "")),
+        "events": [str(one) for one in form.getlist("events")],
+    }
+    try:
+        made = (await visit.api.ask("POST", "/v1/webhooks", body=body)).document
+    except Refused as refused:
+        return await _listed(visit, body, refused)
+    return visit.page("agency/secret.html", webhook=made, secret=made["secret"], key=None)
+
+
+@pages.get("/webhooks/{webhook_id}")
+async def webhook(visit: Visit) -> Response:
+    """Show an endpoint and its deliveries; `state` keeps those that failed, for example."""
+    address = f"/v1/webhooks/{visit.path('webhook_id')}"
+    found = await visit.api.get(address)
+    state = visit.query("state")
+    sent = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
+    more = urlencode({"state": state, "cursor": sent["next_cursor"]}) if sent["next_cursor"] else ""
+    return visit.page(
+        "agency/webhook.html",
+        webhook=found,
+        deliveries=sent["items"],
+        older=f"/webhooks/{found['id']}?{more}" if more else "",
+        state=state,
+        events=EVENTS,
+    )
+
+
+@pages.get("/webhooks/{webhook_id}/deliveries/{delivery_id}")
+async def delivery(visit: Visit) -> Response:
+    """Show a delivery: what was sent, and how each attempt was answered."""
+    address = f"/v1/webhooks/{visit.path('webhook_id')}"
+    sent = await visit.api.get(f"{address}/deliveries/{visit.path('delivery_id')}")
+    payload = json.dumps(sent["payload"], indent=2, ensure_ascii=False)
+    return visit.page("agency/delivery.html", webhook=await visit.api.get(address), delivery=sent, payload=payload)
+
+
+@pages.post("/webhooks/{webhook_id}/{act}")
+async def act(visit: Visit) -> Response:
+    """Ping an endpoint, rotate its secret, enable or remove it, or send again what failed."""
+    webhook_id, wanted = visit.path("webhook_id"), visit.path("act")
+    address = f"/v1/webhooks/{webhook_id}"
+    match wanted:
+        case "rotate":
+            made = (await visit.api.ask("POST", f"{address}/rotate")).document
+            return visit.page("agency/secret.html", webhook=made, secret=made["secret"], key=None)
+        case "remove":
+            await visit.api.ask("DELETE", address)
+            return visit.redirect("/webhooks")
+        case "ping" | "enable":
+            await visit.api.ask("POST", f"{address}/{wanted}")
+        case "redeliver":
+            await _redeliver_failed(visit, address)
+    return visit.redirect(f"/webhooks/{webhook_id}")
+
+
+@pages.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
+async def redeliver(visit: Visit) -> Response:
+    """Send one delivery again."""
+    webhook_id, delivery_id = visit.path("webhook_id"), visit.path("delivery_id")
+    await visit.api.ask("POST", f"/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
+    return visit.redirect(f"/webhooks/{webhook_id}/deliveries/{delivery_id}")
+
+
+async def _redeliver_failed(visit: Visit, address: str) -> None:
+    failed = await visit.api.get(f"{address}/deliveries", state="given-up", limit=MOST_REDELIVERED)
+    for one in failed["items"]:
+        await visit.api.ask("POST", f"{one['href']}/redeliver")
+
+
+async def _listed(visit: Visit, given: dict[str, Any], refused: Refused | None = None) -> Response:
+    found = await visit.api.get("/v1/webhooks", limit=SHOWN, cursor=visit.query("cursor"))
+    older = f"/webhooks?{urlencode({'cursor': found['next_cursor']})}" if found["next_cursor"] else ""
+    return visit.page(
+        "agency/webhooks.html",
+        200 if refused is None else refused.status,
+        webhooks=found["items"],
+        older=older,
+        events=EVENTS,
+        given=given,
+        problem=refused.problem if refused else None,
+        wrong={one.get("pointer", ""): one["detail"] for one in refused.errors} if refused else {},
+    )

@@ -1,0 +1,1 @@
+"""Ratings side by side, and what changed from one to another."""

@@ -1,0 +1,26 @@
+"""Search for ratings on pages where some are chosen."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from web.frame import Api, Refused
+
+SHOWN = 30
+"""Ratings that a search shows."""
+
+_ID = re.compile(r"rat_[0-9A-Za-z]+")
+
+
+async def search(api: Api, q: str, **filters: str | None) -> list[dict[str, Any]]:
+    """Find the newest ratings by name or address of the service; an id, or an address that holds one, finds itself."""
+    if pasted := _ID.search(q):
+        try:
+            return [await api.get(f"/v1/ratings/{pasted[0]}")]
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            return []
+    found: list[dict[str, Any]] = (await api.get("/v1/ratings", q=q.strip(), limit=SHOWN, **filters))["items"]
+    return found

@@ -1,0 +1,93 @@
+"""``/compare``: ratings side by side; of two by one method, what changed from the first to the second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from web.compare.choosing import search
+from web.compare.sentences import joined
+from web.frame import Api, Pages, Refused, Visit
+
+pages = Pages()
+
+MOST = 8
+"""Ratings that are compared at once."""
+
+SENTENCES = 40
+"""Sentences or words on a page."""
+
+
+@pages.get("/compare")
+async def compare(visit: Visit) -> Response:
+    """Show ratings beside each other, and a search for more of the same question."""
+    given = visit.request.query_params
+    chosen = [given.get("first", ""), given.get("second", ""), *given.getlist("more")]
+    ids = [one for one in dict.fromkeys(chosen) if one][:MOST]
+    ratings = [await visit.api.get(f"/v1/ratings/{one}") for one in ids]
+    same = {"method": ratings[0]["method"], "attribute": ratings[0]["attribute"]} if ratings else {}
+    found = await search(visit.api, visit.query("q"), **same)
+    changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
+    if len(ratings) == 2:
+        changes |= await _changes(visit.api, *ratings)
+    page = max(int(number) if (number := visit.query("page")).isdecimal() else 1, 1)
+    return visit.page(
+        "compare/compare.html",
+        ratings=ratings,
+        address=address,
+        deciding=deciding,
+        ids=ids,
+        found=[one for one in found if one["id"] not in ids],
+        full=len(ids) == MOST,
+        tallest=[_tallest(ratings, step) for step in ("step_1", "step_2")],
+        page=page,
+        size=SENTENCES,
+        **changes,
+    )
+
+
+def address(ids: Sequence[str], **more: str | int) -> str:
+    """Return the address of the page of these ratings."""
+    names = ("first", "second")
+    query = [(names[place] if place < len(names) else "more", one) for place, one in enumerate(ids)]
+    query += [(name, str(one)) for name, one in more.items() if one]
+    return f"/compare?{urlencode(query)}" if query else "/compare"
+
+
+def deciding(rating: dict[str, Any]) -> dict[str, Any]:
+    """Return the component that decides the letter, or the first one if none does."""
+    names = (rating.get("aggregation") or {}).get("deciding") or ()
+    components: list[dict[str, Any]] = rating["components"]
+    return next((one for one in components if one["name"] in names), components[0])
+
+
+async def _changes(api: Api, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found = await api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
+    except Refused as refused:
+        if refused.status != 422:
+            raise
+        return {"refused": refused.problem.get("detail")}
+    if before["method"] == "association":
+        try:
+            words = await api.get(f"/v1/ratings/{before['id']}/comparison", **{"with": after["id"]})
+        except Refused as refused:
+            if refused.status != 422:
+                raise
+            return {"difference": found, "refused": refused.problem.get("detail")}
+        words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))
+        return {"difference": found, "words": words}
+    sentences, cut = await joined(api, before, after)
+    return {"difference": found, "joined": sentences, "cut": cut}
+
+
+def _tallest(ratings: Sequence[dict[str, Any]], step: str) -> float:
+    """Return the right end of the scale of a column: the largest interval or tolerance."""
+    ends = [float(rating.get("delta") or 0) for rating in ratings]
+    for rating in ratings:
+        effect = (deciding(rating)["effects"] or {}).get(step)
+        ends += [abs(effect["high"]), abs(effect["low"])] if effect else []
+    return max(ends, default=1.0) * 1.05 or 1.0

@@ -1,0 +1,100 @@
+"""Replies of two ratings to the same questions, joined by the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from web.frame import Api
+
+ROWS = 200
+PAGES = 10
+"""Pages of observations that are read of each rating; what comes after them is not joined."""
+
+LEGS = ("out", "back")
+"""Last parts of the units of a text that is translated there and back."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A question that both ratings asked; `language` is null if it has none."""
+
+    question: str
+    language: str | None
+    before: str
+    after: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether the replies differ."""
+        return self.before != self.after
+
+    @property
+    def words(self) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+        """Both replies as runs of words, each with whether the other reply lacks it."""
+        old, new = self.before.split(), self.after.split()
+        left, right = list[tuple[str, bool]](), list[tuple[str, bool]]()
+        for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if b > a:
+                left.append((" ".join(old[a:b]), how != "equal"))
+            if d > c:
+                right.append((" ".join(new[c:d]), how != "equal"))
+        return left, right
+
+
+async def joined(api: Api, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Joined], bool]:
+    """Join two ratings by their questions, changed replies first; also return whether some were not read."""
+    if "sentences" in before["components"][0]:
+        first, second, cut = _preferences(before), _preferences(after), False
+    else:
+        (first, some), (second, others) = await _replies(api, before["id"]), await _replies(api, after["id"])
+        cut = some or others
+    found = [Joined(*key, reply, second[key]) for key, reply in first.items() if key in second]
+    return sorted(found, key=lambda one: not one.changed), cut
+
+
+def _preferences(rating: Mapping[str, Any]) -> dict[tuple[str, str | None], str]:
+    """Return the likelier sentence of each pair."""
+    found: dict[tuple[str, str | None], str] = {}
+    for row in (row for component in rating["components"] for row in component.get("sentences") or ()):
+        found[f"{row['first']} / {row['second']}", None] = row.get(row["prefers"]) or str(row["prefers"])
+    return found
+
+
+async def _replies(api: Api, rating_id: str) -> tuple[dict[tuple[str, str | None], str], bool]:
+    """Return the last reply to each question, and whether some were not read."""
+    rows: list[dict[str, Any]] = []
+    cursor: str | None = None
+    for _ in range(PAGES):
+        page = await api.get(f"/v1/ratings/{rating_id}/observations", limit=ROWS, cursor=cursor)
+        rows += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    return dict(_last(rows)), cursor is not None
+
+
+def _last(rows: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str | None], str]]:
+    asked: dict[str, tuple[str, str | None]] = {}
+    for row in rows:
+        stem, _, leg = row["unit"].rpartition("/")
+        unit = stem if leg in LEGS else row["unit"]
+        question = row["ask"].get("text") or row["ask"].get("given")
+        reply = _written(row["value"])
+        if isinstance(question, str):
+            asked.setdefault(unit, (question, row["ask"].get("target")))
+        if unit in asked and reply is not None:
+            yield asked[unit], reply
+
+
+def _written(value: Any) -> str | None:
+    """Write a reply: a text as it is, a class by its name, a number with three decimals; ``None`` for vectors."""
+    if isinstance(value, Mapping):
+        scores = value.get("scores")
+        label = value.get("label") or (max(scores, key=scores.get) if scores else value.get("text"))
+        return None if label is None else str(label)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return value if isinstance(value, str) else None

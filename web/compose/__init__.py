@@ -1,0 +1,1 @@
+"""Chains of rated services: what is known of them without a call."""

@@ -1,0 +1,114 @@
+"""``/compose``: a chain of ratings is built, and its letter is inferred. The chain so far is in the address.
+
+Buttons name what they do (``up-1``, ``remove-0``), so that every act works without a script.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import RedirectResponse, Response
+
+from web.compare.choosing import search
+from web.frame import Pages, Refused, Visit
+
+pages = Pages()
+
+SAVED = 20
+"""Compositions on a page."""
+
+
+@pages.get("/compose")
+async def compose(visit: Visit) -> Response:
+    """Show the chain so far, ratings to put into it, and the saved compositions."""
+    given = visit.request.query_params
+    chain = [one for one in given.getlist("rating") if one]
+    if "act" in given:
+        chain, at = rearranged(chain, given["act"])
+        kept = [("rating", one) for one in chain] + [("at", at)]
+        return RedirectResponse(f"/compose?{urlencode(kept)}", 303)
+    return await _builder(visit, chain)
+
+
+@pages.post("/compose")
+async def infer(visit: Visit) -> Response:
+    """Have the letter of the chain inferred, and show it."""
+    form = await visit.form()
+    chain = [str(one) for one in form.getlist("rating") if one]
+    body = {"chain": [{"rating": one} for one in chain], "table": str(form.get("table", "published"))}
+    try:
+        made = await visit.api.ask("POST", "/v1/compositions", body=body)
+    except Refused as refused:
+        return await _builder(visit, chain, refused)
+    return visit.redirect(f"/compose/{made.document['id']}")
+
+
+@pages.get("/compose/{composition_id}")
+async def composition(visit: Visit) -> Response:
+    """Show the letter of a chain, why it is that, and what may add up unseen."""
+    found = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
+    return visit.page("compose/composition.html", found=found, hidden=_hidden(found))
+
+
+@pages.post("/compose/{composition_id}/verify")
+async def verify(visit: Visit) -> Response:
+    """Measure the chain as one service."""
+    found = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
+    job = await visit.api.ask("POST", found["verification"]["href"], body=found["verification"]["body"])
+    return visit.redirect(f"/jobs/{job.document['id']}")
+
+
+@pages.post("/compose/{composition_id}/remove")
+async def remove(visit: Visit) -> Response:
+    """Remove a composition."""
+    await visit.api.ask("DELETE", f"/v1/compositions/{visit.path('composition_id')}")
+    return visit.redirect("/compose")
+
+
+def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
+    """Return the chain after an act, and what has the focus then: a place of the chain, or ``add``.
+
+    Acts are ``up-N``, ``down-N`` and ``remove-N`` for the place N, from 0; others change nothing.
+    """
+    name, _, written = act.partition("-")
+    place = int(written) if written.isdecimal() else -1
+    if not 0 <= place < len(chain):
+        return chain, "add"
+    rest = chain[:place] + chain[place + 1 :]
+    if name == "remove":
+        return rest, "add"
+    to = {"up": place - 1, "down": place + 1}.get(name, place)
+    to = min(max(to, 0), len(rest))
+    return [*rest[:to], chain[place], *rest[to:]], str(to)
+
+
+async def _builder(visit: Visit, chain: list[str], refused: Refused | None = None) -> Response:
+    links = [await visit.api.get(f"/v1/ratings/{one}") for one in chain]
+    attributes = (await visit.api.get("/v1/attributes"))["items"]
+    # ratings of one chain are for one attribute
+    attribute = links[0]["attribute"] if links else visit.query("attribute")
+    saved = await visit.api.get("/v1/compositions", limit=SAVED, cursor=visit.query("cursor"))
+    return visit.page(
+        "compose/compose.html",
+        200 if refused is None else refused.status,
+        links=links,
+        attributes=attributes,
+        attribute=attribute,
+        found=await search(visit.api, visit.query("q"), attribute=attribute),
+        saved=saved["items"],
+        older=visit_older(saved["next_cursor"]),
+        problem=refused.problem if refused else None,
+    )
+
+
+def visit_older(cursor: str | None) -> str:
+    """Return the address of the next page of saved compositions; empty if there is none."""
+    return f"/compose?{urlencode({'cursor': cursor})}#saved" if cursor else ""
+
+
+def _hidden(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the effects that a mean can hide, by the prediction, the largest first."""
+    parts = (found.get("predicted") or {}).get("components") or ()
+    rows = [{**one, "path": " → ".join(part["names"])} for part in parts for one in part.get("hidden") or ()]
+    return sorted(rows, key=lambda one: -abs(one["effect"]["estimate"]))

@@ -1,0 +1,91 @@
+"""``/schedules``: what is rated again and again, when next, and a form in words."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from web.frame import Api, Pages, Refused, Visit
+from web.frame.visit import fields
+from web.schedules.rhythm import LAST_DAY, WEEKDAYS, cron_of, in_words
+from web.suites.services import MOST, choices, described, target_of
+
+pages = Pages()
+
+SHOWN = 50
+
+
+@pages.get("/schedules")
+async def schedules(visit: Visit) -> Response:
+    """List schedules with their next five runs."""
+    found = await visit.api.get("/v1/schedules", limit=SHOWN, cursor=visit.query("cursor"))
+    older = f"/schedules?{urlencode({'cursor': found['next_cursor']})}" if found["next_cursor"] else ""
+    return visit.page("schedules/schedules.html", schedules=found["items"], older=older, in_words=in_words)
+
+
+@pages.get("/schedules/new")
+async def new_schedule(visit: Visit) -> Response:
+    """Ask what is rated again, and how often; `rating` names a rating that is to be repeated."""
+    given = {name: visit.query(name) for name in ("rating", "service")}
+    return await _form(visit, {"every": "week", "weekday": "1", "day": "1", "hour": "3", **given})
+
+
+@pages.post("/schedules/new")
+async def create_schedule(visit: Visit) -> Response:
+    """Create a schedule."""
+    given = dict(fields(await visit.form()))
+    try:
+        body = {"name": given["name"], "cron": cron_of(given), "request": await _request(visit.api, given)}
+        await visit.api.ask("POST", "/v1/schedules", body=body)
+    except Refused as refused:
+        return await _form(visit, given, refused)
+    return visit.redirect("/schedules")
+
+
+@pages.post("/schedules/{schedule_id}/{act}")
+async def act(visit: Visit) -> Response:
+    """Pause, resume, run or remove a schedule."""
+    address = f"/v1/schedules/{visit.path('schedule_id')}"
+    match visit.path("act"):
+        case "run":
+            await visit.api.ask("POST", f"{address}/run")
+        case "remove":
+            await visit.api.ask("DELETE", address)
+        case "pause" | "resume" as wanted:
+            await visit.api.ask("PATCH", address, body={"paused": wanted == "pause"})
+    return visit.redirect("/schedules")
+
+
+async def _form(visit: Visit, given: dict[str, str], refused: Refused | None = None) -> Response:
+    rating = await visit.api.get(f"/v1/ratings/{given['rating']}") if given.get("rating") else None
+    return visit.page(
+        "schedules/new.html",
+        200 if refused is None else refused.status,
+        given=given,
+        rating=rating,
+        services=[] if rating else await choices(visit.api),
+        methods=(await visit.api.get("/v1/methods"))["items"],
+        attributes=(await visit.api.get("/v1/attributes"))["items"],
+        weekdays=WEEKDAYS,
+        last_day=LAST_DAY,
+        problem=refused.problem if refused else None,
+    )
+
+
+async def _request(api: Api, given: dict[str, str]) -> dict[str, Any]:
+    """Return the request of each run: that of a rating, or a new one of a service."""
+    if given.get("rating"):
+        rating = await api.get(f"/v1/ratings/{given['rating']}")
+        experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
+        return {"target": await _saved(api, rating["target"]), "experiment": experiment}
+    experiment = {name: given[name] for name in ("method", "attribute") if given.get(name)}
+    return {"target": await target_of(api, given.get("service", "")), "experiment": experiment}
+
+
+async def _saved(api: Api, target: dict[str, Any]) -> dict[str, Any]:
+    """Return the saved target that a rating is of, which has the secret; otherwise the rated description."""
+    saved = (await api.get("/v1/targets", kind=target["kind"], limit=MOST))["items"]
+    known = next((one["id"] for one in saved if one["digest"] == target["digest"]), None)
+    return {"id": known} if known else described(target)

@@ -1,0 +1,1 @@
+"""Suites: several methods, attributes and languages, for one service or for several."""

@@ -1,0 +1,108 @@
+"""``/suites``: profiles as matrices of letters, and a form that plans a new one before it is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.datastructures import FormData, QueryParams
+from starlette.responses import Response
+
+from web.frame import Api, Pages, Refused, Visit
+from web.suites.services import choices, target_of
+
+pages = Pages()
+
+SHOWN = 50
+
+
+@pages.get("/suites")
+async def suites(visit: Visit) -> Response:
+    """List suites with their progress, newest first."""
+    found = await visit.api.get("/v1/suites", limit=SHOWN, cursor=visit.query("cursor"))
+    older = f"/suites?{urlencode({'cursor': found['next_cursor']})}" if found["next_cursor"] else ""
+    return visit.page("suites/suites.html", suites=found["items"], older=older)
+
+
+@pages.get("/suites/new")
+async def new_suite(visit: Visit) -> Response:
+    """Ask which services, methods, attributes and languages; with choices, show what the suite would ask and take."""
+    given = visit.request.query_params
+    plan, problem = None, None
+    if given.getlist("service"):
+        try:
+            asked = await visit.api.ask("POST", "/v1/suites/plan", body=await _request(visit.api, given))
+            plan = asked.document
+        except Refused as refused:
+            problem = refused.problem
+    return await _form(visit, given, plan, problem)
+
+
+@pages.post("/suites/new")
+async def request_suite(visit: Visit) -> Response:
+    """Ask for the suite that was planned."""
+    form = await visit.form()
+    try:
+        made = await visit.api.ask("POST", "/v1/suites", body=await _request(visit.api, form))
+    except Refused as refused:
+        return await _form(visit, form, None, refused.problem, refused.status)
+    return visit.redirect(f"/suites/{made.document['id']}")
+
+
+@pages.get("/suites/{suite_id}")
+async def suite(visit: Visit) -> Response:
+    """Show a suite as a matrix for each service."""
+    found = await visit.api.get(f"/v1/suites/{visit.path('suite_id')}")
+    one = {**{name: found[name] for name in ("target", "worst", "columns", "rows")}, "rank": None}
+    return visit.page("suites/suite.html", suite=found, services=found["services"] or [one])
+
+
+@pages.get("/suites/{suite_id}/report.html")
+async def suite_report(visit: Visit) -> Response:
+    """Pass the report of a suite on."""
+    return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
+
+
+@pages.post("/suites/{suite_id}/cancel")
+async def cancel_suite(visit: Visit) -> Response:
+    """Cancel the jobs of a suite."""
+    await visit.api.ask("POST", f"/v1/suites/{visit.path('suite_id')}/cancel")
+    return visit.redirect(f"/suites/{visit.path('suite_id')}")
+
+
+async def _form(
+    visit: Visit,
+    given: FormData | QueryParams,
+    plan: Mapping[str, Any] | None,
+    problem: Mapping[str, Any] | None,
+    status: int = 200,
+) -> Response:
+    methods = (await visit.api.get("/v1/methods"))["items"]
+    attributes = (await visit.api.get("/v1/attributes"))["items"]
+    chosen = {name: [str(one) for one in given.getlist(name)] for name in ("service", "method", "attribute")}
+    return visit.page(
+        "suites/new.html",
+        status,
+        services=await choices(visit.api),
+        methods=methods,
+        attributes=attributes,
+        chosen=chosen,
+        languages=str(given.get("languages", "")),
+        plan=plan,
+        problem=problem,
+    )
+
+
+async def _request(api: Api, given: FormData | QueryParams) -> dict[str, Any]:
+    """Return the request for a suite that a form describes; what is left empty means everything."""
+    targets = [await target_of(api, str(one)) for one in given.getlist("service")]
+    languages = [one for one in re.split(r"[\s,;]+", str(given.get("languages", ""))) if one]
+    named = {
+        "methods": [str(one) for one in given.getlist("method")],
+        "attributes": [str(one) for one in given.getlist("attribute")],
+        "languages": languages,
+    }
+    about = {"target": targets[0]} if len(targets) == 1 else {"targets": targets}
+    return {**about, **{name: chosen for name, chosen in named.items() if chosen}}

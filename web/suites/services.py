@@ -1,0 +1,53 @@
+"""Services that a form offers: saved targets, and rated services that were not saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from web.frame import Api
+
+MOST = 200
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A service of a form; `value` is the id of a saved target, or of a rating that describes the service."""
+
+    value: str
+    name: str
+    kind: str
+    address: str | None
+
+
+async def choices(api: Api) -> list[Choice]:
+    """List the caller's services by name: saved ones, and those that have a rating."""
+    saved = (await api.get("/v1/targets", limit=MOST))["items"]
+    rated = (await api.get("/v1/overview"))["targets"]
+    known = {one["digest"] for one in saved}
+    found = [Choice(one["id"], one["name"], one["kind"], one["base_url"]) for one in saved]
+    for row in rated:
+        target = row["target"]
+        if target["digest"] not in known and target["protocol"] != "uploaded":
+            known.add(target["digest"])
+            found.append(Choice(row["id"], target["name"], target["kind"], target["url"]))
+    return sorted(found, key=lambda one: (one.kind, one.name.casefold()))
+
+
+async def target_of(api: Api, value: str) -> dict[str, Any]:
+    """Return the target of a request: a saved one by its id, another as its rating describes it."""
+    if not value.startswith("rat_"):
+        return {"id": value}
+    return described((await api.get(f"/v1/ratings/{value}"))["target"])
+
+
+def described(target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rated service as a request describes it; the agency keeps no secret of it."""
+    return {
+        "name": target["name"],
+        "kind": target["kind"],
+        "protocol": target["protocol"],
+        "base_url": target.get("url") or None,
+        "settings": target.get("settings") or {},
+    }
