@@ -9,10 +9,14 @@ from fastapi import FastAPI
 from web.frame.assets import ROUTE as ASSETS
 from web.frame.routing import Nowhere, Pages
 from web.overview.pages import pages as overview
+from web.ratings.acts import pages as rating_acts
+from web.ratings.listing import pages as ratings
+from web.ratings.pages import pages as rating
+from web.ratings.pages import public as public_rating
 from web.sign_in.pages import pages as sign_in
 from web.sign_in.pages import private as sign_out
 
-AREAS: Sequence[Pages] = (overview, sign_in, sign_out)
+AREAS: Sequence[Pages] = (overview, sign_in, sign_out, ratings, rating, rating_acts, public_rating)
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 
 
