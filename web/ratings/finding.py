@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -51,6 +52,7 @@ class Part:
     hidden: Shown | None
     tolerances: Shown | None
     sheets: tuple[Table, ...]
+    scales: tuple[Mapping[str, Any], ...]
 
 
 def part_of(rating: Rating, name: str) -> Part | None:
@@ -68,6 +70,7 @@ def part_of(rating: Rating, name: str) -> Part | None:
         _hidden(one),
         _tolerances(rating, one),
         tuple(_sheets(one)),
+        tuple(rating.document["components"][one.number - 1].get("scales", ())),
     )
 
 
@@ -104,7 +107,9 @@ def _walks(rating: Rating, one: Component) -> Iterator[Walk]:
         drawn = [
             (group, figure)
             for at, group in enumerate(groups)
-            if (figure := figures.linked_squares(picture, group, f"sq{place}-{at}", lambda c: rating.evidence(c.search)))
+            if (
+                figure := figures.linked_squares(picture, group, f"sq{place}-{at}", lambda c: rating.evidence(c.search))
+            )
         ]
         drawings = tuple((group, Markup(each.svg), each.table) for group, each in drawn)  # noqa: S704  escaped there
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
@@ -179,7 +184,9 @@ def _tolerances(rating: Rating, one: Component) -> Shown | None:
 
 def _sheets(one: Component) -> Iterator[Table]:
     """Return the tables without a figure."""
-    yield from (table for table in (*one.sheets, tables.rates(one), tables.looks(one), tables.replies(one)) if table.rows)
+    yield from (
+        table for table in (*one.sheets, tables.rates(one), tables.looks(one), tables.replies(one)) if table.rows
+    )
     if one.published:
         yield tables.published(one.published, one.verdict)
     analyses = tables.analyses(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -45,7 +46,9 @@ MOST_STEPS = 5
 async def finding(visit: Visit) -> Response:
     """Show the letter, how it was reached, who carries it, and what it does not cover."""
     rating = await found(visit)
-    return shown(visit, rating, "finding", part=part_of(rating, visit.query("part")), reasons=outline.reasons(rating.view))
+    return shown(
+        visit, rating, "finding", part=part_of(rating, visit.query("part")), reasons=outline.reasons(rating.view)
+    )
 
 
 @pages.get(OWN + "/evidence")
@@ -79,7 +82,7 @@ async def history(visit: Visit) -> Response:
     ]
     changes = [
         await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
-        for after, before in list(zip(comparable, comparable[1:], strict=False))[:MOST_STEPS]
+        for after, before in list(pairwise(comparable))[:MOST_STEPS]
     ]
     return shown(visit, rating, "history", changes=changes)
 
@@ -157,5 +160,3 @@ async def file(visit: Visit) -> Response:
 async def proof(visit: Visit) -> Response:
     """Pass on the proof that an observation is part of the evidence."""
     return visit.api.passed_on(f"/v1/ratings/{visit.path('rating_id')}/observations/{visit.path('seq')}/proof")
-
-

@@ -97,7 +97,9 @@ class Rating:
     def certainty(self) -> float | None:
         """Probability of its letter."""
         verdict = self.view.verdict
-        return None if verdict.letter is None or verdict.probabilities is None else verdict.probabilities[verdict.letter]
+        return (
+            None if verdict.letter is None or verdict.probabilities is None else verdict.probabilities[verdict.letter]
+        )
 
 
 async def found(visit: Visit) -> Rating:
@@ -116,13 +118,11 @@ async def _others(visit: Visit, document: Mapping[str, Any], *, mine: bool = Tru
     """Read the ratings of the same service; by its name where it has no address, such as uploaded vectors."""
     target = document["target"]
     by = {"target_url": target["url"]} if target.get("url") else {"q": target["name"]}
-    page = await visit.api.get(
-        "/v1/ratings", **by, mine=mine and not visit.public, state="all", limit=MOST_LISTED
-    )
+    page = await visit.api.get("/v1/ratings", **by, mine=mine and not visit.public, state="all", limit=MOST_LISTED)
     same: list[Mapping[str, Any]] = [one for one in page["items"] if one["target"]["digest"] == target["digest"]]
     return same
 
 
-def shown(visit: Visit, rating: Rating, name: str, **values: Any) -> Response:
-    """Render a page of a rating; `name` is that of its template."""
-    return visit.page(f"ratings/{name}.html", rating=rating, document=rating.document, view=rating.view, **values)
+def shown(visit: Visit, rating: Rating, template: str, /, **values: Any) -> Response:
+    """Render a page of a rating; `template` is named without its folder."""
+    return visit.page(f"ratings/{template}.html", rating=rating, document=rating.document, view=rating.view, **values)

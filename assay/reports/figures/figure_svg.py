@@ -52,7 +52,9 @@ def _forest(one: Forest, key: str, across: float) -> Figure:
         middle = top + (place + 0.5) * row
         drawn.append(label(0, middle + 4, _short(mark.label, left), "s"))
         drawn += _spans(mark, middle, at)
-    return draw(key, one.table, _forest_in_words(one), bottom + FOOT, *drawn, *at.across(bottom, one.axis), across=across)
+    return draw(
+        key, one.table, _forest_in_words(one), bottom + FOOT, *drawn, *at.across(bottom, one.axis), across=across
+    )
 
 
 def _ends(one: Forest) -> list[float]:

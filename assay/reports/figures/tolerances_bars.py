@@ -39,7 +39,9 @@ def tolerances_bars(component: Component, declared: float | None, key: str, widt
             x += wide
     words = ". ".join(
         f"Tolerance {row[0]}: "
-        + ", ".join(f"{letter} {chance(share)}" for letter, share in (component.sensitivity[row[0]].probabilities or {}).items())
+        + ", ".join(
+            f"{letter} {chance(share)}" for letter, share in (component.sensitivity[row[0]].probabilities or {}).items()
+        )
         for row in table.rows
     )
     return draw(f"{key}-tolerances", table, f"{words}.", len(table.rows) * ROW, *drawn, across=across)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.explain import chance
@@ -10,7 +10,7 @@ from assay.model import Letter
 from assay.reports import tables
 from assay.reports.figures.canvas import WIDTH, Figure, Width, box, clip, draw, hallmark, label, stroke
 from assay.reports.markup import Markup, coordinate, tag
-from assay.reports.view import Component, Effect, Table, Verdict
+from assay.reports.view import NOT_MEASURED, Component, Effect, Table, Verdict
 
 BAND = 44
 """Thickness of the band where all of the probability flows."""
@@ -59,7 +59,11 @@ def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
     tree = tables.decision(verdict)
     effects = {str(step.number): step.effect for step in steps}
     rows = tuple(
-        (*row, tables.interval(effects[row[0]]), tables.decimal(each.tolerance) if (each := effects[row[0]]) else "none")
+        (
+            *row,
+            tables.interval(effects[row[0]]),
+            tables.decimal(each.tolerance) if (each := effects[row[0]]) else "none",
+        )
         for row in tree.rows
     )
     return Table(tree.title, (*tree.columns, "Effect of the step", "Tolerance"), rows)
@@ -73,7 +77,7 @@ def _in_words(verdict: Verdict, steps: tuple[Step, ...]) -> str:
 
 def _read(step: Step) -> str:
     if step.effect is None:
-        return tables.NOT_MEASURED
+        return NOT_MEASURED
     return f"{tables.interval(step.effect)}, {tables.standing(step.effect)}"
 
 
@@ -81,7 +85,7 @@ def _read(step: Step) -> str:
 Drawn = tuple[list[Markup], float, float]
 
 
-def _wide(verdict: Verdict, steps: tuple[Step, ...], given: dict[Letter, float]) -> Drawn:
+def _wide(verdict: Verdict, steps: tuple[Step, ...], given: Mapping[Letter, float]) -> Drawn:
     top, mid = 62.0, 62.0 + BOX_HEIGHT / 2
     low = mid - BAND / 2
     bs, dsbs, ucs = (given[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
@@ -99,7 +103,7 @@ def _wide(verdict: Verdict, steps: tuple[Step, ...], given: dict[Letter, float])
     return drawn, 900, top + BOX_HEIGHT + 6
 
 
-def _narrow(verdict: Verdict, steps: tuple[Step, ...], given: dict[Letter, float]) -> Drawn:
+def _narrow(verdict: Verdict, steps: tuple[Step, ...], given: Mapping[Letter, float]) -> Drawn:
     first, second = 10.0, 216.0
     below = second + BOX_HEIGHT
     bs, dsbs, ucs = (given[letter] * BAND for letter in (Letter.BS, Letter.DSBS, Letter.UCS))
@@ -157,7 +161,7 @@ def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
     yield label(left, y + 26, f"Step {step.number}", "head")
     yield label(left + 56, y + 26, clip(step.shown, room), "s")
     if step.effect is None or step.effect.estimate is None:
-        yield label(left, y + 70, tables.NOT_MEASURED, "s")
+        yield label(left, y + 70, NOT_MEASURED, "s")
         return
     yield from _interval(step.effect, left, y + 42, inner)
     standing = tables.standing(step.effect)
