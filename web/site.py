@@ -22,6 +22,10 @@ from web.public.log import pages as log
 from web.public.methodology import pages as methodology
 from web.public.pages import pages as public
 from web.public.problems import pages as problems
+from web.ratings.acts import pages as rating_acts
+from web.ratings.listing import pages as ratings
+from web.ratings.pages import pages as rating
+from web.ratings.pages import public as public_rating
 from web.schedules.pages import pages as schedules
 from web.services.acts import pages as service_acts
 from web.services.pages import pages as services
@@ -54,6 +58,10 @@ AREAS: Sequence[Pages] = (
     webhooks,
     keys,
     settings,
+    ratings,
+    rating,
+    rating_acts,
+    public_rating,
 )
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 

@@ -188,6 +188,28 @@ class Scatter:
 
 
 @dataclass(frozen=True)
+class Case:
+    """A case behind a square: a pair of sentences, or a picture.
+
+    Attributes
+    ----------
+    share : float
+        How much of the square is filled, in [0, 1].
+    group : str
+        The group that the stereotype is of.
+    lines : tuple of str
+        The case in words, for people: its name first.
+    search : str
+        A text by which its question is found among the observations.
+    """
+
+    share: float
+    group: str
+    lines: tuple[str, ...]
+    search: str
+
+
+@dataclass(frozen=True)
 class Squares:
     """A square for each case, in rows by name.
 
@@ -197,6 +219,8 @@ class Squares:
         A name, and for each of its cases how much of the square is filled, in [0, 1].
     filled, hollow : str
         What a filled square and an empty one say.
+    cases : tuple of (str, tuple of Case)
+        The cases of each name, for pages on which they can be read one by one.
     """
 
     title: str
@@ -204,6 +228,7 @@ class Squares:
     filled: str
     hollow: str
     table: Table
+    cases: tuple[tuple[str, tuple[Case, ...]], ...] = ()
 
 
 Picture = Forest | Strip | Lines | Scatter | Squares

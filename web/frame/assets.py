@@ -13,6 +13,7 @@ from fastapi import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from assay.reports.figures import stylesheet
 from service.http.problems import Problem, respond
 
 MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "woff2": "font/woff2", "svg": "image/svg+xml"}
@@ -43,6 +44,7 @@ def asset_named(name: str) -> Asset | None:
         return None
     content = file.read_bytes()
     if ending == "css":
+        content = stylesheet().encode() + content  # figures need theirs; the tokens of both are the same
         content = re.sub(rb"url\(([\w.-]+)\)", lambda found: f"url({address_of(found[1].decode())})".encode(), content)
     return Asset(content, None if ending == "woff2" else gzip.compress(content, mtime=0), MEDIA_TYPES[ending])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.explain import Vocabulary
@@ -10,7 +10,7 @@ from assay.methods.shared.report import sides
 from assay.reports import cells, charts, parts
 from assay.reports.plain import visible
 from assay.reports.sheets import Sheet
-from assay.reports.view import Picture, Squares, Table
+from assay.reports.view import Case, Picture, Squares, Table
 
 Part = Mapping[str, Any]
 
@@ -149,10 +149,30 @@ def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, 
         name = parts.text(row, by) or by
         rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(min(1.0, max(0.0, share)))
     ordered = sorted(((name, tuple(sorted(each, reverse=True))) for name, each in rows.items()), key=_mean)
+    cases = {name: sorted(_cases(part, known, by, name), key=lambda case: -case.share) for name, _ in ordered}
     written = tuple((name, f"{sum(each):.4g}", str(len(each))) for name, each in ordered)
     said = title.format(sum(share > 0.5 for _, share in known), len(known))
     twin = Table(said, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
-    return Squares(said, tuple(ordered), *sides, twin)
+    return Squares(said, tuple(ordered), *sides, twin, tuple((name, tuple(each)) for name, each in cases.items()))
+
+
+def _cases(part: Part, known: Sequence[tuple[Part, float]], by: str, name: str) -> Iterator[Case]:
+    """Write the cases of a term, or of a list, in words."""
+    first, second = sides(part)
+    groups = {"first_terms": f"Said of {first}", "second_terms": f"Said of {second}"}
+    for row, share in known:
+        held = parts.text(row, by) or by
+        if (LISTS.get(held, held) if by == "list" else held) != name:
+            continue
+        term, of = parts.text(row, "term") or "term", groups.get(parts.text(row, "list") or "", "Neutral")
+        texts = [text for key in ("first", "second") if (text := parts.text(row, key))]
+        if row.get("prefers") == "second":
+            texts.reverse()
+        words = ("likelier: {}", "less likely: {}") if row.get("prefers") in {"first", "second"} else ("{}", "{}")
+        lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
+        label = parts.text(row, "says")
+        lines += [f"labelled {label}"] if label else []
+        yield Case(min(1.0, max(0.0, share)), of, (term, *lines), texts[0] if texts else term)
 
 
 def _mean(row: tuple[str, tuple[float, ...]]) -> float:

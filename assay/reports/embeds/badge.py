@@ -26,8 +26,8 @@ SMALL = 9.5
 PAD, GAP = 7, 6
 BASELINE = 14
 
-# Blue, ochre and dark red differ in lightness too, so that colour-blind readers can tell them apart.
-COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f5d86", Letter.DSBS: "#8c6700", Letter.BS: "#8a1a1f"}
+# Blue, ochre and wine differ in lightness too, so that colour-blind readers can tell them apart.
+COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f6391", Letter.DSBS: "#8a6200", Letter.BS: "#741a3c"}
 OPEN = "#5c564f"
 """Background where there is no declared letter."""
 INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"

@@ -1,10 +1,12 @@
-"""Canvas and shapes of the figures, 360 units wide, so that a phone shows them at full size."""
+"""Canvas and shapes of the figures. Narrow ones are 360 units wide, so that a phone shows them at full size."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 from assay.model import Letter
 from assay.reports.markup import Content, Markup, coordinate, tag
@@ -12,7 +14,13 @@ from assay.reports.plain import width
 from assay.reports.view import Table
 
 WIDTH = 360
-"""Width of every figure in user units (CSS pixels at natural size)."""
+"""Width of a narrow figure in user units (CSS pixels at natural size)."""
+
+Width = Literal["narrow", "wide"]
+"""Reports and phones show narrow figures; a page with more room shows the wide ones."""
+
+UNITS: Mapping[Width, int] = {"narrow": WIDTH, "wide": 600}
+"""Width of a figure in user units."""
 
 LARGE = 40
 """Smallest size of a letter whose punch has an inner line."""
@@ -23,7 +31,7 @@ class Figure:
     """A drawing, for a page that holds `stylesheet` once, and the same in words and as a table.
 
     The title says what it shows, the description what can be read from it; both are also inside the drawing.
-    `height` is in units of which the drawing is `WIDTH` wide.
+    `height` is in user units.
     """
 
     svg: Markup
@@ -45,12 +53,20 @@ def stylesheet() -> str:
 
 
 def draw(
-    key: str, table: Table, description: str, height: float, *content: Content, title: str | None = None
+    key: str,
+    table: Table,
+    description: str,
+    height: float,
+    *content: Content,
+    title: str | None = None,
+    across: float = WIDTH,
+    role: Literal["img", "group"] = "img",
 ) -> Figure:
     """Put a drawing on its canvas, named for those who cannot see it.
 
     `key` is unique on the page: ids are made from it. The title of the table is the figure's too, unless another one
-    is given. `description` says what a reader should take from the figure, in a sentence or two.
+    is given. `description` says what a reader should take from the figure, in a sentence or two. `across` is the width
+    in user units; `role` is ``group`` where parts of the figure are links.
     """
     title = title or table.title
     svg = tag(
@@ -60,8 +76,8 @@ def draw(
         *content,
         xmlns="http://www.w3.org/2000/svg",
         class_="fig",
-        viewBox=f"0 0 {WIDTH} {coordinate(height)}",
-        role="img",
+        viewBox=f"0 0 {coordinate(across)} {coordinate(height)}",
+        role=role,
         aria_labelledby=f"{key}-t {key}-d",
     )
     return Figure(svg, title, description, table, height)

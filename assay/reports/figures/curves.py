@@ -22,13 +22,13 @@ SEAT = 7
 Place = tuple[float, float]
 
 
-def lines(one: Lines, key: str) -> Figure:
+def lines(one: Lines, key: str, wide: float = WIDTH) -> Figure:
     """Draw curves, each with a number that the legend names; `key` is unique on the page."""
-    across = Axis(one.x, LEFT, WIDTH - RIGHT)
+    across = Axis(one.x, LEFT, wide - RIGHT)
     top = one.top or max((value for series in one.series for value in series.y), default=1.0)
     up = Axis([0.0, top or 1.0], BOTTOM, TOP)
     paths = [[(across(x), up(y)) for x, y in zip(one.x, series.y, strict=True)] for series in one.series]
-    drawn = up.upright(LEFT, WIDTH - RIGHT, "")
+    drawn = up.upright(LEFT, wide - RIGHT, "")
     for series, path in zip(one.series, paths, strict=True):
         drawn.append(stroke(_class(series), *_thinned(path)))
         if series.points:
@@ -36,11 +36,11 @@ def lines(one: Lines, key: str) -> Figure:
             drawn.append(tag("path", d=dots, class_=f"dots fine k{series.kind}"))
     for place, seat in enumerate(_seats(paths), 1):
         drawn += _seated(place, seat, one.series[place - 1])
-    legend, height = _legend(one.series, BOTTOM + FOOT)
+    legend, height = _legend(one.series, BOTTOM + FOOT, wide)
     words = f"{one.axis.capitalize()}, from {across.named(one.x[0])} to {across.named(one.x[-1])}: " + "; ".join(
         series.label for series in one.series
     )
-    return draw(key, one.table, f"{words}.", height, *drawn, *across.across(BOTTOM, one.axis), *legend)
+    return draw(key, one.table, f"{words}.", height, *drawn, *across.across(BOTTOM, one.axis), *legend, across=wide)
 
 
 def _class(series: Series) -> str:
@@ -83,13 +83,13 @@ def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
     ]
 
 
-def _legend(series: Sequence[Series], top: float) -> tuple[list[Markup], float]:
+def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
     """Draw the legend below the picture, two names in a row where they are short; return its height too."""
     columns = 2 if all(len(one.label) <= SHORT for one in series) else 1
     rows = -(-len(series) // columns)
     drawn: list[Markup] = []
     for place, one in enumerate(series):
-        x, y = place // rows * WIDTH / 2, top + place % rows * ROW
+        x, y = place // rows * wide / 2, top + place % rows * ROW
         drawn += [
             stroke(_class(one), (x, y), (x + 34, y)),
             *_seated(place + 1, (x + 17, y), one),

@@ -5,36 +5,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.reports import tables
-from assay.reports.figures.canvas import WIDTH, Figure, box, draw, label, stroke
+from assay.reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
 from assay.reports.markup import Markup, tag
-from assay.reports.view import Component, Effect
+from assay.reports.view import Component, Effect, Table
 
 LEFT, RIGHT, ROW = 6, 12, 54
+LETTER, STANDING = 6.4, 104
+"""Width of a letter, and room for the standing of an effect."""
+
 TICKS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def effects_forest(component: Component, key: str) -> Figure | None:
+def effects_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
     """Draw every measured effect: a diamond with its interval, over the zone that still counts as unbiased.
 
     Returns ``None`` where no effect was measured.
     """
-    measured = [each for each in component.effects if each.estimate is not None]
+    return _forest(component.effects, tables.effects(component), f"{key}-effects", UNITS[width])
+
+
+def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
+    """Draw every effect that a mean can hide, each over its own limit; ``None`` where none was measured."""
+    return _forest(component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
+
+
+def _forest(effects: Sequence[Effect], table: Table, key: str, across: float) -> Figure | None:
+    measured = [each for each in effects if each.estimate is not None]
     if not measured:
         return None
-    scale = _Scale(measured)
+    scale = _Scale(measured, across)
     drawn: list[Markup] = []
     for place, effect in enumerate(measured):
         drawn += _effect(effect, place * ROW, scale)
     height = ROW * len(measured)
     drawn += _axis(scale, height)
     words = " ".join(f"{each.title}: {tables.interval(each)}, {tables.standing(each)}." for each in measured)
-    return draw(f"{key}-effects", tables.effects(component), words, height + 20, *drawn)
+    return draw(key, table, words, height + 20, *drawn, across=across)
 
 
 class _Scale:
     """Map effect sizes to positions; the axis runs between whole ticks and holds zero."""
 
-    def __init__(self, effects: Sequence[Effect]) -> None:
+    def __init__(self, effects: Sequence[Effect], across: float) -> None:
+        self.across = across
         ends = [
             end for each in effects for end in (each.low, each.estimate, each.high, each.tolerance) if end is not None
         ]
@@ -44,15 +57,15 @@ class _Scale:
 
     def __call__(self, value: float) -> float:
         span = (self.last - self.first) * self.tick
-        return LEFT + (value - self.first * self.tick) / span * (WIDTH - LEFT - RIGHT)
+        return LEFT + (value - self.first * self.tick) / span * (self.across - LEFT - RIGHT)
 
 
 def _effect(effect: Effect, y: float, at: _Scale) -> list[Markup]:
     estimate = effect.estimate or 0.0
     middle = y + 32
     drawn = [
-        label(0, y + 13, effect.title),
-        label(WIDTH, y + 13, tables.standing(effect), "e s"),
+        label(0, y + 13, clip(effect.title, int((at.across - STANDING) / LETTER))),
+        label(at.across, y + 13, tables.standing(effect), "e s"),
     ]
     if effect.tolerance is not None:
         # the tolerance zone begins at the axis's lower end, because effects below zero are no bias
@@ -69,7 +82,7 @@ def _effect(effect: Effect, y: float, at: _Scale) -> list[Markup]:
 
 
 def _axis(at: _Scale, y: float) -> list[Markup]:
-    drawn = [stroke("line", (LEFT, y), (WIDTH - RIGHT, y))]
+    drawn = [stroke("line", (LEFT, y), (at.across - RIGHT, y))]
     for place in range(at.first, at.last + 1):
         value = place * at.tick
         drawn += [stroke("line", (at(value), y), (at(value), y + 4)), label(at(value), y + 17, f"{value:.3g}", "m s")]

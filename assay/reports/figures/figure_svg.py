@@ -7,7 +7,7 @@ from typing import assert_never
 
 from assay.reports.cells import number
 from assay.reports.figures.axis import Axis
-from assay.reports.figures.canvas import WIDTH, Figure, box, clip, draw, label, stroke
+from assay.reports.figures.canvas import UNITS, Figure, Width, box, clip, draw, label, stroke
 from assay.reports.figures.curves import lines
 from assay.reports.figures.squares import squares
 from assay.reports.markup import Markup, coordinate, tag
@@ -24,34 +24,37 @@ SINGLE, DOUBLE, LEGEND = 17, 24, 20
 """Height of a row with one thing in it, of a row with two, and of the line that names the two."""
 
 
-def picture(one: Picture, key: str) -> Figure:
+def picture(one: Picture, key: str, width: Width = "narrow") -> Figure:
     """Draw the numbers of a method; `key` is unique on the page."""
+    across = UNITS[width]
     match one:
         case Forest():
-            return _forest(one, key)
+            return _forest(one, key, across)
         case Strip():
-            return _strip(one, key)
+            return _strip(one, key, across)
         case Scatter():
-            return _scatter(one, key)
+            return _scatter(one, key, across)
         case Squares():
-            return squares(one, key)
+            return squares(one, key, across)
         case _:
-            return lines(one, key)
+            return lines(one, key, across)
     assert_never(one)
 
 
 # ---------------------------------------------------------------------------- forests
-def _forest(one: Forest, key: str) -> Figure:
-    left = _names_width(mark.label for mark in one.marks)
-    at = Axis(_ends(one), left, WIDTH - RIGHT)
+def _forest(one: Forest, key: str, across: float) -> Figure:
+    left = _names_width((mark.label for mark in one.marks), across)
+    at = Axis(_ends(one), left, across - RIGHT)
     row, top = (DOUBLE, LEGEND) if len(one.kinds) > 1 else (SINGLE, 2)
     bottom = top + row * len(one.marks) + 3
-    drawn = [*_reference(one, at, top, bottom), *_legend(one.kinds, left)]
+    drawn = [*_reference(one, at, top, bottom), *_legend(one.kinds, left, across)]
     for place, mark in enumerate(one.marks):
         middle = top + (place + 0.5) * row
         drawn.append(label(0, middle + 4, _short(mark.label, left), "s"))
         drawn += _spans(mark, middle, at)
-    return draw(key, one.table, _forest_in_words(one), bottom + FOOT, *drawn, *at.across(bottom, one.axis))
+    return draw(
+        key, one.table, _forest_in_words(one), bottom + FOOT, *drawn, *at.across(bottom, one.axis), across=across
+    )
 
 
 def _ends(one: Forest) -> list[float]:
@@ -99,25 +102,25 @@ def _estimate(span: Span | None) -> float:
 
 
 # ---------------------------------------------------------------------------- strips
-def _strip(one: Strip, key: str) -> Figure:
-    left = _names_width(row.label for row in one.rows)
-    at = Axis((value for row in one.rows for values in row.values for value in values), left, WIDTH - RIGHT)
+def _strip(one: Strip, key: str, across: float) -> Figure:
+    left = _names_width((row.label for row in one.rows), across)
+    at = Axis((value for row in one.rows for values in row.values for value in values), left, across - RIGHT)
     two = len(one.kinds) > 1
     row, top = (DOUBLE, LEGEND) if two else (SINGLE, 2)
     bottom = top + row * len(one.rows) + 3
-    drawn = _legend(one.kinds, left, dots=False) if two else []
+    drawn = _legend(one.kinds, left, across, dots=False) if two else []
     for place, dots in enumerate(one.rows):
         middle = top + (place + 0.5) * row
         drawn += [
             label(0, middle + 4, _short(dots.label, left), "s"),
-            stroke("rule", (left, middle), (WIDTH - RIGHT, middle)),
+            stroke("rule", (left, middle), (across - RIGHT, middle)),
             *_numbers(dots, middle, at),
         ]
     each = f"Each mark is {one.kinds[0]}" if not two else f"Above each line {one.kinds[0]}, below it {one.kinds[1]}"
     values = [value for dots in one.rows for kind in dots.values for value in kind]
     ends = f"from {number(min(values))} to {number(max(values))}"
     words = f"{one.axis.capitalize()}: {len(one.rows)} rows, {ends}. {each}."
-    return draw(key, one.table, words, bottom + FOOT, *drawn, *at.across(bottom, one.axis))
+    return draw(key, one.table, words, bottom + FOOT, *drawn, *at.across(bottom, one.axis), across=across)
 
 
 def _numbers(dots: Dots, middle: float, at: Axis) -> list[Markup]:
@@ -138,24 +141,24 @@ def _run(values: Iterable[float], y: float, at: Axis, step: str, class_: str) ->
 
 
 # ---------------------------------------------------------------------------- scatters
-def _scatter(one: Scatter, key: str) -> Figure:
+def _scatter(one: Scatter, key: str, wide: float) -> Figure:
     left, top, bottom = 36, 20, 214
-    across = Axis([point.x for point in one.points], left, WIDTH - RIGHT)
+    across = Axis([point.x for point in one.points], left, wide - RIGHT)
     level = [] if one.level is None else [one.level]
     up = Axis([*(point.y for point in one.points), *level], bottom, top)
-    drawn = up.upright(left, WIDTH - RIGHT, one.up)
+    drawn = up.upright(left, wide - RIGHT, one.up)
     if one.level is not None:
-        drawn.append(stroke("limit", (left, up(one.level)), (WIDTH - RIGHT, up(one.level))))
+        drawn.append(stroke("limit", (left, up(one.level)), (wide - RIGHT, up(one.level))))
     if one.slope is not None and one.intercept is not None:
         ends = (min(point.x for point in one.points), max(point.x for point in one.points))
         drawn.append(stroke("curve k1", *((across(x), up(one.intercept + one.slope * x)) for x in ends)))
     for kind in range(max(1, len(one.kinds))):
         dots = "".join(f"M{across(p.x):.1f} {up(p.y):.1f}h0" for p in one.points if p.kind == kind)
         drawn.append(tag("path", d=dots, class_=f"dots k{kind}"))
-    drawn += _legend(one.kinds, left) or [_named(point, across, up) for point in _extremes(one.points)]
+    drawn += _legend(one.kinds, left, wide) or [_named(point, across, up, wide) for point in _extremes(one.points)]
     line = "" if one.slope is None else f" The line rises by {number(one.slope)} over one unit."
     words = f"{len(one.points)} {_dots_of(one.kinds)}, {one.up} against {one.across}.{line}"
-    return draw(key, one.table, words, bottom + FOOT, *drawn, *across.across(bottom, one.across))
+    return draw(key, one.table, words, bottom + FOOT, *drawn, *across.across(bottom, one.across), across=wide)
 
 
 def _dots_of(kinds: Sequence[str]) -> str:
@@ -167,15 +170,15 @@ def _extremes(points: Sequence[Point]) -> list[Point]:
     return list(dict.fromkeys((min(points, key=lambda one: one.y), max(points, key=lambda one: one.y))))
 
 
-def _named(point: Point, across: Axis, up: Axis) -> Markup:
+def _named(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
     """Draw a dot's name on the side of the picture's middle."""
     x, y = across(point.x), up(point.y)
-    return label(x + 6, y + 4, clip(point.label, 20), "s") if x < WIDTH / 2 else label(x - 6, y + 4, point.label, "e s")
+    return label(x + 6, y + 4, clip(point.label, 20), "s") if x < wide / 2 else label(x - 6, y + 4, point.label, "e s")
 
 
 # ---------------------------------------------------------------------------- shared helpers
-def _names_width(names: Iterable[str]) -> float:
-    return min(WIDEST, max(width(name) for name in names) * LETTER + GAP)
+def _names_width(names: Iterable[str], wide: float) -> float:
+    return min(WIDEST * wide / UNITS["narrow"], max(width(name) for name in names) * LETTER + GAP)
 
 
 def _short(name: str, left: float) -> str:
@@ -189,12 +192,12 @@ def _short(name: str, left: float) -> str:
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 
-def _legend(kinds: Sequence[str], left: float, *, dots: bool = True) -> list[Markup]:
+def _legend(kinds: Sequence[str], left: float, wide: float, *, dots: bool = True) -> list[Markup]:
     """Draw the legend of the two kinds of marks above the picture."""
     if len(kinds) < 2:
         return []
     drawn: list[Markup] = []
-    for place, (kind, x) in enumerate(zip(kinds, (min(left, 60), WIDTH / 2 + 20), strict=False)):
+    for place, (kind, x) in enumerate(zip(kinds, (min(left, 60), wide / 2 + 20), strict=False)):
         dot = tag("circle", cx=x + 4, cy=8, r=3, class_=f"spot k{place}")
         tick = tag("path", d=f"M{coordinate(x + 4)} {4 + 4 * place}v7", class_=f"ticks k{place}")
         drawn += [dot if dots else tick, label(x + 12, 12, clip(kind, 24), "s")]

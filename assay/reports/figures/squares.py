@@ -16,10 +16,10 @@ LETTER, WIDEST, LEGEND = 6.2, 130, 34
 """Width of a small letter, of the widest column of names, and height of the legend."""
 
 
-def squares(one: Squares, key: str) -> Figure:
+def squares(one: Squares, key: str, wide: float = WIDTH) -> Figure:
     """Draw a block of squares beside each name, with a legend below; `key` is unique on the page."""
     left = min(WIDEST, max(width(name) for name, _ in one.rows) * LETTER + 10)
-    across = int((WIDTH - left) / STEP)
+    across = int((wide - left) / STEP)
     drawn: list[Markup] = []
     y = 1.0
     for name, shares in one.rows:
@@ -33,7 +33,7 @@ def squares(one: Squares, key: str) -> Figure:
         x = place * WIDTH / 3
         drawn += [*_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(says, 17), "s")]
     words = f"{one.title}. A filled square is {one.filled}, an empty one {one.hollow}."
-    return draw(key, one.table, words, y + LEGEND, *drawn)
+    return draw(key, one.table, words, y + LEGEND, *drawn, across=wide)
 
 
 def _between(one: Squares) -> bool:

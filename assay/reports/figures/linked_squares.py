@@ -1,0 +1,54 @@
+"""Squares to be walked: one for each case, each a link, with the case in words as its title."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from assay.reports.figures.canvas import Figure, clip, draw, label
+from assay.reports.markup import Markup, tag
+from assay.reports.plain import width
+from assay.reports.view import Case, Squares, Table
+
+SIDE, STEP, ROW, BETWEEN = 14, 16, 19, 4
+LETTER, WIDEST, COUNT = 6.6, 176, 34
+"""Width of a letter, of the widest column of names, and of the numbers at the end."""
+
+ACROSS = 10
+"""Squares in a line."""
+
+
+def linked_squares(one: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
+    """Draw the cases of a group, a line for each name; `link` returns where a square leads.
+
+    Returns ``None`` where the group has no cases.
+    """
+    rows = [(name, [case for case in cases if case.group == group]) for name, cases in one.cases]
+    rows = [(name, cases) for name, cases in rows if cases]
+    if not rows:
+        return None
+    left = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
+    across = left + ACROSS * STEP + COUNT
+    drawn: list[Markup] = []
+    y = 0.0
+    for name, cases in rows:
+        drawn.append(label(left - 8, y + 11, clip(name, int((left - 8) / LETTER)), "e"))
+        drawn.append(label(across - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        drawn += [
+            _square(case, left + place % ACROSS * STEP, y + place // ACROSS * STEP, link(case))
+            for place, case in enumerate(cases)
+        ]
+        y += (len(cases) - 1) // ACROSS * STEP + ROW
+    said = f"{_count(rows)} of {sum(len(cases) for _, cases in rows)}: {one.filled}"
+    written = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
+    table = Table(f"{group}: {said}", ("Name", one.filled.capitalize(), "Of"), written)
+    return draw(key, table, f"A filled square is {one.filled}.", y, *drawn, across=across, role="group")
+
+
+def _count(rows: Sequence[tuple[str, Sequence[Case]]]) -> int:
+    return sum(case.share > 0.5 for _, cases in rows for case in cases)
+
+
+def _square(case: Case, x: float, y: float, href: str) -> Markup:
+    kind = "y" if case.share > 0.5 else "n" if case.share < 0.5 else "h"
+    drawn = tag("rect", x=x, y=y, width=SIDE, height=SIDE, rx=2, class_=kind)
+    return tag("a", tag("title", "\n".join(case.lines)), drawn, href=href, tabindex=-1)

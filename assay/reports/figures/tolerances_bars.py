@@ -1,0 +1,54 @@
+"""The probabilities of the letters under other tolerances, a bar for each."""
+
+from __future__ import annotations
+
+from assay.explain import chance
+from assay.model import Letter
+from assay.reports import tables
+from assay.reports.figures.canvas import UNITS, Figure, Width, box, draw, label
+from assay.reports.markup import Markup, tag
+from assay.reports.view import Component
+
+LEFT, ROW, BAR = 104, 32, 20
+NAMED = 74
+"""Width of a bar that has room for its letter and probability."""
+
+ORDER = (Letter.UCS, Letter.DSBS, Letter.BS)
+
+
+def tolerances_bars(component: Component, declared: float | None, key: str, width: Width = "narrow") -> Figure | None:
+    """Draw a bar for each tolerance, cut by the probability of each letter; `declared` is the tolerance in force.
+
+    Returns ``None`` where no other tolerance was tried.
+    """
+    table = tables.sensitivity(component)
+    if not table.rows:
+        return None
+    across = UNITS[width]
+    drawn: list[Markup] = []
+    for place, row in enumerate(table.rows):
+        here = declared is not None and _same(row[0], declared)
+        drawn.append(label(0, place * ROW + 18, f"tolerance {row[0]}", "b" if here else None))
+        x, y = float(LEFT), place * ROW + 4
+        shares = component.sensitivity[row[0]].probabilities or {}
+        for letter in ORDER:
+            wide = (across - LEFT) * shares.get(letter, 0.0)
+            if wide >= 1:
+                named = label(x + 8, y + 14, f"{letter} {chance(shares[letter])}", "on") if wide > NAMED else None
+                drawn.append(tag("g", box(x, y, wide - 1, BAR, "flow"), named, class_=letter))
+            x += wide
+    words = ". ".join(
+        f"Tolerance {row[0]}: "
+        + ", ".join(
+            f"{letter} {chance(share)}" for letter, share in (component.sensitivity[row[0]].probabilities or {}).items()
+        )
+        for row in table.rows
+    )
+    return draw(f"{key}-tolerances", table, f"{words}.", len(table.rows) * ROW, *drawn, across=across)
+
+
+def _same(written: str, tolerance: float) -> bool:
+    try:
+        return abs(float(written) - tolerance) < 1e-9
+    except ValueError:
+        return False

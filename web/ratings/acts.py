@@ -1,0 +1,74 @@
+"""What an owner may do with a rating: publish, withdraw, rate again by another methodology, reply."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from web.frame import Pages, Refused, Visit
+from web.frame.visit import fields
+from web.ratings.rating import found, shown
+
+pages = Pages()
+
+RATING = "/ratings/{rating_id}"
+WAIT_S = 10
+"""Seconds that a re-rating is waited for; it makes no call, and mostly takes less."""
+
+
+@pages.post(RATING + "/visibility")
+async def set_visibility(visit: Visit) -> Response:
+    """Show the rating to nobody else, to those who know its address, or to everyone."""
+    here = visit.path("rating_id")
+    wanted = fields(await visit.form()).get("visibility", "")
+    await visit.api.ask("POST", f"/v1/ratings/{here}/visibility", body={"visibility": wanted})
+    return visit.redirect(f"/ratings/{here}")
+
+
+@pages.get(RATING + "/withdraw")
+async def ask_withdrawal(visit: Visit) -> Response:
+    """Ask for the reason, and for the name of the service."""
+    return shown(visit, await found(visit), "withdraw", wrong={}, reason="", name="")
+
+
+@pages.post(RATING + "/withdraw")
+async def withdraw(visit: Visit) -> Response:
+    """Withdraw the rating, if the name of the service was written."""
+    rating, form = await found(visit), fields(await visit.form())
+    reason, name = form.get("reason", "").strip(), form.get("name", "").strip()
+    wrong = {} if reason else {"reason": "Write what readers of the rating should know."}
+    if name != rating.document["target"]["name"].strip():
+        wrong["name"] = "This is not the name of the service."
+    if wrong:
+        return shown(visit, rating, "withdraw", wrong=wrong, reason=reason, name=name)
+    await visit.api.ask("POST", f"/v1/ratings/{rating.id}/withdraw", body={"reason": reason})
+    return visit.redirect(rating.base)
+
+
+@pages.post(RATING + "/rerate")
+async def rerate(visit: Visit) -> Response:
+    """Read the recorded evidence by another version of the methodology; no question is asked again."""
+    here = visit.path("rating_id")
+    version = fields(await visit.form()).get("version", "")
+    answer = await visit.api.ask(
+        "POST", f"/v1/ratings/{here}/rerate", body={"version": version}, headers={"Prefer": f"wait={WAIT_S}"}
+    )
+    job = answer.document
+    return visit.redirect(f"/ratings/{here}/provenance" if job["status"] == "succeeded" else f"/jobs/{job['id']}")
+
+
+@pages.post(RATING + "/reply")
+async def put_reply(visit: Visit) -> Response:
+    """Keep the reply of the owner, or take it back where the form says so."""
+    rating, form = await found(visit), fields(await visit.form())
+    address = f"/v1/ratings/{rating.id}/reply"
+    text, link = form.get("text", "").strip(), form.get("link", "").strip()
+    try:
+        if form.get("act") == "remove":
+            await visit.api.ask("DELETE", address)
+        else:
+            await visit.api.ask("PUT", address, body={"text": text, "link": link or None})
+    except Refused as refused:
+        if refused.status not in {403, 422}:
+            raise
+        return shown(visit, rating, "reply", wrong=refused, text=text, link=link)
+    return visit.redirect(f"{rating.base}/reply")

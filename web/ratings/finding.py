@@ -1,0 +1,194 @@
+"""The figures of the first page of a rating, each with its heading, the line below it, and its numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from assay.reports import figures, tables
+from assay.reports.figures import Figure
+from assay.reports.figures.canvas import Width
+from assay.reports.view import Component, Effect, Squares, Table
+from web.ratings.rating import Rating
+
+Draw = Callable[[str, Width], Figure | None]
+"""Draws a figure with a key of its own, narrow or wide."""
+
+WITHIN, BEYOND = "within tolerance", "beyond tolerance"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure on a page: drawn twice, the style sheet chooses; `wide` is ``None`` where one form serves both."""
+
+    heading: str
+    how: str
+    narrow: Markup
+    wide: Markup | None
+    table: Table
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Squares to be walked: a drawing for each group, their table, and a case to begin with."""
+
+    heading: str
+    filled: str
+    hollow: str
+    drawings: tuple[tuple[str, Markup, Table], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One measured part of a rating with its figures."""
+
+    component: Component
+    band: Shown | None
+    walks: tuple[Walk, ...]
+    carried: tuple[Shown, ...]
+    hidden: Shown | None
+    tolerances: Shown | None
+    sheets: tuple[Table, ...]
+    scales: tuple[Mapping[str, Any], ...]
+
+
+def part_of(rating: Rating, name: str) -> Part | None:
+    """Draw the part of a name, or the first that decides; ``None`` where nothing was measured at all."""
+    every = rating.view.components
+    chosen = [one for one in every if one.name == name] or list(rating.view.foremost)
+    if not chosen:
+        return None
+    one = chosen[0]
+    return Part(
+        one,
+        _band(rating, one),
+        tuple(_walks(rating, one)),
+        tuple(_carried(one)),
+        _hidden(one),
+        _tolerances(rating, one),
+        tuple(_sheets(one)),
+        tuple(rating.document["components"][one.number - 1].get("scales", ())),
+    )
+
+
+def _both(heading: str, how: str, key: str, draw: Draw) -> Shown | None:
+    narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
+    if narrow is None or wide is None:
+        return None
+    return Shown(heading, how, Markup(narrow.svg), Markup(wide.svg), narrow.table)  # noqa: S704  escaped by the figures
+
+
+def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
+    if figure is not None:
+        yield Shown(heading, how, Markup(figure.svg), None, figure.table)  # noqa: S704  escaped by the figures
+
+
+def _band(rating: Rating, one: Component) -> Shown | None:
+    alone = len(rating.view.components) == 1
+    verdict = rating.view.verdict if alone else one.verdict
+    return _both(
+        "How the letter was reached" if alone else f"How the letter of {one.title} was reached",
+        "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, the shaded "
+        "zone what still counts as unbiased.",
+        "band",
+        lambda key, width: figures.two_steps(verdict, one, key, width),
+    )
+
+
+def _walks(rating: Rating, one: Component) -> Iterator[Walk]:
+    """Draw squares for each case, those of stereotypes before the neutral ones."""
+    for place, picture in enumerate(one.pictures):
+        if not isinstance(picture, Squares) or not picture.cases:
+            continue
+        groups = dict.fromkeys(case.group for _, cases in picture.cases for case in cases)
+        drawn = [
+            (group, figure)
+            for at, group in enumerate(groups)
+            if (
+                figure := figures.linked_squares(picture, group, f"sq{place}-{at}", lambda c: rating.evidence(c.search))
+            )
+        ]
+        drawings = tuple((group, Markup(each.svg), each.table) for group, each in drawn)  # noqa: S704  escaped there
+        yield Walk(picture.title, picture.filled, picture.hollow, drawings)
+
+
+def _carried(one: Component) -> Iterator[Shown]:
+    """Draw who carries the letter: the method's own figures, and for translators what came back."""
+    for place, picture in enumerate(one.pictures):
+        if isinstance(picture, Squares):
+            continue
+        shown = _both(
+            picture.title,
+            "Each mark is an estimate, the line its interval; a shaded zone is the tolerance.",
+            f"p{place}",
+            lambda key, width, picture=picture: figures.picture(picture, key, width),  # type: ignore[misc]
+        )
+        if shown is not None:
+            yield shown
+    yield from _one(
+        _kept(one),
+        "Each row is what was sent, each column what came back; the darker, the more.",
+        figures.transition_heatmap(one, "heat"),
+    )
+    yield from _one(
+        "What was sent and what came back, block by block",
+        "A hollow bar is the share that was declared for a block, a solid one the share that came back.",
+        figures.blocks_bars(one, "blocks"),
+    )
+
+
+def _kept(one: Component) -> str:
+    """Write in a heading how many texts came back with the value they were sent with."""
+    sent = sum(sum(row.values()) for row in one.transitions.values())
+    kept = sum(row.get(name, 0) for name, row in one.transitions.items())
+    return f"{kept:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
+
+
+def _hidden(one: Component) -> Shown | None:
+    measured = [each for each in one.hidden if each.estimate is not None]
+    return _both(
+        _hidden_heading(measured),
+        "A mean can hide effects that go both ways. Each is held against its own limit, the shaded zone.",
+        "hidden",
+        lambda key, width: figures.hidden_forest(one, key, width),
+    )
+
+
+def _hidden_heading(measured: Sequence[Effect]) -> str:
+    """Write in a heading where an effect hides behind the mean, if one does."""
+    beyond = [each.title for each in measured if tables.standing(each) == BEYOND]
+    if beyond:
+        more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+        return f"Beyond its limit: {beyond[0]}{more}"
+    open_ = [each.title for each in measured if tables.standing(each) != WITHIN]
+    if open_:
+        return f"Nothing beyond its limit hides behind the mean, and {len(open_)} of {len(measured)} are undecided"
+    return "Nothing beyond its limit hides behind the mean"
+
+
+def _tolerances(rating: Rating, one: Component) -> Shown | None:
+    leaning = {verdict.letter for verdict in one.sensitivity.values()}
+    same = len(leaning) == 1
+    letter = next(iter(leaning), None)
+    heading = f"{letter} leads at every tolerance" if same else "The tolerance decides which letter leads"
+    return _both(
+        heading,
+        "The probability of each letter if another tolerance had been declared.",
+        "other",
+        lambda key, width: figures.tolerances_bars(one, rating.view.delta, key, width),
+    )
+
+
+def _sheets(one: Component) -> Iterator[Table]:
+    """Return the tables without a figure."""
+    yield from (
+        table for table in (*one.sheets, tables.rates(one), tables.looks(one), tables.replies(one)) if table.rows
+    )
+    if one.published:
+        yield tables.published(one.published, one.verdict)
+    analyses = tables.analyses(one)
+    if analyses.rows:
+        yield analyses

@@ -1,0 +1,34 @@
+"""``/ratings``: the list of ratings."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from web.frame import Pages, Visit
+
+pages = Pages()
+
+FILTERS = ("q", "kind", "letter", "method", "attribute", "state")
+ROWS = 50
+
+
+@pages.get("/ratings")
+async def ratings(visit: Visit) -> Response:
+    """List one's own ratings and everyone's public ones, newest first; the filters stand in the address."""
+    asked = {name: visit.query(name).strip() for name in FILTERS}
+    mine = visit.query("mine") == "true"
+    listed = await visit.api.get("/v1/ratings", **asked, mine=mine, cursor=visit.query("cursor"), limit=ROWS)
+    methods = await visit.api.get("/v1/methods")
+    kept = {name: value for name, value in asked.items() if value} | ({"mine": "true"} if mine else {})
+    cursor = listed["next_cursor"]
+    return visit.page(
+        "ratings/ratings.html",
+        items=listed["items"],
+        asked=asked,
+        mine=mine,
+        filtered=bool(kept),
+        methods=sorted(one["name"] for one in methods["items"]),
+        next=f"/ratings?{urlencode({**kept, 'cursor': cursor})}" if cursor else None,
+    )

@@ -1,0 +1,78 @@
+"""Observations as rows for people: the question, the answer, and where a text that is looked for occurs in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.explain import Vocabulary
+
+OWN = frozenset({"asks", "source", "target", "number", "model"})
+"""Parts of a question that are not shown as its text."""
+
+LONGEST = 1_500
+"""Most characters of a question or an answer on a page; the CSV has all."""
+
+LISTED = 12
+"""Most numbers of a list, such as a vector."""
+
+Piece = tuple[str, bool]
+"""A piece of a text, and whether it was looked for."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An observation for people; `asked_lang` and `answer_lang` are languages where they are known."""
+
+    seq: int
+    unit: str
+    asked: list[Piece]
+    asked_lang: str | None
+    answer: list[Piece]
+    answer_lang: str | None
+    failure: str | None
+
+
+def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabulary) -> Row:
+    """Write an observation of the API as a row."""
+    ask, failure = observation["ask"], observation["failure"]
+    translated = ask.get("asks") == "translate"
+    return Row(
+        seq=observation["seq"],
+        unit=observation["unit"],
+        asked=list(pieces(_asked(ask), looked_for)),
+        asked_lang=ask.get("source") if translated else "en",
+        answer=list(pieces("" if observation["value"] is None else written(observation["value"]), looked_for)),
+        answer_lang=ask.get("target") if translated else None,
+        failure=None if failure is None else vocabulary.cause(str(failure)),
+    )
+
+
+def _asked(ask: Mapping[str, Any]) -> str:
+    told = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}
+    return written(next(iter(told.values())) if len(told) == 1 else told)
+
+
+def written(value: Any) -> str:
+    """Write any JSON value on a line."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {written(one)}" for name, one in value.items() if one is not None)
+    if isinstance(value, list | tuple):
+        more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
+        return ", ".join(map(written, value[:LISTED])) + more
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def pieces(text: str, looked_for: str) -> Iterator[Piece]:
+    """Cut a text where another occurs in it, in any case."""
+    if not looked_for:
+        yield text, False
+        return
+    for place, piece in enumerate(re.split(f"({re.escape(looked_for)})", text, flags=re.IGNORECASE)):
+        if piece:
+            yield piece, place % 2 == 1

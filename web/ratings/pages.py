@@ -1,0 +1,162 @@
+"""``/ratings/{id}`` and ``/r/{id}``: the pages of a rating."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from assay.explain import Vocabulary
+from assay.methods import method_of
+from assay.reports import outline
+from service.http.problems import Problem
+from web.frame import Pages, Visit
+from web.ratings.finding import part_of
+from web.ratings.observations import row_of
+from web.ratings.rating import Rating, found, shown
+
+pages = Pages()
+public = Pages(public=True)
+
+OWN, PUBLIC = "/ratings/{rating_id}", "/r/{rating_id}"
+
+ROWS = 100
+"""Observations of a page."""
+
+FILTERS = ("part", "answer", "failure", "q")
+"""Filters of the evidence, by the names that the API has for them."""
+
+FILES = frozenset(
+    {
+        *("rating.json", "report.html", "report.md", "observations.csv", "sentences.csv", "export.jsonl"),
+        *("attestation.json", "badge.svg", "badge.json", "overlay.yaml", "linkset.json", "backstage.yaml", "apis.json"),
+        *("azure-api-center.json", "huggingface.yaml", "jsonld.json"),
+    }
+)
+"""Files about a rating that the API makes."""
+
+MOST_STEPS = 5
+"""Differences that the history computes."""
+
+
+@pages.get(OWN)
+@public.get(PUBLIC)
+async def finding(visit: Visit) -> Response:
+    """Show the letter, how it was reached, who carries it, and what it does not cover."""
+    rating = await found(visit)
+    return shown(
+        visit, rating, "finding", part=part_of(rating, visit.query("part")), reasons=outline.reasons(rating.view)
+    )
+
+
+@pages.get(OWN + "/evidence")
+@public.get(PUBLIC + "/evidence")
+async def evidence(visit: Visit) -> Response:
+    """List the questions with their answers; the filters stand in the address."""
+    rating = await found(visit)
+    asked = {name: visit.query(name).strip() for name in FILTERS}
+    listed = await visit.api.get(
+        f"/v1/ratings/{rating.id}/observations", **asked, cursor=visit.query("cursor"), limit=ROWS
+    )
+    vocabulary = Vocabulary.of(method_of(rating.document))
+    rows = [row_of(one, asked["q"], vocabulary) for one in listed["items"]]
+    return shown(visit, rating, "evidence", rows=rows, asked=asked, next=_next(rating, asked, listed["next_cursor"]))
+
+
+def _next(rating: Rating, asked: dict[str, str], cursor: str | None) -> str | None:
+    kept = {name: value for name, value in asked.items() if value}
+    return None if cursor is None else f"{rating.base}/evidence?{urlencode({**kept, 'cursor': cursor})}"
+
+
+@pages.get(OWN + "/history")
+@public.get(PUBLIC + "/history")
+async def history(visit: Visit) -> Response:
+    """List the other ratings of the service, and what changed from each comparable one to the next."""
+    rating = await found(visit)
+    comparable = [
+        one
+        for one in rating.others
+        if (one["method"], one["attribute"]) == (rating.document["method"], rating.document["attribute"])
+    ]
+    changes = [
+        await visit.api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
+        for after, before in list(pairwise(comparable))[:MOST_STEPS]
+    ]
+    return shown(visit, rating, "history", changes=changes)
+
+
+@pages.get(OWN + "/provenance")
+@public.get(PUBLIC + "/provenance")
+async def provenance(visit: Visit) -> Response:
+    """Show what is needed to repeat the rating, and its letters by other methodologies."""
+    rating = await found(visit)
+    letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
+    versions = await visit.api.get("/v1/methodology")
+    return shown(
+        visit,
+        rating,
+        "provenance",
+        tables=outline.provenance_tables(rating.view),
+        letters=letters["items"],
+        versions=_other_versions(rating, versions["items"], letters["items"]),
+        job=await _job(visit, rating),
+    )
+
+
+def _other_versions(rating: Rating, versions: list[Any], letters: list[Any]) -> list[str]:
+    """Return the versions that know the method and have not rated this evidence."""
+    known = {one["version"] for one in letters}
+    return [
+        one["version"]
+        for one in versions
+        if one["version"] not in known and rating.document["method"] in one["methods"]
+    ]
+
+
+async def _job(visit: Visit, rating: Rating) -> Any:
+    """Find the job that made a rating of one's own; it counts the calls."""
+    url = rating.document["target"].get("url")
+    if not rating.mine or not url:
+        return None
+    jobs = await visit.api.get("/v1/jobs", target_url=url, kind="rating", limit=200)
+    return next((one for one in jobs["items"] if (one["rating"] or {}).get("id") == rating.id), None)
+
+
+@pages.get(OWN + "/certificate")
+@public.get(PUBLIC + "/certificate")
+async def certificate(visit: Visit) -> Response:
+    """Show the signature and the entries of the log, to be verified in the browser."""
+    rating = await found(visit)
+    envelope = await visit.api.get(f"/v1/ratings/{rating.id}/attestation.json")
+    entries = await visit.api.get("/v1/log/entries", rating=rating.id)
+    head = await visit.api.get("/v1/log")
+    witnesses = head["checkpoint"].partition("\n\n")[2].splitlines()[1:]
+    return shown(
+        visit, rating, "certificate", envelope=envelope, entries=entries["items"], head=head, witnesses=witnesses
+    )
+
+
+@pages.get(OWN + "/reply")
+@public.get(PUBLIC + "/reply")
+async def reply(visit: Visit) -> Response:
+    """Show what the service's owner says of the rating."""
+    return shown(visit, await found(visit), "reply", wrong=None, text="", link="")
+
+
+@pages.get(OWN + "/files/{name}")
+async def file(visit: Visit) -> Response:
+    """Pass on a file of the API to whoever is signed in."""
+    name = visit.path("name")
+    if name not in FILES:
+        raise Problem("not-found", f"there is no file {name[:100]}")
+    address = f"/v1/ratings/{visit.path('rating_id')}"
+    query = {"summary": True} if visit.query("summary") else {}
+    return visit.api.passed_on(address if name == "rating.json" else f"{address}/{name}", **query)
+
+
+@pages.get(OWN + "/files/observations/{seq}/proof")
+async def proof(visit: Visit) -> Response:
+    """Pass on the proof that an observation is part of the evidence."""
+    return visit.api.passed_on(f"/v1/ratings/{visit.path('rating_id')}/observations/{visit.path('seq')}/proof")

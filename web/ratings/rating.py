@@ -1,0 +1,128 @@
+"""A rating as its pages show it: the API's document, the same read for people, and the addresses around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from assay.explain import LETTERS, headline
+from assay.methods import method_of
+from assay.model import Letter
+from assay.reports.reading import read
+from assay.reports.view import RatingView
+from service.dependencies import service_of
+from web.frame import Visit
+
+TABS = (
+    ("", "Finding"),
+    ("/evidence", "Evidence"),
+    ("/history", "History"),
+    ("/provenance", "Provenance"),
+    ("/certificate", "Certificate"),
+    ("/reply", "Reply"),
+)
+"""Ends of the addresses of a rating's pages, with their names."""
+
+MOST_LISTED = 200
+"""Other ratings of the same service that are read."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A rating for its pages.
+
+    Attributes
+    ----------
+    document : mapping
+        What the API gives.
+    view : RatingView
+        The same, read for people.
+    others : list of mapping
+        Summaries of all ratings of the same service that the reader may see, this one included, newest first.
+    mine : bool
+        Whether the reader may change it.
+    public : bool
+        Whether these are the pages for everyone.
+    """
+
+    document: Mapping[str, Any]
+    view: RatingView
+    others: list[Mapping[str, Any]]
+    mine: bool
+    public: bool
+
+    @property
+    def id(self) -> str:
+        """The id."""
+        return str(self.document["id"])
+
+    @property
+    def base(self) -> str:
+        """Address of its first page; those of the others begin with it."""
+        return f"/r/{self.id}" if self.public else f"/ratings/{self.id}"
+
+    @property
+    def tabs(self) -> list[tuple[str, str]]:
+        """Addresses and names of its pages."""
+        return [(self.base + end, name) for end, name in TABS]
+
+    def file(self, name: str) -> str:
+        """Return the address of a file of the API about it, such as ``report.html``; one that this reader may open."""
+        if not self.public:
+            return f"/ratings/{self.id}/files/{name}"
+        return f"/v1/ratings/{self.id}" + ("" if name == "rating.json" else f"/{name}")
+
+    def evidence(self, text: str) -> str:
+        """Return the address of the evidence that holds a text."""
+        return f"{self.base}/evidence?q={quote(text[:200])}"
+
+    @property
+    def verdict(self) -> str:
+        """The letter in words, as a heading has it."""
+        letter = self.view.verdict.letter
+        if letter is None:
+            return "Not measured: no letter could be given"
+        title = LETTERS[Letter(letter)].title
+        if self.view.verdict.declared:
+            return title[:1].upper() + title[1:]
+        said = headline(letter, declared=False)
+        return f"{said[:1].upper()}{said[1:]}: the evidence is not sure enough"
+
+    @property
+    def certainty(self) -> float | None:
+        """Probability of its letter."""
+        verdict = self.view.verdict
+        return (
+            None if verdict.letter is None or verdict.probabilities is None else verdict.probabilities[verdict.letter]
+        )
+
+
+async def found(visit: Visit) -> Rating:
+    """Read the rating in the path of a page."""
+    document = await visit.api.get(f"/v1/ratings/{visit.path('rating_id')}")
+    others = await _others(visit, document)
+    ends = datetime.fromisoformat(document["expires_at"]).timestamp()
+    expired = {"expired": service_of(visit.request).clock() >= ends}
+    mine = not visit.public and any(one["id"] == document["id"] for one in others)
+    if not visit.public:
+        others = await _others(visit, document, mine=False)
+    return Rating(document, read({**document, **expired}, method_of(document)), others, mine, visit.public)
+
+
+async def _others(visit: Visit, document: Mapping[str, Any], *, mine: bool = True) -> list[Mapping[str, Any]]:
+    """Read the ratings of the same service; by its name where it has no address, such as uploaded vectors."""
+    target = document["target"]
+    by = {"target_url": target["url"]} if target.get("url") else {"q": target["name"]}
+    page = await visit.api.get("/v1/ratings", **by, mine=mine and not visit.public, state="all", limit=MOST_LISTED)
+    same: list[Mapping[str, Any]] = [one for one in page["items"] if one["target"]["digest"] == target["digest"]]
+    return same
+
+
+def shown(visit: Visit, rating: Rating, template: str, /, **values: Any) -> Response:
+    """Render a page of a rating; `template` is named without its folder."""
+    return visit.page(f"ratings/{template}.html", rating=rating, document=rating.document, view=rating.view, **values)

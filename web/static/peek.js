@@ -1,0 +1,52 @@
+// Squares that are read one by one: pointed at, or walked with the arrow keys. Each case is read out beside them.
+const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+
+const placeOf = (square) => {
+  const drawn = square.querySelector("rect");
+  return [Number(drawn.getAttribute("x")), Number(drawn.getAttribute("y"))];
+};
+
+// The next square in a direction: the nearest line counts more than the nearest column.
+function neighbour(squares, from, [right, down]) {
+  const [x, y] = placeOf(from);
+  const far = (square) => {
+    const [u, v] = placeOf(square);
+    const ahead = right ? (v === y ? (u - x) * right : 0) : (v - y) * down;
+    return ahead > 0 ? Math.abs(v - y) * 1000 + Math.abs(u - x) : Infinity;
+  };
+  const best = squares.reduce((one, other) => (far(other) < far(one) ? other : one), from);
+  if (far(best) < Infinity) return best;
+  return right ? squares[squares.indexOf(from) + right] ?? from : from;
+}
+
+for (const figure of document.querySelectorAll("[data-peek]")) {
+  const shown = figure.querySelector(".peek");
+  let chosen = null;
+  const choose = (square) => {
+    if (!square || square === chosen) return;
+    chosen?.classList.remove("on");
+    chosen = square;
+    square.classList.add("on");
+    const [name, ...lines] = square.querySelector("title").textContent.split("\n");
+    const written = [name, ...lines].map((line, place) => {
+      const one = document.createElement("p");
+      one.textContent = line;
+      one.dir = "auto";
+      one.className = ["muted s", "pref"][place] ?? "muted";
+      return one;
+    });
+    shown.replaceChildren(...written);
+  };
+  for (const group of figure.querySelectorAll(".squares")) {
+    const squares = [...group.querySelectorAll("a")];
+    group.addEventListener("pointerover", (event) => choose(event.target.closest?.("a")));
+    group.addEventListener("focus", () => choose(squares.includes(chosen) ? chosen : squares[0]));
+    group.addEventListener("keydown", (event) => {
+      const here = squares.includes(chosen) ? chosen : squares[0];
+      if (event.key === "Enter") location.href = here.getAttribute("href");
+      if (!WAYS[event.key]) return;
+      event.preventDefault();
+      choose(neighbour(squares, here, WAYS[event.key]));
+    });
+  }
+}
