@@ -1,0 +1,112 @@
+"""Pages for everyone: the start page, the registry, the methodology, the log, problems."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from assay.rating.methodology import shipped
+
+HTML = {"Accept": "text/html"}
+
+
+def cells(page, table="table"):
+    """Return the texts of a table's rows; marks count as their names."""
+    return page.locator(table).first.evaluate(
+        """table => [...table.tBodies[0].rows].map(row => [...row.cells].map(
+            cell => cell.querySelector("svg")?.getAttribute("aria-label") ?? cell.textContent.trim()))"""
+    )
+
+
+def test_every_link_of_the_start_page_answers(reader):
+    page = reader.open("/")
+    links = page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))")
+    assert {"/new", "/own-words", "/registry", "/methodology", "/log", "/overview", "/services"} <= set(links)
+    paths = sorted({link.partition("#")[0] for link in links if not link.startswith("#")})
+    answers = {path: page.request.get(f"{reader.url}{path}", headers=HTML).status for path in paths}
+    assert set(answers.values()) == {200}, answers
+
+
+def test_the_bars_of_the_start_page_are_the_counts_of_the_api(reader, site):
+    counted = site.process.agency.get("/v1/registry/distribution")["items"]
+    page = reader.open("/")
+    page.get_by_text("The same numbers as a table").click()
+    rows = [[row["counts"][name] for name in ("UCS", "DSBS", "BS", "inconclusive")] for row in counted]
+    assert [[int(text) for text in row[3:]] for row in cells(page, ".twin table")] == rows
+    widths = page.locator(".dist svg").evaluate_all(
+        "all => all.map(one => [...one.children].reduce((sum, bar) => sum + +bar.getAttribute('width') + .8, 0))"
+    )
+    most = max(row["targets"] for row in counted)
+    assert widths == pytest.approx([100 * row["targets"] / most for row in counted])
+
+
+def test_filters_of_the_registry_are_in_the_address_and_agree_with_the_api(reader, site):
+    page = reader.open("/registry")
+    page.get_by_label("Kind of service").select_option("translator")
+    page.get_by_label("Letter", exact=True).select_option("BS")
+    page.get_by_role("button", name="Show").click()
+    asked = parse_qs(urlsplit(page.url).query)
+    assert asked == {"kind": ["translator"], "letter": ["BS"]}
+    listed = site.process.agency.get("/v1/ratings?kind=translator&letter=BS")["items"]
+    links = page.locator("tbody th a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert links == [f"/r/{one['id']}" for one in listed]
+    assert links == [f"/r/{site.ratings['always-he']}"]
+    reader.open("/registry?q=nobody-has-this-name")
+    assert page.get_by_text("No public rating matches.").is_visible()
+
+
+def test_a_service_and_its_badge_are_two_clicks_from_the_start_page(reader, site):
+    page = reader.open("/")
+    page.get_by_label("Find a rated service").fill("balancing")
+    page.get_by_role("button", name="Find").click()
+    page.locator("tbody summary").click()
+    rating = site.ratings["balancing"]
+    assert f"{site.url}/v1/ratings/{rating}/badge.svg" in page.locator("tbody pre").inner_text()
+    badge = page.get_by_alt_text("Badge of this rating")
+    badge.scroll_into_view_if_needed()
+    page.wait_for_function("badge => badge.complete && badge.naturalWidth > 50", arg=badge.element_handle())
+
+
+def test_versions_of_the_methodology_are_shown_and_compared_line_by_line(reader):
+    page = reader.open("/methodology")
+    assert page.get_by_role("heading", name=f"Methodology {shipped().current.version}", exact=True).is_visible()
+    assert page.locator("article strong", has_text="Step 1.").is_visible()
+    old, new = (set(shipped().named(version).text.splitlines()) for version in ("1.2.0", "1.3.0"))
+    reader.open("/methodology/changes?from=1.2.0&to=1.3.0")
+    added, removed = (
+        page.locator(f".diff {name}").evaluate_all("all => all.map(one => one.textContent.slice(1))")
+        for name in ("ins", "del")
+    )
+    assert {line for line in new - old if line} <= set(added)
+    assert {line for line in old - new if line} <= set(removed)
+    assert "- P(UCS) = 1 - P(BS) - P(DSBS)" in removed
+
+
+def test_the_log_shows_the_entries_and_proves_that_it_only_grew(reader, site):
+    agency = site.process.agency
+    head = agency.get("/v1/log")
+    page = reader.open("/log")
+    entries = agency.get("/v1/log/entries?limit=200")["items"]
+    assert [int(row[0]) for row in cells(page)] == [one["position"] for one in entries[::-1]][:50]
+    assert page.get_by_text(head["root"]).first.is_visible()
+    page.get_by_label("Size that you kept").fill("2")
+    page.get_by_role("button", name="Prove it").click()
+    proof = agency.get("/v1/log/proof/consistency?first=2")
+    assert page.get_by_text(proof["first"]["root"]).is_visible()
+    reader.open(f"/log?size={head['size'] + 9}")
+    assert page.locator("#w-size").is_visible()
+
+
+def test_problems_are_pages_for_browsers_and_documents_for_programs(site, context):
+    page = context.new_page()  # a 404 is an error of the console
+    answer = page.goto(f"{site.url}/problems/rate-limited")
+    assert (answer.status, answer.headers["vary"]) == (200, "Accept")
+    known = site.process.agency.get("/problems/rate-limited")
+    assert page.get_by_text(known["remedy"]).is_visible()
+    for path in ("/nowhere", "/problems/unheard-of"):
+        assert page.goto(f"{site.url}{path}").status == 404
+        assert page.get_by_role("link", name="Start page").is_visible()
+        program = page.request.get(f"{site.url}{path}", headers={"Accept": "application/json"})
+        assert (program.status, program.headers["content-type"]) == (404, "application/problem+json")
+        assert program.json()["code"] == "not-found"
