@@ -33,6 +33,7 @@ async def begin_session(visit: Visit) -> Response:
         token = await service_of(visit.request).database.write(sessions.begin, plain)
     if token is None:
         return _asked(visit, following, 403, wrong=True)
+    await service_of(visit.request).database.write(sessions.end, visit.request.cookies.get(COOKIE, ""))
     # nothing but a page of our own: "//elsewhere" would be another host
     own = following.startswith("/") and not following.startswith(("//", "/\\"))
     response = RedirectResponse(following if own else START, 303)
