@@ -35,6 +35,7 @@ async def begin_session(visit: Visit) -> Response:
         key = await verified(here, plain)
     except Problem:
         return _asked(visit, following, 403, wrong=True)
+    await here.database.write(sessions.end, visit.request.cookies.get(COOKIE, ""))
     token = await here.database.write(sessions.begin, key.id)
     # nothing but a page of our own: "//elsewhere" would be another host
     own = following.startswith("/") and not following.startswith(("//", "/\\"))

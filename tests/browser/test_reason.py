@@ -1,0 +1,193 @@
+"""Pages to compare ratings, to compose chains and to read suites, in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.conftest import Reader, Site
+from web.compose.pages import rearranged
+from web.frame.rendering import number, percent
+
+
+def cells(table: Locator) -> list[list[str]]:
+    """Return the texts of a table's rows."""
+    return [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in table.locator("tr").all()]
+
+
+def choose(page: Page, name: str) -> None:
+    """Choose the rating of a service in the search of `/compare`."""
+    page.get_by_role("searchbox").fill(name)
+    page.get_by_role("button", name="Find").click()
+    page.locator("#choose .picks a").first.click()
+
+
+def test_two_services_are_found_by_name_and_their_numbers_are_those_of_the_api(site: Site, reader: Reader) -> None:
+    page = reader.open("/compare")
+    choose(page, "faithful")
+    choose(page, "always-he")
+    first, second = site.ratings["faithful"], site.ratings["always-he"]
+    expect(page).to_have_url(re.compile(rf"/compare\?first={first}&second={second}$"))
+    difference = site.process.agency.get(f"/v1/ratings/{first}/difference?with={second}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("DSBS and BS: the letters differ")
+    expect(page.get_by_text(difference["sentences"][0])).to_be_visible()
+    for rating_id in (first, second):
+        rating = site.process.agency.get(f"/v1/ratings/{rating_id}")
+        row = page.locator(f'[data-rating="{rating_id}"]')
+        expect(row.get_by_role("img", name=rating["letter"])).to_be_visible()
+        expect(row).to_contain_text(f"{rating['letter']} {percent(rating['probabilities'][rating['letter']])}")
+        for step in ("step_1", "step_2"):
+            effect = rating["components"][0]["effects"][step]
+            shown = f"{number(effect['estimate'])} ({number(effect['low'])} to {number(effect['high'])})"
+            expect(row).to_contain_text(shown)
+    page.get_by_text("Every effect, before and after").click()
+    rows = cells(page.locator("details.twin table tbody"))
+    assert [row[2:5] for row in rows] == [
+        [number(one["before"]["estimate"], 3), number(one["after"]["estimate"], 3), number(one["moved"], 3)]
+        for one in difference["effects"]
+    ]
+
+
+def test_sentences_that_changed_come_first_and_are_the_recorded_replies(site: Site, reader: Reader) -> None:
+    pair = [site.ratings["faithful"], site.ratings["always-he"]]
+    page = reader.open(f"/compare?first={pair[0]}&second={pair[1]}")
+    replies: list[dict[str, str]] = []
+    for rating_id in pair:
+        rows = site.process.agency.get(f"/v1/ratings/{rating_id}/observations?limit=200")["items"]
+        asked = {row["unit"].removesuffix("/out"): row["ask"]["text"] for row in rows if row["unit"].endswith("/out")}
+        back = {row["unit"].removesuffix("/back"): row["value"] for row in rows if row["unit"].endswith("/back")}
+        replies.append({asked[unit]: value for unit, value in back.items()})
+    shared = set(replies[0]) & set(replies[1])
+    changed = {text for text in shared if replies[0][text] != replies[1][text]}
+    expect(
+        page.get_by_role("heading", name=f"{len(changed)} of {len(shared)} questions have another answer")
+    ).to_be_visible()
+    rows = page.locator(".joined tbody tr")
+    shown = [row.locator("td").all_text_contents() for row in rows.all()]
+    told = [[cell.rpartition(": ")[2].strip() for cell in row] for row in shown]
+    assert [row[0] in changed for row in told] == sorted((row[0] in changed for row in told), reverse=True)
+    assert all([replies[0][row[0]], replies[1][row[0]]] == row[1:] for row in told)
+    assert rows.first.locator("mark").all_text_contents()[-1].split()[0] == "He"
+
+
+def test_ratings_by_different_methods_are_not_called_comparable(site: Site, reader: Reader) -> None:
+    page = reader.open(f"/compare?first={site.ratings['faithful']}&second={site.ratings['stereotyped-model']}")
+    expect(page.get_by_role("status")).to_contain_text("their letters answer different questions")
+    expect(page.locator("[data-rating]")).to_have_count(2)
+
+
+def verified(page: Page, site: Site, *, names: list[str]) -> dict[str, Any]:
+    """Check the page of a composition against the API, and return the composition."""
+    expect(page).to_have_url(re.compile(r"/compose/cmp_\w+$"))
+    found = site.process.agency.get(f"/v1/compositions/{page.url.rpartition('/')[2]}")
+    assert [link["target"]["name"] for link in found["chain"]] == names
+    expect(page.locator(".why li")).to_have_text(found["explanation"])
+    expect(page.locator(".note p")).to_have_text([one["text"] for one in found["notes"]])
+    return dict(found)
+
+
+def test_a_chain_is_built_with_the_keyboard_only(site: Site, reader: Reader) -> None:
+    page = reader.open(f"/compose?rating={site.ratings['faithful']}")
+    page.locator("#add").focus()
+    page.keyboard.type("always-he")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    up = page.get_by_role("button", name="Move always-he up")
+    expect(up).to_be_visible()
+    expect(page.locator("#add")).to_be_focused()
+    up.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".chain b")).to_have_text(["always-he", "faithful"])
+    expect(page.get_by_role("button", name="Move always-he down")).to_be_focused()
+    page.get_by_role("radio", name="By the published table").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    found = verified(page, site, names=["always-he", "faithful"])
+    assert found["table"] == "revised"
+    hidden = found["predicted"]["components"][0]["hidden"]
+    expect(page.get_by_role("row", name=re.compile(re.escape(hidden[0]["name"])))).to_contain_text(
+        number(hidden[0]["effect"]["estimate"])
+    )
+
+
+def test_a_chain_is_built_measured_and_removed_without_javascript(site: Site, browser: Browser) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(f"{site.url}/compose")
+        for name in ("always-he", "balancing", "echo"):
+            page.get_by_role("searchbox").fill(name)
+            page.get_by_role("searchbox").press("Enter")
+            page.locator("#add").select_option(index=1)
+            page.get_by_role("button", name="Add").click()
+        page.get_by_role("button", name="Remove echo").click()
+        page.get_by_role("button", name="Infer the letter").click()
+        found = verified(page, site, names=["always-he", "balancing"])
+        assert (found["letter"], found["predicted"]["letter"]) == ("UCS", "BS")
+        expect(page.get_by_role("heading", level=1)).to_have_text("The table says UCS, the measured answers say BS")
+        address = page.url
+        page.get_by_role("button", name="Measure the chain").click()
+        job = site.process.finished(page.url.rpartition("/")[2])
+        assert job["target"]["protocol"] == "chain"
+        page.goto(f"{site.url}/compose")
+        saved = page.locator("#saved li", has=page.locator(f'a[href="/compose/{found["id"]}"]'))
+        saved.locator("summary").click()
+        saved.get_by_role("button", name="Remove it").click()
+        assert page.request.get(address).status == 404
+
+
+@pytest.mark.parametrize(
+    ("act", "after", "focus"),
+    [
+        ("up-2", ["a", "c", "b"], "1"),
+        ("down-0", ["b", "a", "c"], "1"),
+        ("up-0", ["a", "b", "c"], "0"),
+        ("down-2", ["a", "b", "c"], "2"),
+        ("remove-1", ["a", "c"], "add"),
+        ("up-9", ["a", "b", "c"], "add"),
+        ("up--1", ["a", "b", "c"], "add"),
+        ("add", ["a", "b", "c"], "add"),
+    ],
+)
+def test_an_act_rearranges_the_chain(act: str, after: list[str], focus: str) -> None:
+    assert rearranged(["a", "b", "c"], act) == (after, focus)
+
+
+def test_a_suite_is_planned_asked_for_and_its_matrix_is_that_of_the_api(site: Site, reader: Reader) -> None:
+    page = reader.open("/suites/new")
+    for name in ("faithful translator", "always-he translator", "Gender", "round-trip", "one-hop"):
+        page.get_by_role("checkbox", name=re.compile(f"^{name}")).check()
+    page.get_by_role("checkbox", name="Race").check()
+    page.get_by_label("Languages").fill("es")
+    page.get_by_role("button", name="Plan it").click()
+    asked = page.get_by_role("button", name=re.compile("^Ask .* questions$"))
+    expect(asked).to_be_visible()
+    questions = int(re.sub(r"\D", "", asked.inner_text()))
+    asked.click()
+    expect(page).to_have_url(re.compile(r"/suites/sui_\w+$"))
+    suite_id = page.url.rpartition("/")[2]
+    # the page follows the suite by itself
+    expect(page.get_by_text("All jobs have ended")).to_be_visible(timeout=120_000)
+    suite = site.process.agency.get(f"/v1/suites/{suite_id}")
+    assert questions == suite["progress"]["expected"]
+    for place, service in enumerate(suite["services"]):
+        rows = page.locator(".matrix").nth(place).locator("tbody tr")
+        assert rows.count() == len(service["rows"])
+        for row, line in zip(service["rows"], rows.all(), strict=True):
+            assert line.locator("th, td").all_inner_texts()[:2] == [row["method"], row["attribute"]]
+            for cell, shown in zip(row["cells"], line.locator("td").all()[1:], strict=True):
+                if cell["status"] == "omitted":
+                    expect(shown.locator("summary")).to_have_text("omitted")
+                    assert cell["reason"] in str(shown.text_content())
+                else:
+                    mark = shown.locator("svg.punch")
+                    sure = "" if cell["declared"] else ", inconclusive"
+                    name = f"{cell['letter']}{sure}" if cell["letter"] else "no letter"
+                    assert mark.get_attribute("aria-label") == name, json.dumps(cell)
+                    assert shown.locator("a").get_attribute("href") == cell["href"].replace("/v1/", "/")
+    report = page.request.get(f"{page.url}/report.html")
+    assert (report.status, report.headers["content-type"]) == (200, "text/html; charset=utf-8")

@@ -1,0 +1,124 @@
+"""Sessions: begun with a key, found by their token, ended by time, by hand and with the key."""
+
+import hashlib
+
+import pytest
+from sqlalchemy import func, select, update
+
+from store.core import schema
+from store.core.clock import read_clock
+from store.security import keys, sessions
+from store.security.keys import USE_NOTED_MS
+
+MINUTE_MS = 60_000
+
+
+@pytest.fixture
+def made(database):
+    with database.write() as c:
+        return keys.create(c, "acme", ["ratings:read"], "a person's")
+
+
+@pytest.fixture
+def token(database, made):
+    with database.write() as c:
+        return sessions.begin(c, made[1])
+
+
+def found(database, token):
+    with database.read() as c:
+        return sessions.find(c, token)
+
+
+def age(database, **columns):
+    """Set times of all sessions, in milliseconds from now."""
+    with database.write() as c:
+        now = read_clock(c)
+        c.execute(update(schema.sessions).values({name: now + moved for name, moved in columns.items()}))
+
+
+def count(database):
+    with database.read() as c:
+        return c.execute(select(func.count()).select_from(schema.sessions)).scalar_one()
+
+
+def test_a_session_has_the_tenant_and_scopes_of_its_key(database, made, token):
+    key = found(database, token)
+    assert (key.id, key.tenant, key.scopes) == (made[0].id, "acme", ("ratings:read",))
+
+
+def test_only_the_digest_of_a_token_is_stored(database, token):
+    with database.read() as c:
+        row = c.execute(select(schema.sessions)).mappings().one()
+    assert row["digest"] == hashlib.sha256(token.encode()).digest()
+    assert token not in str(dict(row))
+
+
+@pytest.mark.parametrize("sent", ["", "x", "assay_aaaaaaaa_b", "\0"])
+def test_no_session_is_found_by_another_token(database, token, sent):
+    assert found(database, sent) is None
+    assert found(database, token + sent if sent else token[:-1]) is None
+
+
+def test_an_unknown_or_revoked_key_begins_no_session(database, made):
+    with database.write() as c:
+        assert sessions.begin(c, made[1][:-1]) is None
+        keys.revoke(c, made[0].id, "acme")
+        assert sessions.begin(c, made[1]) is None
+    assert count(database) == 0
+
+
+def test_two_sessions_of_a_key_have_different_tokens_and_end_alone(database, made, token):
+    with database.write() as c:
+        other = sessions.begin(c, made[1])
+        assert other != token
+        sessions.end(c, token)
+    assert found(database, token) is None
+    assert found(database, other) is not None
+
+
+def test_a_session_ends_after_twelve_hours_without_a_request(database, token):
+    age(database, seen_at=-sessions.IDLE_MS + MINUTE_MS)
+    assert found(database, token) is not None
+    age(database, seen_at=-sessions.IDLE_MS - 1)
+    assert found(database, token) is None
+
+
+def test_a_request_keeps_a_session_alive(database, token):
+    age(database, seen_at=-sessions.IDLE_MS + MINUTE_MS)
+    assert found(database, token) is not None
+    with database.read() as c:
+        seen = c.execute(select(schema.sessions.c.seen_at)).scalar_one()
+        assert read_clock(c) - seen < USE_NOTED_MS
+
+
+def test_a_session_ends_after_seven_days_however_much_it_is_used(database, token):
+    age(database, seen_at=0, expires_at=MINUTE_MS)
+    assert found(database, token) is not None
+    age(database, seen_at=0, expires_at=-1)
+    assert found(database, token) is None
+
+
+def test_a_session_lasts_seven_days_from_its_beginning(database, token):
+    with database.read() as c:
+        left = c.execute(select(schema.sessions.c.expires_at)).scalar_one() - read_clock(c)
+    assert sessions.LONGEST_MS - MINUTE_MS < left <= sessions.LONGEST_MS
+
+
+def test_revoking_the_key_ends_its_sessions(database, made, token):
+    with database.write() as c:
+        keys.revoke(c, made[0].id, "acme")
+    assert found(database, token) is None
+
+
+def test_a_session_ends_with_the_expiry_of_its_key(database, made, token):
+    with database.write() as c:
+        c.execute(update(schema.api_keys).values(expires_at=read_clock(c) - 1))
+    assert found(database, token) is None
+
+
+def test_beginning_a_session_removes_those_that_have_ended(database, made, token):
+    age(database, seen_at=-sessions.IDLE_MS - 1)
+    with database.write() as c:
+        sessions.begin(c, made[1])
+    assert count(database) == 1
