@@ -26,7 +26,7 @@ def chance(probability: float) -> str:
     From one half up it is rounded down (.9496 is 94 %, which is short of 95 %), and a finite
     number of draws never makes 0 % or 100 %.
     """
-    if probability < 0.005:
+    if probability <= 0.005:  # 0.005 would be rounded to 0
         return "<1 %"
     if probability >= 0.995:
         return ">99 %"

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import assay
+from assay.explain import chance
 from assay.rating.decision import METHODOLOGY_VERSION
 from web.frame.assets import address_of
 from web.frame.navigation import NAVIGATION
@@ -70,15 +71,11 @@ def _time(written: str | None, form: str) -> Markup:
 
 def percent(share: float | None) -> str:
     """Write a probability as a percentage that never pretends certainty: <1 %, 97 %, >99 %."""
-    if share is None:
-        return "–"
-    if share < 0.005:
-        return "<1 %"
-    return ">99 %" if share >= 0.995 else f"{share:.0%}".replace("%", " %")
+    return "–" if share is None else chance(share)
 
 
 def number(value: float | None, digits: int = 2) -> str:
     """Write a number with thousands set apart; whole numbers have no decimals."""
     if value is None:
         return "–"
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.{digits}f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}f}"

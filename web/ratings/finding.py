@@ -17,18 +17,25 @@ from web.ratings.rating import Rating
 Draw = Callable[[str, Width], Figure | None]
 """Draws a figure with a key of its own, narrow or wide."""
 
+TALL = 430
+"""Height in units from which a figure is folded."""
+
 WITHIN, BEYOND = "within tolerance", "beyond tolerance"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure on a page: drawn twice, the style sheet chooses; `wide` is ``None`` where one form serves both."""
+    """A figure on a page: drawn twice, the style sheet chooses.
+
+    `wide` is ``None`` where one form serves both. A tall figure is `folded` below its heading.
+    """
 
     heading: str
     how: str
     narrow: Markup
     wide: Markup | None
     table: Table
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ def _both(heading: str, how: str, key: str, draw: Draw) -> Shown | None:
     narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if narrow is None or wide is None:
         return None
-    return Shown(heading, how, Markup(narrow.svg), Markup(wide.svg), narrow.table)  # noqa: S704  escaped by the figures
+    return Shown(heading, how, Markup(narrow.svg), Markup(wide.svg), narrow.table, narrow.height > TALL)  # noqa: S704  escaped by the figures
 
 
 def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
@@ -162,7 +169,7 @@ def _hidden_heading(measured: Sequence[Effect]) -> str:
     beyond = [each.title for each in measured if tables.standing(each) == BEYOND]
     if beyond:
         more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
-        return f"Beyond its limit: {beyond[0]}{more}"
+        return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{more}"
     open_ = [each.title for each in measured if tables.standing(each) != WITHIN]
     if open_:
         return f"Nothing beyond its limit hides behind the mean, and {len(open_)} of {len(measured)} are undecided"

@@ -60,7 +60,7 @@ def written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {written(one)}" for name, one in value.items() if one is not None)
+        return ", ".join(f"{name.replace('_', ' ')} {written(one)}" for name, one in value.items() if one is not None)
     if isinstance(value, list | tuple):
         more = f" and {len(value) - LISTED:,} more" if len(value) > LISTED else ""
         return ", ".join(map(written, value[:LISTED])) + more

@@ -37,7 +37,9 @@ for (const figure of document.querySelectorAll("[data-peek]")) {
     });
     shown.replaceChildren(...written);
   };
-  for (const group of figure.querySelectorAll(".squares")) {
+  const groups = figure.querySelectorAll(".squares");
+  choose(groups[0]?.querySelector("a"));
+  for (const group of groups) {
     const squares = [...group.querySelectorAll("a")];
     group.addEventListener("pointerover", (event) => choose(event.target.closest?.("a")));
     group.addEventListener("focus", () => choose(squares.includes(chosen) ? chosen : squares[0]));

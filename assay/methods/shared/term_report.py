@@ -149,21 +149,26 @@ def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, 
         name = parts.text(row, by) or by
         rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(min(1.0, max(0.0, share)))
     ordered = sorted(((name, tuple(sorted(each, reverse=True))) for name, each in rows.items()), key=_mean)
-    cases = {name: sorted(_cases(part, known, by, name), key=lambda case: -case.share) for name, _ in ordered}
     written = tuple((name, f"{sum(each):.4g}", str(len(each))) for name, each in ordered)
     said = title.format(sum(share > 0.5 for _, share in known), len(known))
     twin = Table(said, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
-    return Squares(said, tuple(ordered), *sides, twin, tuple((name, tuple(each)) for name, each in cases.items()))
+    return Squares(said, tuple(ordered), *sides, twin, _cases(part, known))
 
 
-def _cases(part: Part, known: Sequence[tuple[Part, float]], by: str, name: str) -> Iterator[Case]:
-    """Write the cases of a term, or of a list, in words."""
+def _cases(part: Part, known: Sequence[tuple[Part, float]]) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+    """Group the cases by their terms, the fullest squares and rows first."""
+    held: dict[str, list[Case]] = {}
+    for case in _in_words(part, known):
+        held.setdefault(case.lines[0], []).append(case)
+    rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in held.items()]
+    return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
+
+
+def _in_words(part: Part, known: Sequence[tuple[Part, float]]) -> Iterator[Case]:
+    """Write each case in words, its term first."""
     first, second = sides(part)
     groups = {"first_terms": f"Said of {first}", "second_terms": f"Said of {second}"}
     for row, share in known:
-        held = parts.text(row, by) or by
-        if (LISTS.get(held, held) if by == "list" else held) != name:
-            continue
         term, of = parts.text(row, "term") or "term", groups.get(parts.text(row, "list") or "", "Neutral")
         texts = [text for key in ("first", "second") if (text := parts.text(row, key))]
         if row.get("prefers") == "second":

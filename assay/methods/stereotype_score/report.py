@@ -22,10 +22,10 @@ from assay.methods.shared.term_report import (
     terms_table,
 )
 from assay.methods.stereotype_score.words import PHRASES, REASONS
-from assay.reports import cells, parts
+from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from assay.reports.sheets import Sheet, sampled
-from assay.reports.view import Picture, Table
+from assay.reports.view import Forest, Mark, Picture, Span, Table
 
 Part = Mapping[str, Any]
 
@@ -111,7 +111,28 @@ def figures(part: Part) -> Iterator[Picture | None]:
     yield squares_figure(part, PAIRS.key, title, tied, neutral=False)
     title = "In {} of {} neutral pairs the model prefers the first group"
     yield squares_figure(part, PAIRS.key, title, (first, second), neutral=True)
+    yield _pairs_figure(part)
     yield lists_figure(part, head="Attributes", verb="prefers", axis="share of pairs")
     yield terms_figure(part, "Neutral attribute terms", f"neutral: share that prefers {first}", neutral=True)
     axis = "share that prefers the stereotype"
     yield terms_figure(part, "Attribute terms of the stereotype", axis, neutral=False)
+
+
+def _pairs_figure(part: Part) -> Picture | None:
+    """Draw how each pair of words for the groups fared, with neutral attributes and with stereotypes."""
+    rows = [
+        (f"{parts.text(row, 'first')} / {parts.text(row, 'second')}", neutral, tied)
+        for row in parts.objects(part, GROUP_PAIRS.key)
+        if (tied := parts.number(row, "stereotyped")) is not None
+        for neutral in [parts.number(row, "neutral")]
+    ]
+    if not rows:
+        return None
+    shown = rows[: charts.MOST_WORDS]
+    marks = tuple(Mark(name, (None if neutral is None else Span(neutral), Span(tied))) for name, neutral, tied in shown)
+    leaning = sum(tied > 0.5 for _, _, tied in rows)
+    title = f"With {leaning} of {len(rows)} pairs of words for the groups it leans to the stereotype"
+    kinds = ("first word, neutral attributes", "stereotype")
+    tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
+    table = charts.twin(title, "Words", marks, kinds)
+    return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)

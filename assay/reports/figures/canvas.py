@@ -19,7 +19,7 @@ WIDTH = 360
 Width = Literal["narrow", "wide"]
 """Reports and phones show narrow figures; a page with more room shows the wide ones."""
 
-UNITS: Mapping[Width, int] = {"narrow": WIDTH, "wide": 600}
+UNITS: Mapping[Width, int] = {"narrow": WIDTH, "wide": 540}
 """Width of a figure in user units."""
 
 LARGE = 40

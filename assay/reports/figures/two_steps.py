@@ -43,7 +43,7 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
     """
     if verdict.letter is None or verdict.probabilities is None:
         return None
-    second = verdict.letter is not Letter.BS
+    second = verdict.letter is not Letter.BS or not verdict.declared
     steps = tuple(
         Step(number, verdict.steps[number - 1], component.effect(f"step_{number}"), number == 1 or second)
         for number in (1, 2)
@@ -142,10 +142,19 @@ def _upright(x: float, top: float, bottom: float, thickness: float, letter: Lett
 
 
 def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, anchor: str) -> list[Markup]:
-    """Draw a letter and its probability; one that was not reached has a thin outline and says so."""
+    """Draw a letter and its probability; another than the rating's has a thin outline."""
     chosen = verdict.letter is letter
     share = chance((verdict.probabilities or {}).get(letter, 0.0))
-    said = share if chosen and verdict.declared else f"{share}, {'not declared' if chosen else 'not reached'}"
+    more = (
+        ""
+        if chosen and verdict.declared
+        else ", not declared"
+        if chosen
+        else ", not reached"
+        if verdict.declared
+        else ""
+    )
+    said = share + more
     struck, class_ = chosen and verdict.declared, f"{anchor} {'b' if chosen else 's'}".strip()
     return [
         hallmark(letter, x, y, LEAF, LEAF_HEIGHT, struck=struck, size=15, quiet=not chosen),

@@ -1,0 +1,230 @@
+"""The pages of a rating: what a person reads there is what the API, the badge and the report say."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+import re
+import urllib.request
+from datetime import datetime
+
+import pytest
+from playwright.sync_api import expect
+
+from assay.explain import chance
+from assay.reports import tables
+from tests.support.reports import read
+
+CHECKS = ["signature", "target", "rating", "statement", "evidence", "log"]
+SERVICES = ("faithful", "always-he", "balancing", "echo", "stereotyped-model", "group-sentiment")
+
+
+def fetched(site, path):
+    with urllib.request.urlopen(f"{site.url}{path}", timeout=20) as answer:
+        return answer.read().decode()
+
+
+def document_of(site, name):
+    return json.loads(fetched(site, f"/v1/ratings/{site.ratings[name]}"))
+
+
+def day_of(written):
+    at = datetime.fromisoformat(written)
+    return f"{at.day} {at:%b} {at.year}"
+
+
+@pytest.fixture(scope="module")
+def leaning(site):
+    """A private rating of a service at the tolerance, which stays inconclusive."""
+    target = {"name": "at the tolerance", "kind": "translator", "protocol": "libretranslate"}
+    target["base_url"] = site.services.url("she-to-he-20")
+    experiment = {"method": "round-trip", "attribute": "gender", "max_texts_per_block": 20}
+    job = site.process.agency.post("/v1/jobs", {"target": target, "experiment": experiment, "seed": 1})
+    return site.process.finished(job["id"])["rating"]["id"]
+
+
+def test_letter_probability_and_date_are_those_of_the_badge_the_api_and_the_report(site, reader):
+    for name in SERVICES:
+        document, rating = document_of(site, name), site.ratings[name]
+        letter, shares = document["letter"], document["probabilities"]
+        certainty = chance(shares[letter]) if letter else "–"
+        for base in ("ratings", "r"):
+            page = reader.open(f"/{base}/{rating}")
+            stamp = page.locator("svg.stamp").get_attribute("aria-label")
+            assert stamp == (f"{letter}, declared" if letter else "no letter: nothing could be measured"), name
+            strip = page.locator(".strip").inner_text().replace("\n", " ")
+            assert f"certainty {certainty}" in strip
+            assert f"rated {day_of(document['rated_at'])}" in strip
+            assert f"questions {document['questions']:,}" in strip
+        badge = fetched(site, f"/v1/ratings/{rating}/badge.svg")
+        assert (letter or "nothing measured") in badge
+        assert day_of(document["rated_at"]) in badge
+        report = html.unescape(fetched(site, f"/v1/ratings/{rating}/report.html"))
+        assert certainty in re.search(r"Hallmark of this rating.*?</svg>", report, flags=re.DOTALL)[0]
+
+
+def test_not_reached_inconclusive_and_unmeasured_look_and_read_different(site, leaning, reader):
+    page = reader.open(f"/ratings/{leaning}")
+    assert "inconclusive" in page.locator("svg.stamp").get_attribute("aria-label")
+    assert page.locator("h1 + .verdict").inner_text().startswith("Inconclusive")
+    dashes = "els => els.map(e => getComputedStyle(e).strokeDasharray)"
+    assert page.locator("svg.stamp .o").evaluate_all(dashes) == ["9px, 7px"]
+    band = page.locator(".flow-w svg")
+    assert states(band) == ["not declared"]
+    assert set(band.locator(".quiet .mark").evaluate_all(dashes)) == {"none"}
+    assert set(band.locator(".open .mark").evaluate_all(dashes)) == {"4px, 3px"}
+    page = reader.open(f"/ratings/{site.ratings['always-he']}")
+    assert states(page.locator(".flow-w svg")) == ["not reached"] * 3  # the second step, and its two letters
+    page = reader.open(f"/ratings/{site.ratings['echo']}")
+    expect(page.get_by_role("heading", name="Nothing could be measured")).to_be_visible()
+    assert page.locator("svg.stamp .o").evaluate_all(dashes) == ["none"]
+    assert page.locator(".flow-w svg").count() == 0
+
+
+def states(band):
+    """Return what a figure says of letters and steps that are not declared or not reached."""
+    said = [one.rpartition(", ")[2] for one in band.locator("text").all_text_contents()]
+    return [one for one in said if one in {"not declared", "not reached"}]
+
+
+def test_any_question_is_found_by_its_text_and_the_filter_is_in_the_address(site, reader):
+    rating = site.ratings["stereotyped-model"]
+    known = list(csv.DictReader(io.StringIO(fetched(site, f"/v1/ratings/{rating}/observations.csv"))))
+    assert len(known) >= 1600
+    sentence = json.loads(known[-1]["ask"])["text"] if "ask" in known[-1] else known[-1]["text"]
+    page = reader.open(f"/ratings/{rating}")
+    page.get_by_role("link", name="Evidence 1,600").click()
+    page.get_by_label("Find in questions and answers").fill(sentence)
+    page.keyboard.press("Enter")
+    expect(page.locator("mark").first).to_have_text(sentence)
+    page.wait_for_url(re.compile(r"q=The\+|q="))
+    rows = page.locator(".ev tbody tr").all_inner_texts()
+    assert rows
+    assert all(sentence in row for row in rows)
+    reader.open(page.url.removeprefix(site.url))
+    assert page.locator(".ev tbody tr").all_inner_texts() == rows
+    with page.expect_download() as got:
+        page.get_by_role("link", name="Download all as CSV").click()
+    assert len(list(csv.DictReader(got.value.path().open(encoding="utf-8")))) == len(known)
+
+
+def test_evidence_is_listed_in_short_pages_that_lead_on_to_each_other(site, reader):
+    page = reader.open(f"/r/{site.ratings['stereotyped-model']}/evidence")
+    first = page.locator(".ev tbody tr td:first-child").all_inner_texts()
+    page.get_by_role("link", name="Next rows").click()
+    expect(page.locator(".ev tbody tr td:first-child").first).not_to_have_text(first[0])
+    second = page.locator(".ev tbody tr td:first-child").all_inner_texts()
+    assert len(first) == len(second) == 100
+    assert int(second[0]) > int(first[-1])
+
+
+def test_squares_are_walked_with_arrow_keys_and_lead_to_their_answers(site, reader):
+    sentences = document_of(site, "stereotyped-model")["components"][0]["sentences"]
+    page = reader.open(f"/ratings/{site.ratings['stereotyped-model']}")
+    figure = page.locator("[data-peek]").first
+    tied = [one for one in sentences if one["list"] != "neutral"]
+    assert figure.locator(".squares a").count() == len(tied)
+    assert figure.locator("rect.y").count() == sum(one["towards"] == 1 for one in tied)
+    figure.locator(".squares").first.focus()
+    seen = []
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+        seen.append(figure.locator(".peek").inner_text())
+    assert len(set(seen)) == 3
+    term, likelier, other = seen[-1].split("\n\n")
+    pair = {likelier.removeprefix("likelier: "), other.removeprefix("less likely: ")}
+    here = next(one for one in sentences if {one["first"], one["second"]} == pair and one["term"] == term)
+    assert here[here["prefers"]] == likelier.removeprefix("likelier: ")
+    page.keyboard.press("Enter")
+    expect(page.locator("mark").first).to_have_text(likelier.removeprefix("likelier: "))
+
+
+def test_every_figure_has_a_table_with_the_numbers_of_the_api(site, reader):
+    for name in ("stereotyped-model", "always-he"):
+        document = document_of(site, name)
+        effects = {one.name: one for one in read(document).components[0].effects}
+        page = reader.open(f"/ratings/{site.ratings[name]}")
+        assert (
+            page.locator("figure").count()
+            == page.locator("figure details.twin table").locator("xpath=ancestor::figure").count()
+        )
+        band = page.locator("figure.band")
+        rows = band.locator("tbody tr").evaluate_all("rows => rows.map(r => [...r.children].map(c => c.textContent))")
+        for row in rows:
+            effect = document["components"][0]["effects"][f"step_{row[0]}"]
+            assert row[5] == tables.interval(effects[f"step_{row[0]}"])
+            assert float(row[5].split()[0]) == pytest.approx(effect["estimate"], abs=5e-4)
+            assert row[5] in band.locator(".flow-w svg").text_content()
+        assert float(rows[0][4].strip("<>")) == pytest.approx(document["probabilities"]["BS"], abs=1e-3)
+        tolerances = page.locator("figure", has_text="at every tolerance").locator("tbody tr").all_inner_texts()
+        for line, (tolerance, shares) in zip(
+            tolerances, sorted(document["components"][0]["sensitivity"].items()), strict=True
+        ):
+            cells = line.split("\t")
+            assert cells[0] == tolerance
+            assert float(cells[1].strip("<>")) == pytest.approx(shares["BS"], abs=1e-3)
+
+
+def test_a_good_certificate_verifies_and_a_changed_one_does_not(site, reader):
+    rating = site.ratings["stereotyped-model"]
+    page = reader.open(f"/ratings/{rating}/certificate")
+    changes = {
+        "good": None,
+        "letter": (f"**/ratings/{rating}/files/rating.json", lambda one: one | {"letter": "UCS"}),
+        "envelope": (f"**/ratings/{rating}/files/attestation.json", changed_envelope),
+    }
+    for name, change in changes.items():
+        if change is not None:
+            address, edit = change
+            sent = json.loads(fetched(site, f"/ratings/{rating}/files/{address.rpartition('/')[2]}"))
+            page.route(address, answering(edit(sent)))
+        page.get_by_role("button", name="Verify in this browser").click()
+        expect(page.locator("#verify[data-verified]")).to_be_visible()
+        lines = page.locator(".checks li").all_inner_texts()
+        wrong = [line.split()[1] for line in lines if line.startswith("NOT")]
+        if name == "good":
+            assert [line.split()[1] for line in lines] == CHECKS
+        assert (
+            wrong
+            == {"good": [], "letter": ["rating", "statement", "log"], "envelope": ["signature", "statement"]}[name]
+        )
+        said = page.locator(".outcome").inner_text()
+        assert said == (
+            "Everything is as it was sealed." if name == "good" else "This does not verify. Do not rely on it."
+        )
+        page.unroute_all()
+
+
+def answering(document):
+    """Return a handler that answers a request of the page with a document."""
+    return lambda route: route.fulfill(body=json.dumps(document), content_type="application/json")
+
+
+def changed_envelope(envelope):
+    stated = base64.b64decode(envelope["payload"]).replace(b'"letter":"DSBS"', b'"letter":"UCS"')
+    return envelope | {"payload": base64.b64encode(stated).decode()}
+
+
+def test_a_private_rating_is_published_and_withdrawn_by_whoever_writes_its_name(site, leaning, reader):
+    page = reader.open(f"/ratings/{leaning}")
+    page.get_by_label("Everyone, for good").check()
+    page.get_by_role("button", name="Change").click()
+    expect(page.locator(".strip")).to_contain_text("everyone")
+    reader.open(f"/r/{leaning}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("at the tolerance")
+    assert page.get_by_role("link", name="Withdraw").count() == 0
+    reader.open(f"/ratings/{leaning}/withdraw")
+    page.get_by_label("Reason").fill("The service was another one.")
+    page.get_by_label("Name of the service").fill("something else")
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.locator(".wrong")).to_have_text("This is not the name of the service.")
+    page.get_by_label("Name of the service").fill("at the tolerance")
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.locator(".note.bad")).to_contain_text("The service was another one.")
+    reader.open("/ratings?q=at the tolerance&mine=true")
+    assert page.get_by_text("No rating fits this filter.").is_visible()
+    reader.open("/ratings?q=at the tolerance&mine=true&state=withdrawn")
+    expect(page.locator("tbody tr")).to_contain_text("withdrawn")
