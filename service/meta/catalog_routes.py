@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Sequence
 from functools import cache
@@ -39,7 +40,7 @@ async def list_methods() -> MethodList:
 
 
 @router.get("/methods/{name}")
-async def get_method(name: str) -> MethodView:
+def get_method(name: str) -> MethodView:
     """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults.
 
     Each field has a title, a description, and a group for forms (`x-group`).
@@ -71,12 +72,18 @@ async def list_attributes() -> AttributeList:
 @router.get("/protocols")
 async def list_protocols(here: Here) -> ProtocolList:
     """List the protocols of targets, with the schemas of their `settings`."""
+    return await asyncio.to_thread(lambda: _protocols(here.target_validator))
+
+
+@cache
+def _protocols(validator: Any) -> ProtocolList:
+    """Return the protocols; to build the types and schemas of all settings takes two seconds."""
     return ProtocolList(
         items=[
             ProtocolView.from_row(
                 one, kinds=sorted(one.kinds), settings_schema=TypeAdapter(one.settings_type).json_schema()
             )
-            for one in here.target_validator.protocols()
+            for one in validator.protocols()
         ]
     )
 

@@ -86,4 +86,4 @@ def number(value: float | None, digits: int = 2) -> str:
     """Write a number with thousands set apart; whole numbers have no decimals."""
     if value is None:
         return "–"
-    return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.{digits}f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}f}"

@@ -140,7 +140,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], one: Field) -> Fiel
             # records and inputs of one's own have attributes of their own
             free = {"records", "vectors"} & set(method["schema"]["properties"])
             options = tuple((name, titles[name]) for name in method["attributes"])
-            return replace(one, form="text" if free else "choice", options=options)
+            return replace(one, form="text" if free else "choice", options=options, description="")
         case "languages":
             return replace(one, form="languages", options=tuple((method["languages"] or {}).items()))
         case "specification":

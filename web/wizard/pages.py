@@ -91,7 +91,7 @@ async def _step(visit: Visit, go: str, answers: Answers) -> Response:
         return await _what(visit, answers, material, [])
     try:
         probe = await newest_probe(visit, answers, material)
-        plans = await planned(visit, answers, material, probe)
+        plans = await planned(visit, answers, material, probe, every=go == "sure")
     except Refused as refused:
         return await _wrong(visit, answers, material, refused.errors, refused)
     shown: dict[str, Any] = {"plans": plans, "probe": probe, "body": body}

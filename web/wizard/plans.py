@@ -26,9 +26,9 @@ class Size:
 
 
 async def planned(
-    visit: Visit, answers: Answers, material: Material, probe: Mapping[str, Any] | None
+    visit: Visit, answers: Answers, material: Material, probe: Mapping[str, Any] | None, *, every: bool
 ) -> Sequence[Size]:
-    """Plan the request in every size that its bounds allow.
+    """Plan the request in every size that its bounds allow, or in the chosen one.
 
     Raises
     ------
@@ -36,7 +36,8 @@ async def planned(
         If the API refuses the chosen size.
     """
     chosen = answers["size"] or "1"
-    sizes = FACTORS if material.method["name"] in SIZES else (("1", "Usual"),)
+    known_sizes = FACTORS if material.method["name"] in SIZES else (("1", "Usual"),)
+    sizes = [each for each in known_sizes if every or each[0] == chosen]
     known = {
         name: float(answers[name])
         for name in ("price_per_call", "price_per_1000_characters")

@@ -170,9 +170,10 @@ def _resolved(schema: Schema, defs: Schema) -> Schema:
 
 
 def _title(schema: Schema, name: str) -> str:
-    last = name.rpartition(".")[2].replace("_", " ")
-    title = str(schema.get("title") or last)
-    return last.capitalize() if title.istitle() or " " not in last else title
+    """Return the title of the API's catalog; others are made of names, and are no better than these."""
+    if "x-group" in schema:
+        return str(schema["title"])
+    return name.rpartition(".")[2].replace("_", " ").capitalize()
 
 
 # ---------------------------------------------------------------------------- JSON to text and back
