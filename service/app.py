@@ -25,6 +25,7 @@ from service.http.middleware import RequestMiddleware, own_hosts
 from service.http.openapi import document
 from service.http.rate_limit import CALLS, JOBS, UPLOADS, WRITES, RateLimiter
 from service.http.swr_cache import SwrCache
+from service.jobs import progress as job_progress
 from service.jobs import routes as jobs
 from service.jobs.dispatcher import Dispatcher
 from service.jobs.event_stream import EventStream
@@ -53,6 +54,7 @@ from store.security.secrets import Vault
 
 ROUTERS = (
     jobs.router,
+    job_progress.router,
     callback_routes.router,
     suites.router,
     schedules.router,
@@ -221,6 +223,7 @@ def _wire(
             lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget
         ),
         statuses=statuses,
+        progress=SwrCache(1.0, 2.0),
         embed_cache=EmbedCache(settings.badge_cache_s, meter.registry),
         recent_keys=SwrCache(settings.status_cache_s, settings.status_cache_s),
         write_proof=SwrCache(1.0, 0.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
 
@@ -37,6 +37,7 @@ class Service:
     rate_limiter: RateLimiter
     event_stream: EventStream
     statuses: StatusCache
+    progress: SwrCache[tuple[str, str], Any]
     embed_cache: EmbedCache
     recent_keys: SwrCache[bytes, ApiKey]
     write_proof: SwrCache[str, bool]

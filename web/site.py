@@ -15,6 +15,7 @@ from web.corpora.items import pages as corpus_items
 from web.corpora.pages import pages as corpora
 from web.frame.assets import ROUTE as ASSETS
 from web.frame.routing import Nowhere, Pages
+from web.jobs.pages import pages as jobs
 from web.overview.pages import pages as overview
 from web.own_words.pages import pages as own_words
 from web.own_words.testing import pages as own_words_testing
@@ -34,6 +35,7 @@ from web.sign_in.pages import private as sign_out
 from web.specifications.pages import pages as specifications
 from web.suites.pages import pages as suites
 from web.uploads.pages import pages as uploads
+from web.wizard.pages import pages as wizard
 
 AREAS: Sequence[Pages] = (
     overview,
@@ -62,6 +64,8 @@ AREAS: Sequence[Pages] = (
     rating,
     rating_acts,
     public_rating,
+    jobs,
+    wizard,
 )
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 

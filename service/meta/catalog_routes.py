@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 from fastapi import APIRouter
 from pydantic import TypeAdapter
 
 from assay.catalog import attribute, attributes
+from assay.catalog.languages import COMMON, languages
+from assay.errors import SpecificationError
 from assay.methods import AnyMethod, every_method, method_name
 from service.dependencies import Here
 from service.http.json import StrictRoute
@@ -21,6 +27,7 @@ from service.meta.catalog_schemas import (
     ProtocolList,
     ProtocolView,
 )
+from service.meta.field_texts import described
 from store.ratings.experiment_json import dump_method, method_schema, parse_method
 
 router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
@@ -33,8 +40,11 @@ async def list_methods() -> MethodList:
 
 
 @router.get("/methods/{name}")
-async def get_method(name: str) -> MethodView:
-    """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults."""
+def get_method(name: str) -> MethodView:
+    """Read a method's fields, as the JSON Schema of a request's `experiment`, and its defaults.
+
+    Each field has a title, a description, and a group for forms (`x-group`).
+    """
     kind = next((one for one in every_method() if method_name(one) == name), None)
     if kind is None:
         known = ", ".join(method_name(one) for one in every_method())
@@ -43,7 +53,9 @@ async def get_method(name: str) -> MethodView:
     return MethodView(
         **_summary(kind).model_dump(),
         description=inspect.getdoc(kind) or "",
-        schema=method_schema(name),
+        schema=described(method_schema(name), kind),
+        attributes=list(_attributes(name)),
+        languages=_languages(name),
         example=dump_method(example),
         expected_probes=example.expected_probes(),
     )
@@ -60,12 +72,18 @@ async def list_attributes() -> AttributeList:
 @router.get("/protocols")
 async def list_protocols(here: Here) -> ProtocolList:
     """List the protocols of targets, with the schemas of their `settings`."""
+    return await asyncio.to_thread(lambda: _protocols(here.target_validator))
+
+
+@cache
+def _protocols(validator: Any) -> ProtocolList:
+    """Return the protocols; to build the types and schemas of all settings takes two seconds."""
     return ProtocolList(
         items=[
             ProtocolView.from_row(
                 one, kinds=sorted(one.kinds), settings_schema=TypeAdapter(one.settings_type).json_schema()
             )
-            for one in here.target_validator.protocols()
+            for one in validator.protocols()
         ]
     )
 
@@ -73,3 +91,28 @@ async def list_protocols(here: Here) -> ProtocolList:
 def _summary(kind: type[AnyMethod]) -> MethodSummary:
     name = method_name(kind)
     return MethodSummary(name=name, summary=kind.summary, kinds=sorted(kind.kinds), href=f"/v1/methods/{name}")
+
+
+@cache
+def _attributes(method: str) -> Sequence[str]:
+    """Return the attributes of the catalog that a method accepts without words of the caller's own."""
+    return tuple(name for name in attributes() if _accepted(method=method, attribute=name))
+
+
+@cache
+def _languages(method: str) -> dict[str, str] | None:
+    """Return the languages that a method accepts, the common ones first; ``None`` if it takes none."""
+    about = next(iter(_attributes(method)), "")
+    if "languages" not in method_schema(method)["properties"]:
+        return None
+    known = languages()
+    codes = dict.fromkeys((*COMMON, *sorted(known, key=known.__getitem__)))
+    return {code: known[code] for code in codes if _accepted(method=method, attribute=about, languages=[code])}
+
+
+def _accepted(**experiment: Any) -> bool:
+    try:
+        parse_method(experiment)
+    except SpecificationError:
+        return False
+    return True

@@ -25,6 +25,10 @@ class MethodView(MethodSummary):
     description: str
     schema_: Annotated[dict[str, Any], Field(alias="schema")]
     """JSON Schema of a request's `experiment`."""
+    attributes: list[str]
+    """Attributes of the catalog that it can test without words of your own."""
+    languages: dict[str, str] | None
+    """English names of the languages that `languages` can hold, by code, the common ones first; null if it has none."""
     example: dict[str, Any]
     """A specification with every default filled in."""
     expected_probes: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,10 +79,19 @@ def page(
         .order_by(observations.c.seq)
         .limit(limit)
     ).mappings()
-    return [
-        StoredObservation(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
-        for row in rows
-    ]
+    return [_stored(row) for row in rows]
+
+
+def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
+    """List a job's last observations, the newest first."""
+    wanted = select(observations).where(observations.c.job_id == job_id).order_by(observations.c.seq.desc())
+    return [_stored(row) for row in c.execute(wanted.limit(limit)).mappings()]
+
+
+def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
+    """Count a job's different questions by the first segment of their unit: the language of a translation."""
+    own = observations.c.job_id == job_id, observations.c.copied.is_(False)
+    return Counter(unit.partition("/")[0] for unit in c.execute(select(observations.c.unit).where(*own)).scalars())
 
 
 @dataclass(frozen=True)
@@ -235,6 +245,10 @@ def _row(entry: LedgerEntry) -> dict[str, Any]:
         "attempts": entry.attempts,
         "elapsed_ms": entry.elapsed_ms,
     }
+
+
+def _stored(row: RowMapping) -> StoredObservation:
+    return StoredObservation(row["seq"], _observation(row), row["attempts"], row["elapsed_ms"], row["recorded_at"])
 
 
 def _observation(row: RowMapping) -> Observation:

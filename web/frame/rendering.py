@@ -32,7 +32,7 @@ def environment() -> Environment:
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
     install(found, NullTranslations())
-    found.filters |= {"day": day, "moment": moment, "percent": percent, "number": number}
+    found.filters |= {"day": day, "moment": moment, "clock": clock, "percent": percent, "number": number}
     found.globals |= {
         "asset": address_of,
         "version": assay.__version__,
@@ -60,6 +60,11 @@ def day(written: str | None) -> Markup:
 def moment(written: str | None) -> Markup:
     """Write an ISO 8601 time to the minute (UTC)."""
     return _time(written, "{0.day} {1} {0.year}, {0.hour:02}:{0.minute:02} UTC")
+
+
+def clock(written: str | None) -> Markup:
+    """Write an ISO 8601 time as the time of day, to the second (UTC)."""
+    return _time(written, "{0.hour:02}:{0.minute:02}:{0.second:02} UTC")
 
 
 def _time(written: str | None, form: str) -> Markup:

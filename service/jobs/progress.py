@@ -1,0 +1,61 @@
+"""``/v1/jobs/{id}/progress``: questions by part, and the newest exchanges.
+
+Pages show them while a job runs. They are read at most once a second for each job, however many ask.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from service.dependencies import Here
+from service.http.authentication import Reader
+from service.http.json import StrictRoute, json_response
+from service.http.openapi.common_schemas import ResponseModel
+from service.http.problems import existing
+from service.jobs.schemas import ObservationView
+from store.jobs import jobs, observations
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
+
+NEWEST = 4
+"""Exchanges that are shown."""
+
+
+class PartView(ResponseModel):
+    """A language of an experiment, and its progress."""
+
+    name: str
+    asked: int
+    """Different questions asked so far, failed ones included."""
+
+
+class ProgressView(ResponseModel):
+    """Progress of a job by part, and its newest exchanges."""
+
+    parts: list[PartView]
+    """Empty unless the experiment has languages."""
+    newest: list[ObservationView]
+    """The exchanges recorded last, the newest first."""
+
+
+@router.get("/{job_id}/progress", response_model=ProgressView)
+async def get_job_progress(job_id: str, here: Here, caller: Reader) -> Response:
+    """Read how many questions of each language were asked, and the newest exchanges. May be 2 seconds old."""
+    read = partial(here.database.read, _progress, job_id, caller.tenant)
+    return json_response(existing(await here.progress.get((caller.tenant, job_id), read), "job", job_id))
+
+
+def _progress(c: Any, job_id: str, tenant: str) -> ProgressView | None:
+    job = jobs.find(c, job_id, tenant)
+    if job is None:
+        return None
+    languages = (job.experiment or {}).get("languages") or ()
+    asked: Counter[str] = observations.asked_by_part(c, job_id) if languages else Counter()
+    return ProgressView(
+        parts=[PartView(name=name, asked=asked[name]) for name in languages],
+        newest=[ObservationView.of(kept) for kept in observations.newest(c, job_id, NEWEST)],
+    )

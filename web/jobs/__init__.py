@@ -1,0 +1,1 @@
+"""Jobs: the list, and the page that follows one until its end."""

@@ -1,0 +1,48 @@
+"""Questions and replies in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LONGEST = 300
+QUESTION = ("text", "given", "prompt", "question", "word")
+"""Fields of a question that hold what was asked, the first of which is shown."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A question with its reply. Languages are empty where the question names none."""
+
+    label: str
+    question: str
+    language: str
+    reply: str
+    reply_language: str
+    failure: str | None
+
+
+def exchange_of(observation: Mapping[str, Any]) -> Exchange:
+    """Return an observation of the API as texts."""
+    ask, failure = observation["ask"], observation["failure"]
+    asked = next((ask[name] for name in QUESTION if ask.get(name)), ask)
+    source, target = ask.get("source") or "", ask.get("target") or ""
+    return Exchange(
+        f"{source} → {target}" if target else ask["asks"],
+        in_a_line(asked),
+        source,
+        in_a_line(observation["value"]),
+        target,
+        None if failure is None else failure.get("detail") or failure.get("code", ""),
+    )
+
+
+def in_a_line(value: Any) -> str:
+    """Write a question or reply: a text, a choice, or numbers with their names."""
+    if isinstance(value, Mapping):
+        named = (f"{name}: {in_a_line(one)}" for name, one in value.items() if one is not None)
+        return ", ".join(named)[:LONGEST]
+    if isinstance(value, list | tuple):
+        return f"[{len(value)} numbers]" if len(value) > 8 else ", ".join(map(in_a_line, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)[:LONGEST]

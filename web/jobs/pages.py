@@ -1,0 +1,120 @@
+"""``/jobs``, ``/jobs/{id}`` and the part of it that is fetched again every second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from starlette.responses import Response
+
+from service.http.problems import kind_named
+from web.frame import Pages, Refused, Visit
+from web.jobs.exchanges import exchange_of
+
+pages = Pages()
+
+LISTED = 50
+STATUSES = {
+    "queued": "Waiting",
+    "running": "Running",
+    "succeeded": "Done",
+    "failed": "Failed",
+    "cancelled": "Cancelled",
+}
+KINDS = {
+    "rating": "Rating",
+    "probe": "Test of a service",
+    "rerate": "Rating read anew",
+    "challenge": "Proof of a domain",
+    "writing": "Writing for a corpus",
+}
+STAGES = {
+    "queued": "Waits for a worker",
+    "probing": "Tries the service",
+    "asking": "Asks the service",
+    "rating": "Computes the letter",
+    "writing": "Has sentences written",
+    "drawing": "Has pictures drawn",
+}
+"""Stages in words; others are shown as the API names them."""
+
+
+@pages.get("/jobs")
+async def jobs(visit: Visit) -> Response:
+    """List jobs, filtered by status, kind and text."""
+    chosen = {name: visit.query(name) for name in ("status", "kind", "q")}
+    found = await visit.api.get("/v1/jobs", **chosen, limit=LISTED, cursor=visit.query("cursor"))
+    return visit.page(
+        "jobs/list.html",
+        jobs=found["items"],
+        following=found["next_cursor"],
+        chosen=chosen,
+        statuses=STATUSES,
+        kinds=KINDS,
+    )
+
+
+@pages.get("/jobs/{job_id}")
+async def job(visit: Visit) -> Response:
+    """Show a job; while it runs, a part of the page is fetched again every second."""
+    found = await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")
+    return visit.page("jobs/job.html", **await _shown(visit, found))
+
+
+@pages.get("/jobs/{job_id}/now")
+async def now(visit: Visit) -> Response:
+    """Return the part of a job's page that changes; 304 while it is as the reader has it.
+
+    Of the API it reads the cached status, and only where that has changed the cached progress.
+    """
+    known = visit.request.headers.get("if-none-match")
+    answer = await visit.api.ask(
+        "GET", f"/v1/jobs/{visit.path('job_id')}", headers={"if-none-match": known} if known else {}
+    )
+    headers = {"ETag": answer.headers["etag"], "Cache-Control": "private, no-cache"}
+    if answer.status == 304:
+        return Response(status_code=304, headers=headers)
+    response = visit.page("jobs/now.html", **await _shown(visit, answer.document))
+    response.headers.update(headers)
+    return response
+
+
+@pages.post("/jobs/{job_id}/cancel")
+async def cancel(visit: Visit) -> Response:
+    """Cancel a job; one that has ended in the meantime is only shown."""
+    path = f"/jobs/{visit.path('job_id')}"
+    try:
+        await visit.api.ask("POST", f"/v1{path}/cancel")
+    except Refused as refused:
+        if refused.code != "already-finished":
+            raise
+    return visit.redirect(path)
+
+
+async def _shown(visit: Visit, job: Mapping[str, Any]) -> dict[str, Any]:
+    progress: Mapping[str, Any] = {"parts": [], "newest": []}
+    if job["kind"] == "rating":
+        progress = await visit.api.get(f"/v1/jobs/{job['id']}/progress")
+    return {
+        "job": job,
+        "parts": progress["parts"],
+        "newest": [exchange_of(one) for one in progress["newest"]],
+        "running": job["status"] in ("queued", "running"),
+        "pace": _pace(job),
+        "problem": None if job["error"] is None else kind_named(job["error"]["code"]),
+        "stages": STAGES,
+        "statuses": STATUSES,
+        "kinds": KINDS,
+    }
+
+
+def _pace(job: Mapping[str, Any]) -> float | None:
+    """Return the answers a second: of the whole job once it has ended, and else as its remaining time implies."""
+    if job["finished_at"] is None:
+        left, seconds = job["expected"] - job["asked"], job["eta_seconds"]
+        return float(left / seconds) if seconds and left > 0 else None
+    if job["started_at"] is None:
+        return None
+    began, ended = (datetime.fromisoformat(job[name]) for name in ("started_at", "finished_at"))
+    return float(job["asked"]) / max(0.001, (ended - began).total_seconds())

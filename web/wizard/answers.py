@@ -1,0 +1,140 @@
+"""Answers of the wizard: texts by the names of inputs, which travel from step to step, and the request they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from web.frame import Visit
+from web.wizard.catalog import LIMITS, MORE, Material, sizes_of
+from web.wizard.schema_form import Field, read_all
+from web.wizard.secret import opened, seal
+
+NOT_CARRIED = ("form_token", "go", "step", "secret", "request")
+"""Inputs that are not hidden fields of the next step."""
+
+Errors = list[dict[str, str]]
+
+
+@dataclass
+class Answers:
+    """What was answered so far, as texts."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return self.texts.get(name, "")
+
+    def hidden(self, shown: Iterable[str]) -> list[tuple[str, str]]:
+        """Return the answers that travel as hidden fields, because no input of the page shows them."""
+        visible = {*shown, *NOT_CARRIED}
+        return [(name, text) for name, text in self.texts.items() if name not in visible]
+
+    def forget(self, prefix: str) -> None:
+        """Remove the answers whose names begin so."""
+        self.texts = {name: text for name, text in self.texts.items() if not name.startswith(prefix)}
+
+
+def settle(visit: Visit, answers: Answers, material: Material) -> None:
+    """Fit answers to each other: settings to the protocol, fields to the method, and seal a secret that was typed."""
+    if material.protocol["name"] != answers["settings_of"]:
+        answers.forget("settings.")
+    if material.method["name"] != answers["fields_of"]:
+        kept = {name: answers[name] for name in ("experiment.attribute", "experiment.languages") if answers[name]}
+        answers.forget("experiment.")
+        answers.texts |= kept
+    answers.texts |= {
+        "protocol": material.protocol["name"],
+        "settings_of": material.protocol["name"],
+        "method": material.method["name"],
+        "fields_of": material.method["name"],
+    }
+    plain = answers.texts.pop("secret", "")
+    if plain:
+        described, _ = description_of(answers, material)
+        answers.texts["sealed"] = seal(visit, plain, described)
+
+
+def description_of(answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:
+    """Return the described target, without its secret, and what is wrong with it."""
+    settings, wrong = read_all(material.settings, answers.texts)
+    limits, more_wrong = read_all(LIMITS, answers.texts)
+    described: dict[str, Any] = {"kind": answers["kind"], "protocol": answers["protocol"], "settings": settings}
+    for name in ("name", "base_url"):
+        if answers[name].strip():
+            described[name] = answers[name].strip()
+    if limits:
+        described["limits"] = limits
+    return described, wrong + more_wrong
+
+
+def target_of(visit: Visit, answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:
+    """Return the target of a request: a saved one by its id, or the described one with its secret."""
+    if answers["target"]:
+        return {"id": answers["target"]}, []
+    described, wrong = description_of(answers, material)
+    if answers["sealed"]:
+        plain = opened(visit, answers["sealed"], described)
+        if plain is None:
+            del answers.texts["sealed"]
+            wrong.append({"pointer": "/secret", "detail": LOST})
+        else:
+            described["secret"] = plain
+    return described, wrong
+
+
+LOST = "Type the key again: it was typed more than two hours ago, or for another address."
+
+
+def request_of(
+    visit: Visit, answers: Answers, material: Material, factor: float | None = None
+) -> tuple[dict[str, Any], Errors]:
+    """Return the body of ``POST /v1/jobs``, and what is wrong with the answers.
+
+    Parameters
+    ----------
+    factor : float, optional
+        By how much the usual numbers of questions are multiplied; otherwise as answered.
+    """
+    target, wrong = target_of(visit, answers, material)
+    values, more_wrong = read_all(material.fields, answers.texts)
+    sizes = sizes_of(material, values, float(answers["size"] or 1) if factor is None else factor)
+    experiment = {**material.kept, **values, **sizes, "method": material.method["name"]}
+    experiment = {
+        name: value for name, value in experiment.items() if value not in ("", None) or name not in REFERENCES
+    }
+    others, still_wrong = read_all(MORE, answers.texts)
+    body: dict[str, Any] = {"target": target, "experiment": experiment, **others}
+    if answers["author"]:
+        body["author"] = {"id": answers["author"]}
+    return body, [*wrong, *more_wrong, *still_wrong]
+
+
+REFERENCES = ("attribute", "specification", "corpus")
+"""Fields of an experiment that are left out where they are empty."""
+
+
+# ---------------------------------------------------------------------------- errors
+def name_of(pointer: str, known: Sequence[Field]) -> str:
+    """Return the name of the input that a JSON pointer of the API is about, or the pointer's words if there is none."""
+    parts = [part for part in pointer.split("/") if part and part != "target"]
+    names = {one.name for one in known}
+    dotted = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((name for name in dotted if name in names), ".".join(parts[:2]) if len(parts) > 1 else "".join(parts))
+
+
+def step_of(name: str) -> str:
+    """Return the step whose page has an input."""
+    first = name.partition(".")[0]
+    if first in {"experiment", "method", "author"}:
+        return "what"
+    return "confirm" if first in {one.name.partition(".")[0] for one in MORE} else "where"
+
+
+def by_name(errors: Sequence[Mapping[str, str]], known: Sequence[Field]) -> dict[str, str]:
+    """Return what is wrong, by the name of the input."""
+    found: dict[str, str] = {}
+    for error in errors:
+        found.setdefault(name_of(error.get("pointer", ""), known), error["detail"])
+    return found

@@ -1,0 +1,181 @@
+"""What the wizard offers, from the API's catalog: kinds, protocols, methods, and lists to choose from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from web.frame import Api
+from web.wizard.schema_form import Field, Schema, fields_of
+
+KINDS: Mapping[str, tuple[str, str]] = {
+    "translator": ("Translator", "Turns a text into another language."),
+    "classifier": ("Classifier", "Gives a text or a record a label, such as positive or approved."),
+    "regressor": ("Regressor", "Gives a text or a record a number, such as a wage or a score."),
+    "embedder": ("Embedder", "Turns words into vectors whose nearness means likeness."),
+    "language-model": ("Language model", "Writes text, chooses between sentences, or says how likely they are."),
+    "image-classifier": ("Image classifier", "Gives a picture a label, or answers a question about it."),
+}
+"""Kinds of services: their titles, and what they do."""
+
+LIMITS = (
+    Field("limits.concurrency", "integer", "Calls at a time", "", 8, least=1, most=256),
+    Field(
+        "limits.requests_per_second",
+        "number",
+        "Calls a second, at most",
+        "Empty: no limit but the service's own.",
+        None,
+        nullable=True,
+        least=0,
+        most=10_000,
+    ),
+    Field("limits.timeout_s", "number", "Seconds after which a call is given up", "", 30, least=0.05, most=600),
+)
+MORE = (
+    Field(
+        "visibility",
+        "choice",
+        "Who may see the rating",
+        "",
+        "private",
+        options=(
+            ("private", "only you"),
+            ("unlisted", "everyone who knows its address"),
+            ("public", "everyone, in the public registry"),
+        ),
+    ),
+    Field("callback_url", "text", "Address that is told when it ends", "It receives one signed notice.", None),
+    Field(
+        "seed", "integer", "Seed", "The same request, seed and replies give the same rating, bit for bit.", 0, least=0
+    ),
+    Field("deadline_s", "integer", "Seconds after which it is given up", "", 3600, least=1, most=86_400),
+    Field(
+        "max_calls", "integer", "Calls at most", "Questions beyond it count as failed.", 10_000, least=1, most=1_000_000
+    ),
+)
+"""Fields of a request beside target and experiment."""
+
+SIZES: Mapping[str, tuple[str, ...]] = {
+    "round-trip": ("texts_per_block", "max_texts_per_block"),
+    "one-hop": ("texts_per_block", "max_texts_per_block"),
+    "stereotype-score": ("per_term", "most_per_term"),
+    "visual-stereotype": ("per_term", "most_per_term"),
+    "alternation": ("profiles",),
+    "stimulus-sampling": ("samples",),
+}
+"""Fields that say how much is asked, by method; the others ask about all their words."""
+
+WORDS = {
+    "forced-choice": "choices",
+    "association": "association",
+    "stereotype-score": "stereotype",
+    "visual-stereotype": "visual",
+}
+"""Kind of specification that a method takes."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the answers so far lead to.
+
+    Attributes
+    ----------
+    protocols, methods : sequence of mapping
+        Those that fit the kind of service, the usual one first.
+    protocol, method : mapping
+        The chosen ones.
+    settings, fields : tuple of Field
+        Fields of the protocol's settings, and of the method's specification.
+    kept : mapping
+        Parts of an earlier rating's experiment that no input shows.
+    """
+
+    protocols: Sequence[Mapping[str, Any]]
+    methods: Sequence[Mapping[str, Any]]
+    protocol: Mapping[str, Any]
+    method: Mapping[str, Any]
+    settings: tuple[Field, ...]
+    fields: tuple[Field, ...]
+    kept: Mapping[str, Any]
+
+    @property
+    def inputs(self) -> Sequence[Field]:
+        """Every field that can be wrong."""
+        return (*self.settings, *self.fields, *LIMITS, *MORE)
+
+
+async def material_for(api: Api, kind: str, protocol: str, method: str, earlier: str) -> Material:
+    """Read from the API what fits a kind of service; `earlier` is the id of a rating or job to begin with, or empty."""
+    protocols, methods = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
+    speaking = [one for one in protocols["items"] if kind in one["kinds"] and _can_be_written(one["settings_schema"])]
+    rating = [one for one in methods["items"] if kind in one["kinds"]]
+    chosen = next((one for one in speaking if one["name"] == protocol), speaking[0])
+    named = next((one for one in rating if one["name"] == method), rating[0])
+    settings = fields_of(chosen["settings_schema"], "settings", as_json=True)
+    described = await api.get(named["href"])
+    fields = await _fields(api, described)
+    kept = await _kept(api, earlier, named["name"], fields) if earlier else {}
+    return Material(speaking, rating, chosen, described, tuple(settings), tuple(fields), kept)
+
+
+def _can_be_written(schema: Schema) -> bool:
+    """Return whether all required settings can be written in a form; those of a chain cannot."""
+    known = {one.key for one in fields_of(schema, "settings")}
+    return set(schema.get("required", ())) <= known
+
+
+async def _fields(api: Api, method: Mapping[str, Any]) -> list[Field]:
+    fields = [one for one in fields_of(method["schema"], "experiment") if one.key != "method"]
+    return [await _with_options(api, method, one) for one in fields]
+
+
+async def _with_options(api: Api, method: Mapping[str, Any], one: Field) -> Field:
+    """Return a field with the resources that it can name as options."""
+    match one.key:
+        case "attribute":
+            titles = {each["name"]: each["title"] for each in (await api.get("/v1/attributes"))["items"]}
+            # records and inputs of one's own have attributes of their own
+            free = {"records", "vectors"} & set(method["schema"]["properties"])
+            options = tuple((name, titles[name]) for name in method["attributes"])
+            return replace(one, form="text" if free else "choice", options=options, description="")
+        case "languages":
+            return replace(one, form="languages", options=tuple((method["languages"] or {}).items()))
+        case "specification":
+            found = await api.get("/v1/specifications", kind=WORDS.get(method["name"]), limit=200)
+            return replace(one, form="choice", options=tuple((each["name"], each["title"]) for each in found["items"]))
+        case "corpus":
+            kind = "images" if "pictures" in method["schema"]["properties"] else "sentences"
+            found = await api.get("/v1/corpora", kind=kind, limit=200)
+            return replace(one, form="choice", options=tuple((each["id"], each["name"]) for each in found["items"]))
+        case "upload":
+            found = await api.get("/v1/uploads", purpose="table", limit=200)
+            return replace(
+                one,
+                form="choice",
+                options=tuple((each["digest"], each["name"] or each["id"]) for each in found["items"]),
+            )
+        case _ if one.form == "part":
+            return replace(one, parts=tuple([await _with_options(api, method, part) for part in one.parts]))
+    return one
+
+
+async def _kept(api: Api, earlier: str, method: str, fields: Sequence[Field]) -> Mapping[str, Any]:
+    path = "ratings" if earlier.startswith("rat_") else "jobs"
+    experiment = (await api.get(f"/v1/{path}/{earlier}"))["experiment"] or {}
+    if experiment.get("method") != method:
+        return {}
+    shown = {one.key for one in fields if one.form != "part"}
+    return {name: value for name, value in experiment.items() if name not in shown and value not in (None, [], {})}
+
+
+def sizes_of(material: Material, values: Mapping[str, Any], factor: float) -> dict[str, int]:
+    """Return the fields that say how much is asked, multiplied by a factor, within their bounds."""
+    found = {}
+    for one in material.fields:
+        if one.key in SIZES.get(material.method["name"], ()) and factor != 1:
+            wanted = round(int(values.get(one.key, one.default)) * factor)
+            found[one.key] = int(max(one.least or 1, min(one.most or wanted, wanted)))
+    return found

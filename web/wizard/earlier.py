@@ -1,0 +1,77 @@
+"""Answers that an earlier rating, job or saved target begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from web.frame import Api
+from web.wizard.answers import Answers
+from web.wizard.catalog import LIMITS, MORE, material_for
+from web.wizard.schema_form import written
+
+
+async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answers | None:
+    """Return the answers of a rating, a job or a saved target; ``None`` if none is named."""
+    if rating:
+        found = await api.get(f"/v1/ratings/{rating}")
+        described = {**found["target"], "base_url": found["target"].get("url")}
+        saved = await _saved(api, found["target"])
+        return await _of_request(api, rating, {**found, "target": described}, saved)
+    if job:
+        found = await api.get(f"/v1/jobs/{job}")
+        return await _of_request(api, job, found, await _existing(api, found["target_id"]))
+    if target:
+        found = await api.get(f"/v1/targets/{target}")
+        return Answers({"kind": found["kind"], "target": target, "protocol": found["protocol"]})
+    return None
+
+
+async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved: str) -> Answers:
+    target, experiment = request["target"], request["experiment"] or {}
+    method = str(experiment.get("method", ""))
+    material = await material_for(api, target["kind"], target["protocol"], method, "")
+    texts = {
+        "kind": target["kind"],
+        "target": saved,
+        "protocol": target["protocol"],
+        "settings_of": target["protocol"],
+        "name": target.get("name") or "",
+        "base_url": target.get("base_url") or "",
+        "method": method,
+        "fields_of": method,
+        "earlier": earlier,
+        "author": ((request.get("author") or {}).get("id")) or "",
+    }
+    sources = (
+        (material.settings, target.get("settings") or {}),
+        ([one for one in material.fields if one.form != "part"], experiment),
+        (LIMITS, target.get("limits") or {}),
+        (MORE, request),
+    )
+    for fields, values in sources:
+        for one in fields:
+            if values.get(one.key) is not None:
+                texts |= written(one, values[one.key])
+    return Answers({name: text for name, text in texts.items() if text})
+
+
+async def _saved(api: Api, target: Mapping[str, Any]) -> str:
+    """Return the id of the saved target that a rating is of, or an empty text."""
+    found = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
+    return next((str(one["id"]) for one in found["items"] if one["digest"] == target["digest"]), "")
+
+
+async def _existing(api: Api, target: str | None) -> str:
+    """Return the id of a job's saved target if it is still there, or an empty text."""
+    from web.frame import Refused
+
+    if target is None:
+        return ""
+    try:
+        await api.get(f"/v1/targets/{target}")
+    except Refused as refused:
+        if refused.status != 404:
+            raise
+        return ""
+    return target

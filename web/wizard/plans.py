@@ -1,0 +1,65 @@
+"""Plans of the request in several sizes, to choose one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from web.frame import Refused, Visit
+from web.wizard.answers import Answers, request_of
+from web.wizard.catalog import SIZES, Material
+from web.wizard.probing import latency_of
+
+FACTORS = (("0.5", "Half"), ("1", "Usual"), ("2", "Double"), ("4", "Fourfold"))
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size of the request, and its plan."""
+
+    factor: str
+    title: str
+    chosen: bool
+    plan: Mapping[str, Any]
+
+
+async def planned(
+    visit: Visit, answers: Answers, material: Material, probe: Mapping[str, Any] | None, *, every: bool
+) -> Sequence[Size]:
+    """Plan the request in every size that its bounds allow, or in the chosen one.
+
+    Raises
+    ------
+    Refused
+        If the API refuses the chosen size.
+    """
+    chosen = answers["size"] or "1"
+    known_sizes = FACTORS if material.method["name"] in SIZES else (("1", "Usual"),)
+    sizes = [each for each in known_sizes if every or each[0] == chosen]
+    known = {
+        name: float(answers[name])
+        for name in ("price_per_call", "price_per_1000_characters")
+        if _is_price(answers[name])
+    }
+    latency_s = latency_of(probe)
+    if latency_s is not None:
+        known["latency_s"] = latency_s
+
+    async def plan(factor: str, title: str) -> Size | None:
+        body, _ = request_of(visit, answers, material, float(factor))
+        try:
+            answer = await visit.api.ask("POST", "/v1/jobs/plan", body={**body, **known})
+        except Refused:
+            if factor == chosen:
+                raise
+            return None  # larger than the method allows
+        return Size(factor, title, factor == chosen, answer.document)
+
+    found = await asyncio.gather(*(plan(*each) for each in sizes))
+    return [one for one in found if one is not None]
+
+
+def _is_price(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
