@@ -104,6 +104,8 @@ def test_problems_are_pages_for_browsers_and_documents_for_programs(site, contex
     assert (answer.status, answer.headers["vary"]) == (200, "Accept")
     known = site.process.agency.get("/problems/rate-limited")
     assert page.get_by_text(known["remedy"]).is_visible()
+    assert page.goto(f"{site.url}/registry?kind=nonsense").status == 422
+    assert page.locator(".errors code").inner_text() == "kind"
     for path in ("/nowhere", "/problems/unheard-of"):
         assert page.goto(f"{site.url}{path}").status == 404
         assert page.get_by_role("link", name="Start page").is_visible()
