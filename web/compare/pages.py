@@ -42,7 +42,7 @@ async def compare(visit: Visit) -> Response:
         ids=ids,
         found=[one for one in found if one["id"] not in ids],
         full=len(ids) == MOST,
-        tallest=[_tallest(ratings, step) for step in ("step_1", "step_2")],
+        scales=[_scale(ratings, step) for step in ("step_1", "step_2")],
         page=page,
         size=SENTENCES,
         **changes,
@@ -84,10 +84,11 @@ async def _changes(api: Api, before: dict[str, Any], after: dict[str, Any]) -> d
     return {"difference": found, "joined": sentences, "cut": cut}
 
 
-def _tallest(ratings: Sequence[dict[str, Any]], step: str) -> float:
-    """Return the right end of the scale of a column: the largest interval or tolerance."""
-    ends = [float(rating.get("delta") or 0) for rating in ratings]
+def _scale(ratings: Sequence[dict[str, Any]], step: str) -> tuple[float, float]:
+    """Return the ends of the scale of a column, which holds 0, all intervals and tolerances."""
+    ends = [0.0, *(float(rating.get("delta") or 0) for rating in ratings)]
     for rating in ratings:
         effect = (deciding(rating)["effects"] or {}).get(step)
-        ends += [abs(effect["high"]), abs(effect["low"])] if effect else []
-    return max(ends, default=1.0) * 1.05 or 1.0
+        ends += [effect["low"], effect["high"]] if effect else []
+    margin = 0.05 * (max(ends) - min(ends)) or 0.05
+    return min(ends) - margin * (min(ends) < 0), max(ends) + margin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Self
 
 from web.frame import Api
 
@@ -17,14 +17,35 @@ LEGS = ("out", "back")
 """Last parts of the units of a text that is translated there and back."""
 
 
+Question = tuple[str, str | None]
+"""Text of a question, and the language of its answer."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply in words; `score` is the number behind it, if there is one."""
+
+    text: str
+    score: float | None = None
+
+
 @dataclass(frozen=True)
 class Joined:
-    """A question that both ratings asked; `language` is null if it has none."""
+    """A question that both ratings asked; `language` is null if it has none. `moved` is 1 where two texts differ."""
 
     question: str
     language: str | None
     before: str
     after: str
+    moved: float
+
+    @classmethod
+    def of(cls, question: Question, before: Reply, after: Reply) -> Self:
+        """Join two replies to a question."""
+        moved = float(before.text != after.text)
+        if before.score is not None and after.score is not None:
+            moved = abs(after.score - before.score)
+        return cls(*question, before.text, after.text, moved)
 
     @property
     def changed(self) -> bool:
@@ -45,25 +66,25 @@ class Joined:
 
 
 async def joined(api: Api, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Joined], bool]:
-    """Join two ratings by their questions, changed replies first; also return whether some were not read."""
+    """Join two ratings by their questions, the largest change first; also return whether some were not read."""
     if "sentences" in before["components"][0]:
         first, second, cut = _preferences(before), _preferences(after), False
     else:
         (first, some), (second, others) = await _replies(api, before["id"]), await _replies(api, after["id"])
         cut = some or others
-    found = [Joined(*key, reply, second[key]) for key, reply in first.items() if key in second]
-    return sorted(found, key=lambda one: not one.changed), cut
+    found = [Joined.of(key, reply, second[key]) for key, reply in first.items() if key in second]
+    return sorted(found, key=lambda one: (not one.changed, -one.moved)), cut
 
 
-def _preferences(rating: Mapping[str, Any]) -> dict[tuple[str, str | None], str]:
+def _preferences(rating: Mapping[str, Any]) -> dict[Question, Reply]:
     """Return the likelier sentence of each pair."""
-    found: dict[tuple[str, str | None], str] = {}
+    found: dict[Question, Reply] = {}
     for row in (row for component in rating["components"] for row in component.get("sentences") or ()):
-        found[f"{row['first']} / {row['second']}", None] = row.get(row["prefers"]) or str(row["prefers"])
+        found[f"{row['first']} / {row['second']}", None] = Reply(row.get(row["prefers"]) or str(row["prefers"]))
     return found
 
 
-async def _replies(api: Api, rating_id: str) -> tuple[dict[tuple[str, str | None], str], bool]:
+async def _replies(api: Api, rating_id: str) -> tuple[dict[Question, Reply], bool]:
     """Return the last reply to each question, and whether some were not read."""
     rows: list[dict[str, Any]] = []
     cursor: str | None = None
@@ -76,8 +97,8 @@ async def _replies(api: Api, rating_id: str) -> tuple[dict[tuple[str, str | None
     return dict(_last(rows)), cursor is not None
 
 
-def _last(rows: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str | None], str]]:
-    asked: dict[str, tuple[str, str | None]] = {}
+def _last(rows: list[dict[str, Any]]) -> Iterator[tuple[Question, Reply]]:
+    asked: dict[str, Question] = {}
     for row in rows:
         stem, _, leg = row["unit"].rpartition("/")
         unit = stem if leg in LEGS else row["unit"]
@@ -89,12 +110,14 @@ def _last(rows: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str | None], 
             yield asked[unit], reply
 
 
-def _written(value: Any) -> str | None:
-    """Write a reply: a text as it is, a class by its name, a number with three decimals; ``None`` for vectors."""
+def _written(value: Any) -> Reply | None:
+    """Write a reply: a text as it is, a class with its probability, a number; ``None`` for vectors."""
     if isinstance(value, Mapping):
-        scores = value.get("scores")
-        label = value.get("label") or (max(scores, key=scores.get) if scores else value.get("text"))
-        return None if label is None else str(label)
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return value if isinstance(value, str) else None
+        if scores := value.get("scores"):
+            label = max(scores, key=scores.get)
+            return Reply(f"{label} {scores[label]:.2f}", scores[min(scores)])
+        said = value.get("label") or value.get("text")
+        return None if said is None else Reply(str(said))
+    if isinstance(value, float | int):
+        return Reply(f"{value:.3f}", float(value))
+    return Reply(value) if isinstance(value, str) else None

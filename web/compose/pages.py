@@ -51,6 +51,12 @@ async def composition(visit: Visit) -> Response:
     return visit.page("compose/composition.html", found=found, hidden=_hidden(found))
 
 
+@pages.get("/compose/{composition_id}/report.html")
+async def composition_report(visit: Visit) -> Response:
+    """Pass the report of a composition on."""
+    return visit.api.passed_on(f"/v1/compositions/{visit.path('composition_id')}/report.html")
+
+
 @pages.post("/compose/{composition_id}/verify")
 async def verify(visit: Visit) -> Response:
     """Measure the chain as one service."""
@@ -97,12 +103,12 @@ async def _builder(visit: Visit, chain: list[str], refused: Refused | None = Non
         attribute=attribute,
         found=await search(visit.api, visit.query("q"), attribute=attribute),
         saved=saved["items"],
-        older=visit_older(saved["next_cursor"]),
+        older=_older(saved["next_cursor"]),
         problem=refused.problem if refused else None,
     )
 
 
-def visit_older(cursor: str | None) -> str:
+def _older(cursor: str | None) -> str:
     """Return the address of the next page of saved compositions; empty if there is none."""
     return f"/compose?{urlencode({'cursor': cursor})}#saved" if cursor else ""
 
