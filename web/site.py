@@ -71,6 +71,7 @@ AREAS: Sequence[Pages] = (
 
 
 def add_pages(app: FastAPI) -> None:
-    """Add every page to an application that `service.app.create_app` made."""
-    app.router.routes.extend([route for area in AREAS for route in area.routes])
+    """Add all pages to an application of `service.app.create_app`: behind the API, or before it if negotiated."""
+    app.router.routes[:0] = [route for area in AREAS if area.negotiated for route in area.routes]
+    app.router.routes.extend([route for area in AREAS if not area.negotiated for route in area.routes])
     app.router.routes.extend([ASSETS, Nowhere()])

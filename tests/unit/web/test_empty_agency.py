@@ -1,0 +1,55 @@
+"""Every page of an agency that has nothing yet."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from service.app import create_app
+from store.core import migrate
+from store.core.settings import Settings
+from web import add_pages
+from web.site import AREAS
+from workers.targets.target_validator import TargetChecker
+
+pytestmark = pytest.mark.anyio
+
+PARTS = ("/overview/running",)
+"""Parts of pages, which scripts fetch again."""
+
+PATHS = sorted(
+    {route.path for area in AREAS for route in area.routes if "GET" in (route.methods or ()) and "{" not in route.path}
+    - set(PARTS)
+)
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    settings = Settings(data_dir=tmp_path_factory.mktemp("agency"), auth="none", public_url="http://testserver")
+    migrate.upgrade(settings.resolved_database_url)
+    app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
+    add_pages(app)
+    return app
+
+
+@pytest.fixture
+async def client(app):
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://testserver", follow_redirects=True) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_every_page_shows_that_nothing_is_there_yet(client, path):
+    answer = await client.get(path, headers={"Accept": "text/html"})
+    assert answer.status_code == 200
+    assert answer.text.count("<h1") == 1
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/ratings/rat_0", "/jobs/job_0", "/services/tgt_0", "/corpora/cor_0"])
+async def test_what_does_not_exist_is_a_page_that_says_so(client, path):
+    answer = await client.get(path, headers={"Accept": "text/html"})
+    assert answer.status_code == 404
+    assert answer.headers["x-request-id"] in answer.text
+    assert "Not found" in answer.text
