@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 
+from assay.explain import chance
+from assay.model import Letter
 from assay.reports import figures, tables
 from assay.reports.figures import Figure
 from assay.reports.figures.canvas import Width
@@ -19,6 +22,10 @@ Draw = Callable[[str, Width], Figure | None]
 
 TALL = 430
 """Height in units from which a figure is folded."""
+
+UNLOCATED = "something is beyond its limit, and it cannot be said what"
+LEAST = 0.005
+"""Share that is spoken of."""
 
 WITHIN, BEYOND = "within tolerance", "beyond tolerance"
 
@@ -65,10 +72,11 @@ class Part:
 def part_of(rating: Rating, name: str) -> Part | None:
     """Draw the part of a name, or the first that decides; ``None`` where nothing was measured at all."""
     every = rating.view.components
-    chosen = [one for one in every if one.name == name] or list(rating.view.foremost)
-    if not chosen:
+    if not every:
         return None
-    one = chosen[0]
+    one = next((one for one in every if one.name == name), None) or max(
+        rating.view.foremost, key=partial(_size, rating)
+    )
     return Part(
         one,
         _band(rating, one),
@@ -79,6 +87,12 @@ def part_of(rating: Rating, name: str) -> Part | None:
         tuple(_sheets(one)),
         tuple(rating.document["components"][one.number - 1].get("scales", ())),
     )
+
+
+def _size(rating: Rating, one: Component) -> float:
+    """Return the size of the effect that decides the letter."""
+    effect = one.effect("step_2" if rating.view.verdict.letter is Letter.DSBS else "step_1")
+    return 0.0 if effect is None else abs(effect.estimate or 0.0)
 
 
 def _both(heading: str, how: str, key: str, draw: Draw) -> Shown | None:
@@ -96,10 +110,13 @@ def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
 def _band(rating: Rating, one: Component) -> Shown | None:
     alone = len(rating.view.components) == 1
     verdict = rating.view.verdict if alone else one.verdict
+    given = (rating.document if alone else rating.document["components"][one.number - 1])["probabilities"] or {}
+    nowhere = given.get("unlocated", 0.0)
+    missing = f" What is missing of it, {chance(nowhere)}, is unlocated: {UNLOCATED}." if nowhere >= LEAST else ""
     return _both(
         "How the letter was reached" if alone else f"How the letter of {one.title} was reached",
-        "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, the shaded "
-        "zone what still counts as unbiased.",
+        f"The band is as thick as the probability.{missing} A diamond is the effect of a step, the line its interval, "
+        "the shaded zone what still counts as unbiased.",
         "band",
         lambda key, width: figures.two_steps(verdict, one, key, width),
     )
@@ -172,7 +189,7 @@ def _hidden_heading(measured: Sequence[Effect]) -> str:
         return f"Beyond its limit: {beyond[0][:1].lower()}{beyond[0][1:]}{more}"
     open_ = [each.title for each in measured if tables.standing(each) != WITHIN]
     if open_:
-        return f"Nothing beyond its limit hides behind the mean, and {len(open_)} of {len(measured)} are undecided"
+        return f"{len(open_)} of {len(measured)} effects that the mean could hide are undecided"
     return "Nothing beyond its limit hides behind the mean"
 
 
@@ -183,7 +200,8 @@ def _tolerances(rating: Rating, one: Component) -> Shown | None:
     heading = f"{letter} leads at every tolerance" if same else "The tolerance decides which letter leads"
     return _both(
         heading,
-        "The probability of each letter if another tolerance had been declared.",
+        "The probability of each letter if another tolerance had been declared. A gap at the end is unlocated: "
+        f"{UNLOCATED}.",
         "other",
         lambda key, width: figures.tolerances_bars(one, rating.view.delta, key, width),
     )

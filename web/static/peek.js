@@ -1,4 +1,4 @@
-// Squares that are read one by one: pointed at, or walked with the arrow keys. Each case is read out beside them.
+// Squares that are pointed at, or walked with the arrow keys: each is read out beside them.
 const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 const placeOf = (square) => {

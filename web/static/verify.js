@@ -2,19 +2,19 @@
 const STANDING = ["visibility", "withdrawn", "next_methodology", "reply", "in_words", "questions"];
 const STATED = ["letter", "declared", "probabilities", "method", "attribute", "confidence", "methodology",
   "engine_version", "seed", "evidence_digest", "rated_at", "expires_at"];
-const PREDICATE = "urn:assay:predicate:rating:v1", PAYLOAD = "application/vnd.in-toto+json";
-const card = document.getElementById("verify"), { data, list } = { data: card.dataset, list: card.querySelector("ol") };
-const encode = (text) => new TextEncoder().encode(text);
+const card = document.getElementById("verify"), data = card.dataset;
+const [button, list, outcome] = ["button", "ol", ".outcome"].map((name) => card.querySelector(name));
+const utf8 = (text) => new TextEncoder().encode(text);
 const bytes = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
-const unhex = (text) => Uint8Array.from(text.replace("sha256:", "").match(/../g) ?? [], (two) => parseInt(two, 16));
-const joined = async (...parts) => new Uint8Array(await new Blob(parts).arrayBuffer());
-const sha = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", await joined(...parts)));
-const digest = (hash) => `sha256:${[...hash].map((one) => one.toString(16).padStart(2, "0")).join("")}`;
+const unhex = (text) => Uint8Array.from(text.replace("sha256:", "").match(/../g), (two) => parseInt(two, 16));
+const join = async (...parts) => new Blob(parts).arrayBuffer();
+const sha = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", await join(...parts)));
+const named = (hash) => `sha256:${[...hash].map((one) => one.toString(16).padStart(2, "0")).join("")}`;
 
-// Numbers are kept as they are written: canonical JSON has the same digits.
-class Digits { constructor(source) { this.source = source; } }
-const parse = (text) => JSON.parse(text, (_, value, { source }) => (typeof value === "number" ? new Digits(source) : value));
-const points = (key) => Array.from(key, (one) => one.codePointAt(0).toString(16).padStart(6, "0")).join("");
+// Numbers are kept as they are written, because canonical JSON has the same digits.
+class Digits { constructor(source) { this.source = source; } valueOf() { return Number(this.source); } }
+const parse = (text) => JSON.parse(text, (_, one, { source }) => (typeof one === "number" ? new Digits(source) : one));
+const points = (key) => Array.from(key, (one) => one.codePointAt(0).toString(16).padStart(6, "0")).join();
 function canonical(value) {
   if (value instanceof Digits) return value.source;
   if (Array.isArray(value)) return `[${value.map(canonical)}]`;
@@ -22,8 +22,9 @@ function canonical(value) {
   const keys = Object.keys(value).sort((one, other) => (points(one) < points(other) ? -1 : 1));
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)}}`;
 }
-const digestOf = async (value) => digest(await sha(encode(canonical(value))));
-const only = (value, wanted) => Object.fromEntries(Object.entries(value).filter(([name]) => wanted(name)));
+const digest = async (value) => named(await sha(utf8(canonical(value))));
+const leaf = (value) => sha(Uint8Array.of(0), utf8(canonical(value)));
+const part = (value, wanted) => Object.fromEntries(Object.entries(value).filter(([name]) => wanted(name)));
 
 async function read(address) {
   const answer = await fetch(address, { cache: "no-store" });
@@ -31,109 +32,102 @@ async function read(address) {
   return parse(await answer.text());
 }
 
-// RFC 9162, section 2.1.3.2: the root that a leaf and its path lead to.
-async function rootOf(leaf, place, last, path) {
-  for (const step of path) {
-    if (!last) return null;
-    if (place & 1 || place === last) {
-      leaf = await sha(new Uint8Array([1]), step, leaf);
-      while (!(place & 1) && place) [place, last] = [place >> 1, last >> 1];
-    } else leaf = await sha(new Uint8Array([1]), leaf, step);
-    [place, last] = [place >> 1, last >> 1];
-  }
-  return last ? null : digest(leaf);
-}
-const leafOf = (value) => sha(new Uint8Array([0]), encode(canonical(value)));
-
-async function signed(keys, id, signature, message) {
-  const key = keys.find((one) => one.kid === id);
-  if (!key) throw new Error(`it is signed by the key ${id}, which is unknown`);
-  const { kty, crv, x } = key;
-  const imported = await crypto.subtle.importKey("jwk", { kty, crv, x }, "Ed25519", false, ["verify"]);
-  if (!await crypto.subtle.verify("Ed25519", imported, signature, message)) {
-    throw new Error(`the signature by the key ${id} is not one of what is shown`);
-  }
-  return `by the key ${id}`;
-}
 function same(name, found, sealed) {
   if (found !== sealed) throw new Error(`the ${name} digest is ${found}, and ${sealed} was sealed`);
   return found;
 }
 
+// RFC 9162, section 2.1.3.2: the root that a leaf and its path lead to.
+async function root(hash, place, last, path) {
+  for (const step of path.map(unhex)) {
+    if (!last) return null;
+    const left = place & 1 || place === last;
+    hash = await sha(Uint8Array.of(1), ...(left ? [step, hash] : [hash, step]));
+    while (left && !(place & 1) && place) [place, last] = [place >> 1, last >> 1];
+    [place, last] = [place >> 1, last >> 1];
+  }
+  return last ? null : named(hash);
+}
+
+async function signed(keys, id, signature, message) {
+  const known = keys.find(({ kid }) => kid === id);
+  if (!known) throw new Error(`it is signed by the key ${id}, which is unknown`);
+  const { kty, crv, x } = known;
+  const key = await crypto.subtle.importKey("jwk", { kty, crv, x }, "Ed25519", false, ["verify"]);
+  if (await crypto.subtle.verify("Ed25519", key, signature, message)) return `by the key ${id}`;
+  throw new Error(`the signature by the key ${id} is not one of what is shown`);
+}
+
 async function* checks() {
-  const [rating, envelope, { keys }] = await Promise.all(
-    [data.rating, data.attestation, "/.well-known/jwks.json"].map(read));
-  const payload = bytes(envelope.payload), [{ keyid, sig }] = envelope.signatures;
-  const head = `DSSEv1 ${encode(envelope.payloadType).length} ${envelope.payloadType} ${payload.length} `;
-  yield ["signature", async () => signed(keys, keyid, bytes(sig), await joined(encode(head), payload))];
-  const stated = parse(new TextDecoder().decode(payload)), sealed = stated.predicate;
-  const kept = ["kind", "protocol", "url", "settings"], { target } = rating;
-  yield ["target", async () => same("target", await digestOf(only(target, (name) => kept.includes(name))), target.digest)];
-  const found = await digestOf(only(rating, (name) => !STANDING.includes(name)));
-  yield ["rating", async () => same("rating", found, sealed.rating_digest)];
-  yield ["statement", async () => {
-    const facts = Object.fromEntries(STATED.map((name) => [name, rating[name] ?? null]));
+  const addresses = [data.rating, data.attestation, "/.well-known/jwks.json", `/v1/log/entries?rating=${data.id}`];
+  const [rating, { payload, payloadType, signatures: [{ keyid, sig }] }, { keys }, { items }] =
+    await Promise.all(addresses.map(read));
+  const content = bytes(payload), { target } = rating;
+  const head = utf8(`DSSEv1 ${utf8(payloadType).length} ${payloadType} ${content.length} `);
+  yield ["signature", async () => signed(keys, keyid, bytes(sig), await join(head, content))];
+  const stated = parse(new TextDecoder().decode(content)), sealed = stated.predicate;
+  const identity = part(target, (name) => ["kind", "protocol", "url", "settings"].includes(name));
+  yield ["target", async () => same("target", await digest(identity), target.digest)];
+  const found = await digest(part(rating, (name) => !STANDING.includes(name)));
+  yield ["rating", () => same("rating", found, sealed.rating_digest)];
+  yield ["statement", () => {
     const subject = { name: target.name, digest: { sha256: target.digest.slice(7) }, ...(target.url && { uri: target.url }) };
-    const restated = { _type: "https://in-toto.io/Statement/v1", subject: [subject], predicateType: PREDICATE,
-      predicate: { rating: rating.id, rating_digest: found, ...facts } };
-    if (envelope.payloadType !== PAYLOAD || rating.id !== data.id || canonical(restated) !== canonical(stated)) {
-      throw new Error("the certificate states something else than the rating's document");
+    const predicate = { rating: rating.id, rating_digest: found };
+    for (const name of STATED) predicate[name] = rating[name] ?? null;
+    const again = { _type: "https://in-toto.io/Statement/v1", subject: [subject],
+      predicateType: "urn:assay:predicate:rating:v1", predicate };
+    if (payloadType === "application/vnd.in-toto+json" && rating.id === data.id && canonical(again) === canonical(stated)) {
+      return `${rating.letter ?? "no letter"}, ${rating.declared ? "declared" : "not declared"}, rated ${rating.rated_at}`;
     }
-    return `${rating.letter ?? "no letter"}, ${rating.declared ? "declared" : "not declared"}, rated ${rating.rated_at}`;
+    throw new Error("the certificate states something else than the rating's document");
   }];
   yield ["evidence", async () => {
-    const seq = 1 + Math.floor(Math.random() * data.questions), at = `${data.proof}/`;
-    const proof = await read(`${at}${seq}/proof`).catch(() => read(`${at}1/proof`));
-    const place = Number(proof.leaf_index.source), size = Number(proof.tree_size.source);
-    const root = await rootOf(await leafOf(proof.observation), place, size - 1, proof.proof.map(unhex));
-    same("evidence", root, sealed.evidence_digest);
-    return `observation ${place + 1} of ${size}, chosen at random, is one of those that were sealed`;
+    const any = 1 + Math.floor(Math.random() * data.questions);
+    const proof = await read(`${data.proof}/${any}/proof`).catch(() => read(`${data.proof}/1/proof`));
+    const { observation, leaf_index: place, tree_size: size } = proof;
+    same("evidence", await root(await leaf(observation), +place, size - 1, proof.proof), sealed.evidence_digest);
+    return `observation ${place + 1} of ${+size}, chosen at random, is one of those that were sealed`;
   }];
-  const { items } = await read(`/v1/log/entries?rating=${data.id}`);
   if (items.length) yield ["log", () => logged(items, keys, found)];
 }
 
-// Every entry of the rating is in the log whose head the agency signed, and the published one has this digest.
+// Every entry is in the log whose head the agency signed, and the published one has this digest.
 async function logged(items, keys, found) {
-  const log = await read("/v1/log"), [note, lines] = log.checkpoint.split("\n\n");
+  const log = await read("/v1/log"), [note, lines] = log.checkpoint.split("\n\n"), [, size, head] = note.split("\n");
   const own = lines.split("\n").find((line) => line.startsWith(`— ${log.origin} `)) ?? "";
-  await signed(keys, log.key_id, bytes(own.split(" ").at(-1)).slice(4), encode(`${note}\n`));
-  const [, size, root] = note.split("\n");
+  await signed(keys, log.key_id, bytes(own.split(" ").at(-1)).slice(4), utf8(`${note}\n`));
   for (const { entry, position } of items) {
-    const proof = await read(`/v1/log/proof/inclusion?position=${position.source}&size=${size}`);
-    const up = await rootOf(await leafOf(entry), Number(position.source), size - 1, proof.path.map(unhex));
-    same("log", up, digest(bytes(root)));
+    const { path } = await read(`/v1/log/proof/inclusion?position=${+position}&size=${size}`);
+    same("log", await root(await leaf(entry), +position, size - 1, path), named(bytes(head)));
     if (entry.event === "published") same("logged", entry.document_digest, found);
   }
-  return `entry ${items.map((one) => Number(one.position.source) + 1).join(", ")} of ${size}, under a signed checkpoint`;
+  return `entry ${items.map((one) => one.position + 1)} of ${size}, under a signed checkpoint`;
 }
 
 function tell(name, said, good) {
   const line = document.createElement("li"), mark = document.createElement("b");
-  mark.textContent = list.dataset[good ? "good" : "bad"];
-  line.append(mark, ` ${name} `, Object.assign(document.createElement("span"), { textContent: said, className: "muted s" }));
-  line.className = good ? "good" : "bad";
+  mark.textContent = list.dataset[good];
+  line.append(mark, ` ${name}: ${said}`);
+  line.className = good;
   list.append(line);
+  if (good === "bad") outcome.className = "outcome bad";
 }
 
-async function verify() {
-  list.replaceChildren();
-  const outcome = card.querySelector(".outcome");
-  outcome.textContent = "";
-  delete data.verified;
-  let good = true;
-  const fail = (name, error) => { good = false; tell(name, error.message, false); };
-  try {
-    if (!crypto.subtle) throw new Error("this browser computes digests on https only");
-    for await (const [name, check] of checks()) {
-      try { tell(name, await check(), true); } catch (error) { fail(name, error); }
-    }
-  } catch (error) { fail("certificate", error); }
-  outcome.textContent = outcome.dataset[good ? "good" : "bad"];
-  outcome.className = `outcome ${good ? "good" : "bad"}`;
-  data.verified = good;
-}
-
-const button = card.querySelector("button");
 button.hidden = false;
-button.addEventListener("click", verify);
+button.addEventListener("click", async () => {
+  list.replaceChildren();
+  outcome.textContent = "";
+  outcome.className = "outcome good";
+  button.disabled = true;
+  delete data.verified;
+  try {
+    if (!crypto.subtle) throw new Error("browsers compute digests on https only");
+    for await (const [name, check] of checks()) {
+      try { tell(name, await check(), "good"); } catch (error) { tell(name, error.message, "bad"); }
+    }
+  } catch (error) { tell("certificate", error.message, "bad"); }
+  const good = outcome.classList.contains("good");
+  outcome.textContent = outcome.dataset[good ? "good" : "bad"];
+  data.verified = good;
+  button.disabled = false;
+});

@@ -10,7 +10,7 @@ from assay.reports.plain import width
 from assay.reports.view import Case, Squares, Table
 
 SIDE, STEP, ROW, BETWEEN = 14, 16, 19, 4
-LETTER, WIDEST, COUNT = 6.6, 176, 34
+LETTER, WIDEST, COUNT = 6.6, 176, 26
 """Width of a letter, of the widest column of names, and of the numbers at the end."""
 
 ACROSS = 10

@@ -111,7 +111,7 @@ def _narrow(verdict: Verdict, steps: tuple[Step, ...], given: Mapping[Letter, fl
         _upright(100, 0, first, BAND, None),
         _upright(282, first + BOX_HEIGHT, 156, bs, Letter.BS),
         _upright(100, first + BOX_HEIGHT, second, dsbs + ucs, None),
-        label(130, 182, f"{chance(1 - given[Letter.BS])} go on", "s"),
+        label(130, 182, f"{chance(given[Letter.DSBS] + given[Letter.UCS])} go on", "s"),
         _upright(100, below, below + 20, dsbs, Letter.DSBS),
         _upright(282, below, below + 20, ucs, Letter.UCS),
         *_step(steps[0], 0, first, WIDTH),

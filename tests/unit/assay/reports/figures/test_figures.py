@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -25,7 +26,11 @@ def _drawn(document):
     for one in rating.components[:3]:
         yield figures.transition_heatmap(one, "k")
         yield figures.blocks_bars(one, "k")
-        yield figures.effects_forest(one, "k")
+        for width in ("narrow", "wide"):
+            yield figures.two_steps(rating.verdict, one, "k", width)
+            yield figures.effects_forest(one, "k", width)
+            yield figures.hidden_forest(one, "k", width)
+            yield figures.tolerances_bars(one, rating.delta, "k", width)
 
 
 def _schemes() -> dict[str, dict[str, str]]:
@@ -86,6 +91,25 @@ def test_every_text_colour_has_enough_contrast_on_its_background(scheme, ink, pa
 def test_a_letter_has_the_same_colour_in_a_figure_as_on_a_badge():
     light = _schemes()["light"]
     assert {letter: light[letter] for letter in badge.COLOURS} == badge.COLOURS
+
+
+def test_figures_and_pages_have_the_same_tokens():
+    pages = files("web").joinpath("static", "style.css").read_text(encoding="utf-8")
+    for scheme, block in zip(
+        ("light", "dark"), re.findall(r":root\{(.*?)\n\s*\}", pages, flags=re.DOTALL), strict=True
+    ):
+        tokens = dict(re.findall(r"--(\w+):(#[0-9a-f]{6})", block))
+        shared = _schemes()[scheme].keys() & tokens.keys()
+        assert {"UCS", "DSBS", "BS", "paper", "ink", "rule", "zone"} <= shared
+        assert {name: _schemes()[scheme][name] for name in shared} == {name: tokens[name] for name in shared}
+
+
+@pytest.mark.parametrize(("name", "said"), [("BS eraser", 3), ("UCS balancer", 2), ("undeclared", 0)])
+def test_only_a_declared_rating_has_steps_and_letters_that_were_not_reached(name, said, sample):
+    rating = read(sample(name))
+    drawn = figures.two_steps(rating.verdict, rating.components[0], "k")
+    assert drawn.svg.count("not reached") == said
+    assert drawn.svg.count("not declared") == (said == 0)
 
 
 def test_light_and_dark_colour_schemes_define_the_same_colours():
