@@ -48,7 +48,8 @@ async def planned(
         known["latency_s"] = latency_s
 
     async def plan(factor: str, title: str) -> Size | None:
-        body, _ = request_of(visit, answers, material, float(factor))
+        whole, _ = request_of(visit, answers, material, float(factor))
+        body = {name: whole[name] for name in ("target", "experiment", "author") if name in whole}
         try:
             answer = await visit.api.ask("POST", "/v1/jobs/plan", body={**body, **known})
         except Refused:

@@ -29,7 +29,7 @@ def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
 
 
 def opened(visit: Visit, written: str, described: Mapping[str, Any]) -> str | None:
-    """Return the secret of a hidden field; ``None`` if it is too old, altered, or for another session or destination."""
+    """Return the secret of a hidden field; ``None`` if it is too old, altered or for another place."""
     try:
         until, key_id, nonce, ciphertext = written.split(".")
         sealed = SealedSecret(_decoded(ciphertext), _decoded(nonce), key_id, "")

@@ -1,0 +1,122 @@
+"""Pages of jobs: the list, and the page that follows a job to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import Reader, Site
+from tests.support.agency_process import Process
+from tests.support.counting_target import CountingTarget
+
+CANCELLED_S = 3
+
+
+@pytest.fixture(scope="module")
+def slow() -> Iterator[CountingTarget]:
+    """A translator that takes a third of a second for each answer."""
+    target = CountingTarget(0.35)
+    with ThreadPoolExecutor(1) as elsewhere:  # Playwright's loop runs in this thread
+        elsewhere.submit(target.__enter__).result()
+    yield target
+    target.__exit__(None, None, None)
+
+
+def asked_for(agency: Process, target: CountingTarget, name: str, **experiment: object) -> str:
+    described = {
+        "name": name,
+        "kind": "translator",
+        "protocol": "libretranslate",
+        "base_url": target.url(name),
+        "settings": {"batch_maximum": 1},
+        "limits": {"concurrency": 2},
+    }
+    request = {"target": described, "experiment": {"method": "round-trip", "attribute": "gender", **experiment}}
+    return str(agency.agency.post("/v1/jobs", request)["id"])
+
+
+def test_the_list_is_filtered_and_leads_to_ratings(reader: Reader, site: Site) -> None:
+    page = reader.open("/jobs")
+    rows = page.locator("table.jobs tbody tr")
+    assert rows.count() >= len(site.jobs)
+    page.get_by_label("Name or address").fill("balancing")
+    page.get_by_label("Kind").select_option("rating")
+    page.get_by_role("button", name="Show").click()
+    expect(rows).to_have_count(1)
+    assert "q=balancing" in page.url
+    link = rows.get_by_role("link", name="Rating")
+    assert link.get_attribute("href") == f"/ratings/{site.ratings['balancing']}"
+
+
+def test_the_page_shows_within_three_seconds_that_a_job_is_cancelled(
+    reader: Reader, site: Site, slow: CountingTarget
+) -> None:
+    job_id = asked_for(site.process, slow, "cancelled")
+    page = reader.open(f"/jobs/{job_id}")
+    expect(page.locator(".feed li").first).to_be_visible(timeout=30_000)
+    assert page.get_by_text("The letter is").count() == 0
+    page.get_by_role("button", name="Cancel the job").click(no_wait_after=True)
+    shown = page.get_by_text("being cancelled").or_(page.get_by_text("It was cancelled"))
+    expect(shown).to_be_visible(timeout=CANCELLED_S * 1000)
+    expect(page.get_by_role("heading", name="It was cancelled")).to_be_visible(timeout=30_000)  # at the next heartbeat
+    assert site.process.agency.get(f"/v1/jobs/{job_id}")["status"] == "cancelled"
+
+
+def test_a_failed_job_says_why_and_is_tried_again_with_its_values(reader: Reader, site: Site) -> None:
+    url = site.services.url("unauthorised")
+    target = {"name": "No key", "kind": "translator", "protocol": "libretranslate", "base_url": url}
+    experiment = {"method": "round-trip", "attribute": "religion", "languages": ["fr"], "delta": 0.2}
+    job = site.process.agency.post("/v1/jobs", {"target": target, "experiment": experiment, "seed": 3})
+    job = site.process.finished(job["id"])
+    page = reader.open(f"/jobs/{job['id']}")
+    expect(page.locator(".errors")).to_contain_text(job["error"]["detail"])
+    page.get_by_role("link", name="Try again").click()
+    assert page.get_by_label("Address").input_value() == url
+    page.get_by_role("button", name="Continue without a test").click()
+    assert page.get_by_label("Attribute (needed)").input_value() == "religion"
+    assert page.get_by_label("French").is_checked()
+    assert not page.get_by_label("Spanish").is_checked()
+    assert page.get_by_label("Tolerance", exact=True).input_value() == "0.2"
+
+
+def test_an_unchanged_job_costs_no_page(site: Site, reader: Reader) -> None:
+    path = f"/jobs/{site.jobs['faithful']}/now"
+    first = reader.page.request.get(f"{site.url}{path}")
+    again = reader.page.request.get(f"{site.url}{path}", headers={"If-None-Match": first.headers["etag"]})
+    assert (first.status, again.status, again.body()) == (200, 304, b"")
+
+
+def test_the_page_reaches_the_end_over_a_restart_without_a_reload(
+    browser: Browser, slow: CountingTarget, tmp_path: Path
+) -> None:
+    agency = Process(tmp_path, ASSAY_LEASE_S="5", ASSAY_HEARTBEAT_S="1")
+    try:
+        job_id = asked_for(agency, slow, "restarted", languages=["es"], texts_per_block=10, stop_early=False)
+        with browser.new_context() as context:
+            page = context.new_page()
+            page.goto(f"{agency.agency.url}/jobs/{job_id}")
+            page.evaluate("() => { window.same = true }")
+            seen: list[int] = []
+            killed = False
+            until = time.monotonic() + 120
+            while time.monotonic() < until and page.get_by_role("link", name="See the rating").count() == 0:
+                seen.append(int(page.locator("[data-count=asked]").inner_text().replace(",", "")))
+                if seen[-1] >= 12 and not killed:
+                    killed = True
+                    agency.kill()  # the worker with it
+                    agency.start()
+                page.wait_for_timeout(100)
+            job = agency.agency.get(f"/v1/jobs/{job_id}")
+            assert killed
+            assert page.evaluate("() => window.same") is True
+            assert seen == sorted(seen)
+            assert job["status"] == "succeeded"
+            assert page.locator("[data-count=asked]").inner_text() == str(job["asked"])
+            expect(page.get_by_role("link", name="See the rating")).to_be_visible()
+    finally:
+        agency.stop()

@@ -1,0 +1,214 @@
+"""The wizard at `/new`: five steps to a rating, with and without scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, ClassVar
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import Reader, Site
+from tests.support.agency_process import free_port
+
+SECRET = "sesame-7f3a9c2b41"
+RATED_S = 90
+
+
+class Acts:
+    """A person who counts clicks and typed fields."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.count = page, 0
+        self.seen: list[str] = []
+
+    def press(self, name: str) -> None:
+        self.count += 1
+        self.page.get_by_role("button", name=name, exact=True).first.click()
+        self.page.wait_for_load_state()
+        self.seen.append(self.page.content())
+
+    def write(self, label: str, text: str) -> None:
+        self.count += 1
+        self.page.get_by_label(label).first.fill(text)
+
+
+def rate(acts: Acts, site: Site, address: str) -> None:
+    acts.page.goto(f"{site.url}/overview")
+    acts.count += 1
+    acts.page.get_by_role("link", name="New rating").first.click()
+    acts.count += 1
+    acts.page.get_by_role("button", name="Translator").click()
+    acts.write("Address", address)
+    acts.press("Try it")
+    expect(acts.page.locator("#probe h2")).to_contain_text("It answers")
+    for _ in range(3):
+        acts.press("Continue")
+    acts.press("Rate it")
+    expect(acts.page.get_by_role("link", name="See the rating")).to_be_visible(timeout=RATED_S * 1000)
+
+
+def job_of(page: Page, site: Site) -> dict[str, Any]:
+    job: dict[str, Any] = site.process.agency.get(f"/v1/jobs/{page.url.rsplit('/', 1)[1]}")
+    return job
+
+
+@pytest.fixture
+def plain(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser without scripts."""
+    with browser.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900}) as made:
+        yield made
+
+
+def test_a_translator_is_rated_in_a_dozen_acts(reader: Reader, site: Site) -> None:
+    began, acts = time.monotonic(), Acts(reader.page)
+    rate(acts, site, site.services.url("always-he"))
+    assert acts.count <= 12
+    assert time.monotonic() - began <= RATED_S
+    job = job_of(reader.page, site)
+    assert (job["rating"]["letter"], job["rating"]["declared"]) == ("BS", True)
+    planned = next(re.findall(r'data-plan="questions">([\d,]+)<', page) for page in acts.seen if "data-plan" in page)
+    assert int(planned[0].replace(",", "")) == 120
+    first = site.process.agency.get(f"/v1/jobs/{job['id']}")["expected"]
+    assert first == 120  # clear at the first look, so that nothing was added to what was planned
+
+
+def test_a_translator_is_rated_without_scripts(plain: BrowserContext, site: Site) -> None:
+    page = plain.new_page()
+    rate(Acts(page), site, site.services.url("always-he"))
+    assert job_of(page, site)["rating"]["letter"] == "BS"
+
+
+class Keyed(BaseHTTPRequestHandler):
+    """A translator that wants a key, and one at another path that answers with a web page."""
+
+    keys: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path.startswith("/site"):
+            return self._answer(200, "text/html", b"<!doctype html><title>Welcome</title>")
+        self.keys.append(str(asked.get("api_key", "")))
+        if asked.get("api_key") != SECRET:
+            return self._answer(401, "application/json", b'{"error": "this key is not known here"}')
+        texts = asked["q"] if isinstance(asked["q"], list) else [asked["q"]]
+        said = [text.swapcase() for text in texts]
+        given = said if isinstance(asked["q"], list) else said[0]
+        return self._answer(200, "application/json", json.dumps({"translatedText": given}).encode())
+
+    def _answer(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def keyed() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Keyed) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def ratings_asked_for(site: Site) -> list[str]:
+    return [job["id"] for job in site.process.agency.get("/v1/jobs?kind=rating&limit=200")["items"]]
+
+
+def test_each_fault_has_its_own_remedy_before_anything_is_stored(reader: Reader, site: Site, keyed: str) -> None:
+    before = ratings_asked_for(site)
+    page = reader.open("/new")
+    page.get_by_role("button", name="Translator").click()
+    remedies = []
+    for address, key in ((f"http://127.0.0.1:{free_port()}", ""), (keyed, "wrong"), (f"{keyed}/site", "")):
+        page.get_by_label("Address").fill(address)
+        page.get_by_label("Key or token").fill(key)
+        page.get_by_role("button", name="Try it").click()
+        expect(page.locator("#probe h2")).to_have_text("It did not answer as it should")
+        remedies.append(page.locator("#probe .errors p").all_inner_texts())
+    causes = [cause for cause, _ in remedies]
+    assert "Nothing listens" in causes[0]
+    assert "refused the key" in causes[1]
+    assert "web page" in causes[2]
+    assert len({remedy for _, remedy in remedies}) == 3
+    assert ratings_asked_for(site) == before
+    assert site.process.agency.get("/v1/targets")["items"] == []
+
+
+def test_the_secret_reaches_the_service_and_no_page(context: BrowserContext, site: Site, keyed: str) -> None:
+    pages: list[str] = []
+    page = context.new_page()
+    page.on(
+        "response", lambda got: pages.append(got.text()) if "text/html" in got.headers.get("content-type", "") else None
+    )
+    page.goto(f"{site.url}/new?kind=translator")
+    acts = Acts(page)
+    acts.press("Translator Turns a text into another language.")
+    acts.write("Address", keyed)
+    acts.write("Key or token", SECRET)
+    acts.press("Try it")
+    expect(page.locator("#probe h2")).to_contain_text("It answers")
+    Keyed.keys.clear()
+    for name in ("Continue", "Continue", "Continue", "Rate it"):
+        acts.press(name)
+    job = site.process.finished(job_of(page, site)["id"])
+    assert job["asked"] > 0
+    assert set(Keyed.keys) == {SECRET}
+    assert len(pages) >= 6
+    assert not [text for text in [*pages, *acts.seen] if SECRET in text]
+
+
+def test_back_loses_nothing_and_errors_stand_beside_their_fields(reader: Reader, site: Site) -> None:
+    page = reader.open("/new")
+    acts = Acts(page)
+    page.get_by_role("button", name="Translator").click()
+    acts.write("Address", site.services.url("faithful"))
+    acts.write("Name", "Der <b>Übersetzer</b>")
+    acts.press("Continue without a test")
+    page.get_by_label("French").check()
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Tolerance", exact=True).fill("0.2")
+    acts.press("Continue")
+    page.get_by_label("Half").check()
+    expect(page.locator("[data-plan=questions]")).to_have_text("120")  # half of 240, for two languages
+    acts.press("Continue")
+    acts.write("Address that is told when it ends", "nowhere-at-all")
+    acts.press("Rate it")
+    expect(page.locator("#errors")).to_be_focused()
+    assert [complaint for complaint in reader.complaints if "422" not in complaint] == []
+    reader.complaints.clear()  # browsers write the status of the refused form into the console
+    expect(page.get_by_label("Address that is told when it ends")).to_have_attribute("aria-invalid", "true")
+    for back in ("Back to how sure", "Back to what is measured", "Back to the address"):
+        acts.press(back)
+    assert page.get_by_label("Name").first.input_value() == "Der <b>Übersetzer</b>"
+    acts.press("Continue without a test")
+    assert page.get_by_label("French").is_checked()
+    assert page.get_by_label("Tolerance", exact=True).input_value() == "0.2"
+    acts.press("Continue")
+    assert page.get_by_label("Half").is_checked()
+    acts.press("Continue")
+    assert page.get_by_label("Address that is told when it ends").input_value() == "nowhere-at-all"
+
+
+def test_a_second_click_finds_the_job_of_the_first(reader: Reader, site: Site) -> None:
+    page = reader.open(f"/new?rating={site.ratings['echo']}")
+    acts = Acts(page)
+    for name in ("Continue without a test", "Continue", "Continue"):
+        acts.press(name)
+    form = page.evaluate("() => new URLSearchParams(new FormData(document.getElementById('wizard'))).toString()")
+    before = len(ratings_asked_for(site))
+    sent = "form => fetch('/new', {method: 'POST', body: new URLSearchParams(form + '&go=post')}).then(got => got.url)"
+    jobs = page.evaluate(f"form => Promise.all([1, 2].map(() => ({sent})(form)))", form)
+    assert jobs[0] == jobs[1]
+    assert len(ratings_asked_for(site)) == before + 1
+    job = site.process.agency.get(f"/v1/jobs/{jobs[0].rsplit('/', 1)[1]}")
+    assert (job["target"]["name"], job["seed"]) == ("echo", 7)
