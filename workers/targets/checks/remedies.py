@@ -176,7 +176,7 @@ def _auth(case: _Case) -> Remedy:
         how = ' and set settings.auth = "header", or where it goes' if case.custom else ""
         return Remedy(
             f"{case.place} wants a key (HTTP {case.status}), and none was sent{case.said}",
-            f"Send the key as the target's secret (commands: ASSAY_TARGET_SECRET){how}.",
+            f"Give the key (ASSAY_TARGET_SECRET){how}.",
         )
     if case.status == 403:
         return Remedy(
@@ -185,7 +185,7 @@ def _auth(case: _Case) -> Remedy:
         )
     return Remedy(
         f"{case.place} refused the key (HTTP {case.status}){case.said}",
-        f"Check the secret (commands: ASSAY_TARGET_SECRET), and how it is sent: {where}.",
+        f"Check the key (ASSAY_TARGET_SECRET), and how it is sent: {where}.",
     )
 
 
