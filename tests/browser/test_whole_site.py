@@ -14,7 +14,7 @@ from web.site import AREAS
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".ci/browser/node_modules/axe-core/axe.min.js"
 NOT_PAGES = re.compile(
-    r"/v1/|/static/|/openapi|/livez|\.(csv|svg|html|md|jsonl|json|yaml|toml|checkpoint)(\?|$)|download"
+    r"/v1/|/static/|/openapi|/\.well-known/|/docs/operations|download|\.(csv|svg|html|md|jsonl|json|yaml|toml)(\?|$)"
 )
 MOST_OF_A_KIND = 2
 """Addresses that are visited for each page."""
@@ -111,7 +111,7 @@ def test_no_page_scrolls_sideways_on_a_small_screen(browser, site, addresses):
 def test_every_target_of_a_pointer_is_large_enough(browser, site, addresses):
     small = {}
     script = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')]
-      .filter(one => one.offsetParent && !one.closest('p, li li, td, dd, label, .peek, .skip'))
+      .filter(one => one.offsetParent && !one.closest('p, li li, td, dd, label, .peek, .skip, .vh'))
       .map(one => [one.outerHTML.slice(0, 90), one.getBoundingClientRect()])
       .filter(([_, box]) => box.height > 0 && (box.height < 24 || box.width < 24)
         && getComputedStyle(document.body).display != 'none')

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from service.http.authentication import UNKNOWN_CALLER
 from service.http.problems import Problem, kind_named
 from web.frame.api import Refused
-from web.frame.policy import headers_of
 from web.frame.rendering import render
-from web.frame.visit import Visit
+from web.frame.visit import RenderedPage, Visit
 
 
 def problem_page(request: Request, visit: Visit | None, refused: Refused | Problem) -> Response:
@@ -36,7 +36,9 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
     sent = {"Retry-After": str(shown["wait_s"])} if shown["wait_s"] else {}
-    return HTMLResponse(render("frame/problem.html", shown), status, headers_of(public=False) | sent)
+    page = RenderedPage(partial(render, "frame/problem.html", shown), packed=False, status=status, public=False)
+    page.headers.update(sent)
+    return page
 
 
 def _seconds(written: str | None) -> int | None:

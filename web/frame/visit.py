@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Request
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from service.dependencies import service_of
 from service.http.authentication import DEFAULT_CALLER, UNKNOWN_CALLER, Caller
@@ -24,6 +28,10 @@ from web.frame.rendering import render
 COOKIE = "__Host-assay"
 TOKEN_FIELD = "form_token"  # noqa: S105  the name of a field
 MOST_FIELDS = 5_000
+
+GZIP = b"\x1f\x8b"
+WORTH_COMPRESSING = 2_000
+"""Bytes."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,14 @@ class Visit:
 
     @cached_property
     def form_token(self) -> str:
-        """Token that every form carries: a page of another site cannot know it."""
-        return service_of(self.request).vault.mark(f"form {self.caller.tenant} {self.session}")
+        """Token that every form carries: a page of another site cannot know it.
+
+        It begins with a random part, so that the length of a compressed page tells nothing about it (BREACH).
+        """
+        return self._form_token(token_urlsafe(16))
+
+    def _form_token(self, random: str) -> str:
+        return f"{random}.{service_of(self.request).vault.mark(f'form {self.caller.tenant} {self.session} {random}')}"
 
     @property
     def keyless(self) -> bool:
@@ -87,18 +101,42 @@ class Visit:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         same = origin is None or origin.partition("://")[2] == headers.get("host")
         sent = str((await self.form()).get(TOKEN_FIELD, "")) or headers.get("x-form-token", "")
-        if site not in {"same-origin", "none"} or not same or not hmac.compare_digest(sent, self.form_token):
+        if site not in {"same-origin", "none"} or not same or not self._is_token(sent):
             raise Problem("foreign-origin", "this form is too old, or was not sent from this page: open the page again")
 
-    def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Render a template as a page."""
-        written = render(template, {"visit": self, **values})
-        return HTMLResponse(written, status, headers_of(public=self.public))
+    def _is_token(self, sent: str) -> bool:
+        return hmac.compare_digest(sent.encode(), self._form_token(sent.partition(".")[0]).encode())
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Return a template as a page; it is rendered while it is sent."""
+        packed = "gzip" in self.request.headers.get("accept-encoding", "")
+        return RenderedPage(partial(render, template, {"visit": self, **values}), packed, status, self.public)
 
     def redirect(self, path: str, **query: Any) -> Response:
         """Send the browser to another page (303)."""
         given = {name: value for name, value in query.items() if value not in (None, "")}
         return RedirectResponse(f"{path}?{urlencode(given, doseq=True)}" if given else path, 303)
+
+
+class RenderedPage(HTMLResponse):
+    """A page that is rendered, and compressed, in a thread: a large one takes longer than other requests may wait."""
+
+    def __init__(self, written: Callable[[], str], packed: bool, status: int, public: bool) -> None:
+        super().__init__(b"", status, headers_of(public=public) | {"Vary": "Accept-Encoding"})
+        self._written, self._packed = written, packed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Render and send it."""
+        self.body = await asyncio.to_thread(self._content)
+        if self.body.startswith(GZIP):
+            self.headers["Content-Encoding"] = "gzip"
+        self.headers["Content-Length"] = str(len(self.body))
+        await super().__call__(scope, receive, send)
+
+    def _content(self) -> bytes:
+        # replies of services can contain lone surrogates, which UTF-8 cannot encode
+        content = self._written().encode("utf-8", "backslashreplace")
+        return gzip.compress(content, 5) if self._packed and len(content) > WORTH_COMPRESSING else content
 
 
 async def visit_of(request: Request, *, public: bool) -> Visit | Response:
