@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from annotated_types import MaxLen, MinLen
 
 from assay.bounds import check_bounds
-from assay.catalog.word_lists import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap
+from assay.catalog.word_lists import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap, repeated
 from assay.errors import OutOfBounds, SpecificationError
 
 
@@ -111,8 +111,7 @@ class AssociationWords:
         check_words("neutral", self.neutral)
         if not self.human and not self.neutral:
             raise SpecificationError("control words are needed: human, neutral or both", "neutral")
-        protected = [word for listed in self.protected.values() for word in listed]
-        if twice := sorted({word for word in protected if protected.count(word) > 1}):
+        if twice := repeated(word for listed in self.protected.values() for word in listed):
             raise SpecificationError(f"{twice[0]!r} names two groups; a protected word names one", "protected")
 
     @property

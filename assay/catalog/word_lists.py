@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
@@ -24,8 +25,13 @@ def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: boo
         raise SpecificationError(f"{where} has no words", where)
     if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
         raise OutOfBounds(f"at most {MOST_WORDS} words, none empty or of more than {LONGEST} characters", where)
-    if unique and (twice := sorted({word for word in words if list(words).count(word) > 1})):
+    if unique and (twice := repeated(words)):
         raise SpecificationError(f"{where} names {twice[0]!r} twice", where)
+
+
+def repeated(words: Iterable[str]) -> list[str]:
+    """Return the words that occur more than once, sorted. The time is linear in the number of words."""
+    return sorted(word for word, times in Counter(words).items() if times > 1)
 
 
 def refuse_overlap(where: str, words: Sequence[str], other: str, others: Mapping[str, object]) -> None:

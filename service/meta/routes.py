@@ -34,7 +34,8 @@ ASSETS = {
     "docs.js": "text/javascript",
 }
 DOCS_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'"
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; frame-ancestors 'none'"
 )
 BY_ACCEPT = {"Vary": "Accept"}
 """Headers of addresses that are pages for browsers, too (`web`)."""

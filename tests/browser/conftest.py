@@ -58,7 +58,10 @@ class Reader:
         return self.page
 
     def watch(self) -> None:
-        self.page.on("console", lambda told: self.complaints.append(told.text) if told.type == "error" else None)
+        self.page.on(
+            "console",
+            lambda told: self.complaints.append(f"{told.text} {told.location}") if told.type == "error" else None,
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda asked: self._asked(asked.url))
 

@@ -9,12 +9,13 @@ from urllib.parse import urldefrag, urljoin
 import pytest
 
 from tests.browser.conftest import Reader
+from tests.support.filled_agency import Site
 from web.site import AREAS
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".ci/browser/node_modules/axe-core/axe.min.js"
 NOT_PAGES = re.compile(
-    r"/v1/|/static/|/openapi|/\.well-known/|/docs/operations|download|\.(csv|svg|html|md|jsonl|json|yaml|toml)(\?|$)"
+    r"/v1/|/static/|/openapi|/\.well-known/|/docs/operations|/export|/files/|/image|download|\.(csv|svg|html|md|jsonl|json|yaml|toml)(\?|$)"
 )
 MOST_OF_A_KIND = 2
 """Addresses that are visited for each page."""
@@ -58,8 +59,25 @@ def crawled(reader: Reader) -> dict[str, list[str]]:
     return seen
 
 
+def furnished(site: Site) -> None:
+    """Make one of everything that a person can make, so that each page has something to show."""
+    post = site.process.agency.post
+    target = {"name": "saved", "kind": "translator", "protocol": "libretranslate"}
+    target["base_url"] = site.services.url("faithful")
+    job = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}
+    post("/v1/targets", target)
+    post("/v1/compositions", {"chain": [{"rating": site.ratings["faithful"]}] * 2})
+    post("/v1/suites", {"target": target, "methods": ["round-trip"], "attributes": ["gender"]})
+    post("/v1/schedules", {"name": "monthly", "cron": "0 4 1 * *", "request": job})
+    hook = post("/v1/webhooks", {"url": f"{site.services.url('faithful')}/hook"})
+    post(f"/v1/webhooks/{hook['id']}/ping", {})
+    corpus = post("/v1/corpora", {"name": "Science", "kind": "sentences", "attribute": "gender"})
+    post(f"/v1/corpora/{corpus['id']}/items", {"items": [{"text": "The man is good at science."}]})
+
+
 @pytest.fixture(scope="module")
 def addresses(browser, site) -> dict[str, list[str]]:
+    furnished(site)
     with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
         reader = Reader(context.new_page(), site.url)
         reader.watch()

@@ -134,8 +134,10 @@ def _read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tu
     return offered, read_fields(offered.settings_type, settings, "settings")
 
 
+@cache
 def protocols() -> tuple[ProtocolInfo, ...]:
     """Return the facts about all protocols: built-in ones in the order of the list, presets, then plug-ins."""
+    # cached, because the settings classes of the presets are slow to build
     built_in: dict[str, type[Adapter] | Preset] = {each.protocol: each for each in PROTOCOLS}
     return tuple(_facts(name, each) for name, each in {**built_in, **presets(), **_adapters()}.items())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from time import process_time
 
 import pytest
 
@@ -96,3 +97,14 @@ def test_lists_of_more_than_2000_words_are_refused():
 @pytest.mark.parametrize("words", [CHOICE, ASSOCIATION])
 def test_stereotype_words_survive_asdict(words):
     assert type(words)(**asdict(words)) == words
+
+
+def test_words_are_checked_in_time_linear_in_their_number():
+    # guards against a request of 300 kB whose words took 26 s of processor time to check, and locked SQLite meanwhile
+    lists = {
+        side: {f"group {group}": tuple(f"{side} {group} {word}" for word in range(1_000)) for group in range(20)}
+        for side in ("protected", "attributes")
+    }
+    begun = process_time()
+    replace(ASSOCIATION, **lists)
+    assert process_time() - begun < 2
