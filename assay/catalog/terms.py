@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from unicodedata import category, normalize
@@ -14,6 +14,12 @@ GAP = r"[\s\-\u2010\u2011]+"
 _GAPS = re.compile(GAP)
 
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
+
+FEW = 50
+"""Number of terms that are compared one by one."""
+
+LOOKED_AT = 3
+"""First characters of a term by which it is grouped."""
 
 MARKED = ((0x0300, 0x20000), (0xE0100, 0xE01F0))
 """Unicode ranges with combining marks: all but the ideographs and private use."""
@@ -41,10 +47,39 @@ def normalised(text: str) -> str:
 
 def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:
     """Build a pattern that matches any term as a whole word, the longest of overlapping ones."""
-    longest_first = sorted(terms, key=lambda term: (-len(term), term))
-    written = (GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
+    written = _alternatives(sorted(terms, key=lambda term: (-len(term), term)))
     # the fast check (?<!\w) excludes most positions within words before the slow one for combining marks
-    return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{'|'.join(written)})(?![\w{marks()}])", flags)
+    return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{written})(?![\w{marks()}])", flags)
+
+
+def _alternatives(longest_first: Sequence[str], place: int = 0) -> str:
+    """Write terms as alternatives, in groups that begin with a look at the next character.
+
+    Without the groups each of 6,000 terms is compared at each word: 1,000 sentences took half a minute.
+    """
+    if len(longest_first) <= FEW or place == LOOKED_AT:
+        return "|".join(GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
+    groups: dict[str, list[str]] = {}
+    for term in longest_first:
+        groups.setdefault(_group(term, place), []).append(term)
+    # a term that ends here is tried last, because all others are longer
+    written = []
+    for key in sorted(groups, key=lambda key: (key == "", key == GAP)):
+        if key in {"", GAP}:
+            written.append(_alternatives(groups[key], LOOKED_AT))
+        else:
+            characters = "".join(sorted({re.escape(term[place]) for term in groups[key]}))
+            written.append(rf"(?=.{{{place}}}[{characters}])(?:{_alternatives(groups[key], place + 1)})")
+    return "|".join(written)
+
+
+def _group(term: str, place: int) -> str:
+    """Return the same text for all characters at a place that differ in case only; a gap, or "" behind the end."""
+    if place >= len(term):
+        return ""
+    if _GAPS.match(term, place):
+        return GAP
+    return term[place].replace("\u0131", "i").casefold()[:1]  # regular expressions take a dotless i for an i
 
 
 @cache
