@@ -150,7 +150,7 @@ class Api:
             "raw_path": quote(path).encode(),
             "query_string": written.encode(),
             "root_path": "",
-            "headers": [(name.encode(), value.encode("latin-1")) for name, value in {**own, **headers}.items()],
+            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in {**own, **headers}.items()],
             "client": outer.get("client"),
             "server": outer.get("server"),
             "state": outer.get("state", {}),

@@ -1,0 +1,191 @@
+"""A bias in one's own words: three steps from the words to a rating."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from demo.server import DemoServer
+from tests.browser.conftest import Reader, Site
+
+PER_TERM = 2
+WORDS = {
+    "title": "Men are better at science",
+    "attribute": "gender",
+    "first": "men",
+    "second": "women",
+    "pairs": "brother, sister\nfather, mother\nuncle, aunt",
+    "first_terms": "science, physics, chemistry, astronomy",
+    "second_terms": "poetry, dance\nliterature\ndrama",
+    "neutral": "tea, rain, bread, maps",
+}
+TERMS = 12
+
+
+@pytest.fixture
+def plain(browser: Browser, site: Site) -> Iterator[Page]:
+    """A page of a browser that runs no scripts."""
+    with browser.new_context(java_script_enabled=False, base_url=site.url, accept_downloads=True) as made:
+        yield made.new_page()
+
+
+def say(page: Page, **words: str) -> str:
+    """Fill the form of step 1 and send it; return the id of the corpus."""
+    for name, text in words.items():
+        page.locator(f"[name={name}]").fill(text)
+    page.get_by_role("button", name="On to the").click()
+    page.wait_for_url("**/sentences*")
+    return corpus_in(page)
+
+
+def corpus_in(page: Page) -> str:
+    found = re.fullmatch(r"/own-words/(crp_\w+)/sentences", urlsplit(page.url).path)
+    assert found, page.url
+    return found[1]
+
+
+def describe(page: Page, name: str, url: str) -> None:
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Address").fill(url)
+    page.get_by_label("Model", exact=True).fill("demo")
+
+
+def have_written(page: Page, services: DemoServer) -> None:
+    """Have a writer, whose every tenth sentence breaks the rules, write what is lacking."""
+    describe(page, "Our writer", services.url("sloppy-writer-10"))
+    page.get_by_label("Sentences of each term").fill(str(PER_TERM))
+    page.get_by_role("button", name="Write what is lacking").click()
+
+
+def test_words_become_a_rating_of_reviewed_sentences_without_javascript(plain, site, services, tmp_path):
+    plain.goto("/own-words")
+    corpus = say(plain, **WORDS)
+    have_written(plain, services)
+    written = plain.get_by_role("heading", name=f"{TERMS * PER_TERM} sentences were written and kept")
+    expect(plain.locator("#writing")).to_be_visible()
+    while (again := plain.get_by_role("link", name="Look again")).count():
+        again.click()
+        plain.wait_for_timeout(300)
+    expect(written).to_be_visible()
+    plain.get_by_role("link", name="Look at them").click()
+    text = edited_first(plain)
+    plain.get_by_role("link", name="On to the test").click()
+    plain.get_by_role("link", name="openai-completions").click()
+    describe(plain, "Stereotyped", services.url("stereotyped-model-300"))
+    plain.get_by_label("Pairs of each term").fill(str(PER_TERM))
+    plain.get_by_role("button", name="Begin the test").click()
+    plain.wait_for_url("**/jobs/job_*")
+    job = site.process.finished(urlsplit(plain.url).path.rpartition("/")[2])
+    assert job["status"] == "succeeded", job
+    assert job["experiment"]["corpus"].startswith(f"{corpus}@")
+    evidence = site.process.agency.text(f"{job['rating']['href']}/sentences.csv")
+    asked = {row["first"] for row in rows_of(evidence)} | {row["second"] for row in rows_of(evidence)}
+    assert text in asked
+    plain.goto(f"/own-words/{corpus}/sentences")
+    with plain.expect_download() as download:
+        plain.get_by_role("link", name="Download CSV").click()
+    download.value.save_as(tmp_path / "sentences.csv")
+    rows = rows_of((tmp_path / "sentences.csv").read_text(encoding="utf-8"))
+    assert len(rows) == TERMS * PER_TERM
+    assert [row["text"] for row in rows if row["source"] == "edited"] == [text]
+
+
+def edited_first(page: Page) -> str:
+    """Put the first sentence right, and return its new text."""
+    item = page.locator(".item").first
+    group, term = (part.strip() for part in item.locator(".of").inner_text().split("·")[:2])
+    text = f"Nobody knew why the {group} liked “{term}” so much."
+    item.get_by_role("link", name="Edit").click()
+    page.get_by_label("Sentence", exact=True).fill(text)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".item").first.locator("> p")).to_have_text(text)
+    return text
+
+
+def rows_of(table: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table, newline="")))
+
+
+def test_no_step_can_be_skipped(plain):
+    plain.goto("/own-words")
+    corpus = say(plain, **WORDS)
+    answer = plain.goto(f"/own-words/{corpus}/test")
+    assert answer is not None
+    assert answer.status == 409
+    plain.get_by_role("link", name="Get sentences").click()
+    plain.wait_for_url("**/sentences")
+    assert corpus_in(plain) == corpus
+    expect(plain.get_by_role("listitem").filter(has_text="Test").get_by_role("link")).to_have_count(0)
+
+
+def test_words_that_cannot_be_used_are_marked_and_stay_in_the_form(plain):
+    plain.goto("/own-words")
+    wrong = WORDS | {"neutral": "tea, science", "pairs": "brother, sister\nfather"}
+    for name, text in wrong.items():
+        plain.locator(f"[name={name}]").fill(text)
+    plain.get_by_role("button", name="On to the").click()
+    assert urlsplit(plain.url).path == "/own-words"
+    expect(plain.get_by_role("alert")).to_be_visible()
+    expect(plain.locator("[name=pairs]")).to_have_attribute("aria-invalid", "true")
+    for name, text in wrong.items():
+        expect(plain.locator(f"[name={name}]")).to_have_value(text)
+
+
+def test_going_back_loses_nothing(reader: Reader, services: DemoServer):
+    page = reader.open("/own-words")
+    corpus = say(page, **WORDS)
+    have_written(page, services)
+    expect(page.get_by_role("heading", name=f"{TERMS * PER_TERM} sentences were")).to_be_visible(timeout=20_000)
+    page.get_by_role("link", name="Look at them").click()
+    text = edited_first(page)
+    expect(page.locator(":focus")).to_have_count(1)  # it did not fall back to the body
+    page.get_by_role("link", name="Say the bias").click()
+    expect(page.get_by_label("The bias in one sentence")).to_have_value(WORDS["title"])
+    assert say(page) == corpus, "unchanged words lead to the same corpus"
+    page.get_by_role("link", name="Say the bias").click()
+    changed = say(page, neutral="tea, rain, bread")
+    assert changed != corpus
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{(TERMS - 1) * PER_TERM} sentences")
+    expect(page.locator(".item > p").first).to_have_text(text)
+    page.get_by_role("link", name="the earlier corpus").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"{TERMS * PER_TERM} sentences")
+
+
+def test_pictures_are_added_shown_and_tested(plain: Page, site: Site, services: DemoServer, tmp_path: Path):
+    pictures = [drawn(tmp_path, number) for number in range(2)]
+    page = plain
+    page.goto("/own-words?kind=image-classifier")
+    page.get_by_label("Words", exact=True).select_option("p4-pictures-professions")
+    page.get_by_role("button", name="Fill the form").click()
+    corpus = say(page)
+    for picture, term in zip(pictures, ("plumber", "nurse"), strict=True):
+        page.get_by_role("link", name=re.compile("Add")).first.click()
+        page.get_by_label("What it shows").fill(term)
+        page.get_by_label("Picture", exact=True).set_input_files(picture)
+        page.get_by_role("button", name="Add this picture").click()
+    shown = page.get_by_role("img", name="nurse")
+    expect(shown).to_have_js_property("naturalWidth", 8)
+    page.get_by_role("link", name="On to the test").click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.get_by_role("link", name="hf-inference").click()
+    page.get_by_label("Name", exact=True).fill("Viewer")
+    page.get_by_label("Address").fill(services.url("even-viewer"))
+    page.get_by_role("button", name="Begin the test").click()
+    page.wait_for_url("**/jobs/job_*")
+    job = site.process.agency.get(f"/v1{urlsplit(page.url).path}")
+    assert job["experiment"]["specification"] in {"p4-pictures-professions@1", "p4-pictures-professions"}
+    assert job["experiment"]["corpus"].startswith(f"{corpus}@")
+    assert job["target"]["settings"]["task"] == "zero-shot-image-classification"
+
+
+def drawn(folder: Path, number: int) -> Path:
+    Image.new("RGB", (8, 8), (number * 80, 20, 90)).save(folder / f"{number}.png")
+    return folder / f"{number}.png"
