@@ -72,7 +72,7 @@ KINDS = {
     "stereotype": "Sentences about a stereotype",
     "visual": "Pictures about a stereotype",
     "choices": "Forced choice between two cues",
-    "association": "Association of groups with words",
+    "association": "Groups associated with words",
 }
 
 
