@@ -14,6 +14,9 @@ ROWS = 40
 SHOWN_TERMS = 40
 """Terms of one side that are shown before those that are folded."""
 
+OTHERS = "others"
+"""Terms of items that the words do not have."""
+
 FILTERS = ("q", "term", "source")
 SOURCES = ("written", "uploaded", "template", "edited")
 
@@ -30,6 +33,7 @@ async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str,
     chosen = {name: visit.query(name) for name in FILTERS}
     page = await visit.api.get(f"{here}/items", **chosen, cursor=visit.query("cursor"), limit=ROWS)
     coverage = await visit.api.get(f"{here}/coverage")
+    sides = sides_of(coverage["terms"], words)
     return {
         "corpus": corpus,
         "items": page["items"],
@@ -37,8 +41,8 @@ async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str,
         "here": address(visit, {**chosen, "cursor": visit.query("cursor")}),
         "chosen": chosen,
         "sources": SOURCES,
-        "coverage": coverage,
-        "sides": sides_of(coverage["terms"], words),
+        "sides": sides,
+        "lacking": sum(not one["items"] for field, terms in sides if field != OTHERS for one in terms),
         "shown_terms": SHOWN_TERMS,
     }
 
@@ -53,7 +57,7 @@ def sides_of(terms: list[Mapping[str, Any]], words: Mapping[str, Any] | None) ->
     for field in ("first_terms", "second_terms", "neutral"):
         listed = {term: counted.pop(term, 0) for term in (words or {}).get(field, ())}
         found.append((field, [{"term": term, "items": number} for term, number in listed.items()]))
-    found.append(("others", [{"term": term, "items": number} for term, number in counted.items()]))
+    found.append((OTHERS, [{"term": term, "items": number} for term, number in counted.items()]))
     return [(field, listed) for field, listed in found if listed]
 
 

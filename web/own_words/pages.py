@@ -136,6 +136,6 @@ async def _form(
         "fields": FIELDS[words],
         "shipped": shipped["items"],
         "earlier": [one for one in earlier["items"] if one["own"] and one["specification"]][:NEWEST],
-        "folded": ("telling", "frames") if words == "stereotype" else ("first_names", "second_names"),
+        "folded": ("frames",) if words == "stereotype" else ("first_names", "second_names"),
     }
     return visit.page("own_words/words.html", refused.status if refused else 200, **values)

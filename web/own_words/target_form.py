@@ -15,6 +15,9 @@ FIRST = ("model", "task")
 NOT_ASKED = ("instruction", "language_codes", "samples", "labels", "multi_label", "hypothesis_template", "pooling")
 """Settings of other kinds of services."""
 
+DRAWING = frozenset({"openai-images"})
+"""Protocols of services that draw: they neither write nor are rated."""
+
 TASKS = {"language-model": "fill-mask", "image-classifier": "zero-shot-image-classification"}
 """Task to begin with, where a protocol has several."""
 
@@ -47,7 +50,7 @@ class Setting:
 async def protocols_for(visit: Visit, kind: str) -> list[dict[str, Any]]:
     """Return the protocols of a kind of service."""
     found = await visit.api.get("/v1/protocols")
-    return [one for one in found["items"] if kind in one["kinds"]]
+    return [one for one in found["items"] if kind in one["kinds"] and one["name"] not in DRAWING]
 
 
 def settings_of(protocol: Mapping[str, Any], kind: str) -> list[Setting]:

@@ -86,6 +86,14 @@ async def test_several_items_are_changed_together_or_not_at_all(client):
     assert [item["text"] for item in (await client.get(here)).json()["items"]] == ["Sentence zero.", "Sentence 1."]
 
 
+async def test_items_of_another_corpus_are_not_removed(client):
+    corpus, another = await begun(client, NOTES), await begun(client, NOTES)
+    item = (await added(client, another, ONE)).json()["items"][0]
+    done = await client.patch(f"{URL}/{corpus['id']}/items", json={"remove": [item["id"]]})
+    assert (done.status_code, done.json()["removed"], done.json()["version"]) == (200, 0, 1)
+    assert (await client.get(item["href"])).status_code == 200
+
+
 async def test_a_downloaded_corpus_can_be_imported_again(client):
     corpus = await begun(client, NOTES)
     wild = ["=1+1", 'Say "so", she\nsaid.', "'quoted'"]

@@ -123,7 +123,7 @@ async def test_a_resource_of_another_tenant_inside_an_own_one_is_404(two):
 
 
 # ---------------------------------------------------------------------------- ids in bodies and queries
-NAMING = {"id", "corpus", "specification", "upload", "rating", "target", "with", "image"}
+NAMING = {"id", "corpus", "specification", "upload", "rating", "target", "with", "image", "items_of", "remove"}
 """Names of the texts in bodies and queries that can name a resource."""
 
 PLAIN = {
@@ -141,6 +141,7 @@ PLAIN = {
     "cues",
     "cursor",
     "description",
+    "etag",
     "failure",
     "first",
     "first_label",
@@ -192,6 +193,7 @@ ELSEWHERE = {
     "experiment.sentences.id": "a name within the request itself",
     "experiment.pictures.id": "a name within the request itself",
     "experiment.pictures.image": "looked up by workers: see `test_store_images.py`",
+    "remove": "ids that the corpus does not have are ignored: see `test_corpus_revision.py`",
     "?rating": "the log is public, and holds published ratings only",
 }
 """References without a case here."""
@@ -247,6 +249,8 @@ CASES: dict[tuple[str, str], Any] = {
         "chain": [{"target": ids["target_id"]}] * 2, "attribute": "gender", "method": "round-trip",
     },
     ("createCorpus", "specification"): lambda ids: {"name": "C", "specification": ids["words"]},
+    ("createCorpus", "items_of"): lambda ids: {"name": "C", "attribute": "age", "items_of": ids["ages_id"]},
+    ("changeCorpusItems", "edit.id"): lambda ids: {"edit": [{"id": ids["item_id"], "text": "Nobody came home."}]},
     ("writeSentences", "author.id"): lambda ids: {"author": {"id": ids["author_id"]}, "words": WORDS},
     ("writeSentences", "specification"): lambda ids: {"author": MODEL, "specification": ids["words"]},
     ("compareRatings", "?with"): lambda ids: {"with": ids["rating_id"]},
