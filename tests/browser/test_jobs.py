@@ -10,11 +10,20 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from demo.server import DemoServer
 from tests.browser.conftest import Reader, Site
 from tests.support.agency_process import Process
 from tests.support.counting_target import CountingTarget
+from tests.support.filled_agency import Site, filled_agency
 
 CANCELLED_S = 3
+
+
+@pytest.fixture(scope="module")
+def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """An agency of its own, in which no other test has made anything."""
+    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

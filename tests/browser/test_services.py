@@ -9,6 +9,7 @@ import pytest
 from demo.server import DemoServer
 from tests.browser.conftest import Reader
 from tests.support.agency_process import Process
+from tests.support.filled_agency import Site, filled_agency
 
 HOSTILE = (
     "<script>pwned=1</script>", "<img src=x onerror=pwned=1>", "<svg onload=pwned=1>", "'><b>x", '"><b>x',
@@ -25,6 +26,13 @@ HOSTILE = (
     "\u200bzero\u200bwidth", "\ufeffmark", "e\u0301\u0301\u0301", "\u05d0\u05d1\u05d2", "\u0627\u0644", "\U0001f4a9",
     "\uff1cscript\uff1e", "'; DROP TABLE ratings; --", "' OR '1'='1", "../../etc/passwd", "\\\\x.test\\c", "|nul",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """An agency of its own, in which no other test has made anything."""
+    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
+        yield found
 
 
 def named(most: int = 200) -> list[str]:

@@ -19,7 +19,13 @@ from web.frame.visit import COOKIE
 from web.site import AREAS
 
 POSTS = [(route.path, area.public) for area in AREAS for route in area.routes if "POST" in (route.methods or ())]
-PAGES = [route.path for area in AREAS for route in area.routes if "GET" in (route.methods or ()) and "{" in route.path]
+PAGES = [
+    route.path
+    for area in AREAS
+    if not area.public
+    for route in area.routes
+    if "GET" in (route.methods or ()) and "{" in route.path
+]
 
 
 @dataclass
