@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from demo.server import DemoServer
-from tests.browser.conftest import Reader, Site
+from tests.browser.conftest import Reader
 from tests.support.agency_process import Process
 from tests.support.counting_target import CountingTarget
 from tests.support.filled_agency import Site, filled_agency
