@@ -120,7 +120,7 @@ async def test_the_documentation_page_loads_nothing_from_another_host(client):
 
 async def test_the_documentation_page_is_shown_in_no_frame(client):
     # another site could lead a user to click its buttons, which send requests of the agency's own origin
-    assert "frame-ancestors 'none'" in (await client.get("/docs")).headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in (await client.get("/docs/operations")).headers["Content-Security-Policy"]
 
 
 # ---------------------------------------------------------------------------- the OpenAPI document
