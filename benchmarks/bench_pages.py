@@ -1,4 +1,4 @@
-"""What pages cost a reader: requests and kilobytes, cold and warm, time to answer, paint and shift in Chromium.
+"""Cost of a page in Chromium: requests and kilobytes without and with a cache, time to answer, LCP and CLS.
 
 The agency is a process of its own on this machine, with ratings of services of known behaviour.
 """

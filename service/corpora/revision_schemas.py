@@ -60,7 +60,7 @@ class TermCoverage(ResponseModel):
 
 
 class CoverageView(ResponseModel):
-    """How the items of a corpus cover the terms of its specification."""
+    """Number of items of a corpus about each term of its specification, and from each source."""
 
     items: int
     """Number of items."""

@@ -36,7 +36,7 @@ _FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)|/own-words/[^/]+/(
 """Paths of pages whose forms send files."""
 
 FORM_BYTES = 1 << 16
-"""What a form may have besides its file: the other fields and the boundaries between them."""
+"""Bytes that a form with a file may need for its other fields and the boundaries between the fields."""
 
 STANDARD_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 """Headers of every response."""

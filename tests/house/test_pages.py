@@ -25,7 +25,7 @@ STORE = {
     "store.security.secrets.destination_of",
     "store.targets.domains.host_of",
 }
-"""What pages may take from the store: sessions, which the API does not have; what seals a secret; a function."""
+"""Names of the store that pages may import: sessions, which the API does not have, and what a sealed secret needs."""
 
 NAMES = (
     "Assay|UCS|DSBS|BS|API|HTTP|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|DSSE|JWKS|yaml|json|html|jsonl|csv|MB|kB|ms|TLS"
