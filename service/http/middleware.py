@@ -110,6 +110,8 @@ class RequestMiddleware:
             return self._max_upload_bytes
         if method == "POST" and _MATERIAL.fullmatch(path) is not None:
             return min(self._max_upload_bytes, MOST_BYTES)
+        if path == "/sign-in":  # a form that everyone may send
+            return FORM_BYTES
         if method == "POST" and _FORMS.fullmatch(path) is not None:
             most = self._max_upload_bytes if path == "/uploads" else min(self._max_upload_bytes, MOST_BYTES)
             return most + FORM_BYTES

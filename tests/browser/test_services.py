@@ -138,7 +138,7 @@ def test_a_secret_is_never_shown_and_is_asked_for_again_for_another_address(visi
     page.get_by_role("button", name="Save").click()
     assert page.get_by_text("needed for a new address").is_visible()
     assert page.get_by_label("Address").input_value() == elsewhere
-    visitor.complaints.clear()  # the console tells of the 422
+    visitor.complaints.clear()  # Chromium writes an answer of 422 to its console
     page.get_by_label("Secret", exact=True).fill(secret)
     page.get_by_role("button", name="Save").click()
     assert agency.agency.get(f"/v1/targets/{saved['id']}")["base_url"] == elsewhere

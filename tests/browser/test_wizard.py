@@ -181,12 +181,12 @@ def test_back_loses_nothing_and_errors_stand_beside_their_fields(reader: Reader,
     page.get_by_label("Half").check()
     expect(page.locator("[data-plan=questions]")).to_have_text("120")  # half of 240, for two languages
     acts.press("Continue")
-    acts.write("Address that is told when it ends", "nowhere-at-all")
+    acts.write("Callback address", "nowhere-at-all")
     acts.press("Rate it")
     expect(page.locator("#errors")).to_be_focused()
     assert [complaint for complaint in reader.complaints if "422" not in complaint] == []
     reader.complaints.clear()  # browsers write the status of the refused form into the console
-    expect(page.get_by_label("Address that is told when it ends")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Callback address")).to_have_attribute("aria-invalid", "true")
     for back in ("Back to how sure", "Back to what is measured", "Back to the address"):
         acts.press(back)
     assert page.get_by_label("Name").first.input_value() == "Der <b>Übersetzer</b>"
@@ -196,7 +196,7 @@ def test_back_loses_nothing_and_errors_stand_beside_their_fields(reader: Reader,
     acts.press("Continue")
     assert page.get_by_label("Half").is_checked()
     acts.press("Continue")
-    assert page.get_by_label("Address that is told when it ends").input_value() == "nowhere-at-all"
+    assert page.get_by_label("Callback address").input_value() == "nowhere-at-all"
 
 
 def test_a_second_click_finds_the_job_of_the_first(reader: Reader, site: Site) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -58,12 +57,11 @@ async def revoke_key(visit: Visit) -> Response:
 
 async def _listed(visit: Visit, given: dict[str, Any], refused: Refused | None = None) -> Response:
     found = await visit.api.get("/v1/keys", limit=SHOWN, cursor=visit.query("cursor"))
-    older = f"/keys?{urlencode({'cursor': found['next_cursor']})}" if found["next_cursor"] else ""
     return visit.page(
         "agency/keys.html",
         200 if refused is None else refused.status,
         keys=found["items"],
-        older=older,
+        older=visit.older(found["next_cursor"]),
         scopes=SCOPES,
         lives=LIVES,
         given=given,

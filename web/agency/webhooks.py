@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -57,12 +56,11 @@ async def webhook(visit: Visit) -> Response:
     found = await visit.api.get(address)
     state = visit.query("state")
     sent = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
-    more = urlencode({"state": state, "cursor": sent["next_cursor"]}) if sent["next_cursor"] else ""
     return visit.page(
         "agency/webhook.html",
         webhook=found,
         deliveries=sent["items"],
-        older=f"/webhooks/{found['id']}?{more}" if more else "",
+        older=visit.older(sent["next_cursor"]),
         state=state,
         events=EVENTS,
     )
@@ -112,12 +110,11 @@ async def _redeliver_failed(visit: Visit, address: str) -> None:
 
 async def _listed(visit: Visit, given: dict[str, Any], refused: Refused | None = None) -> Response:
     found = await visit.api.get("/v1/webhooks", limit=SHOWN, cursor=visit.query("cursor"))
-    older = f"/webhooks?{urlencode({'cursor': found['next_cursor']})}" if found["next_cursor"] else ""
     return visit.page(
         "agency/webhooks.html",
         200 if refused is None else refused.status,
         webhooks=found["items"],
-        older=older,
+        older=visit.older(found["next_cursor"]),
         events=EVENTS,
         given=given,
         problem=refused.problem if refused else None,

@@ -103,14 +103,9 @@ async def _builder(visit: Visit, chain: list[str], refused: Refused | None = Non
         attribute=attribute,
         found=await search(visit.api, visit.query("q"), attribute=attribute),
         saved=saved["items"],
-        older=_older(saved["next_cursor"]),
+        older=visit.older(saved["next_cursor"]),
         problem=refused.problem if refused else None,
     )
-
-
-def _older(cursor: str | None) -> str:
-    """Return the address of the next page of saved compositions; empty if there is none."""
-    return f"/compose?{urlencode({'cursor': cursor})}#saved" if cursor else ""
 
 
 def _hidden(found: dict[str, Any]) -> list[dict[str, Any]]:

@@ -83,6 +83,13 @@ class Visit:
         """Return a parameter of the address."""
         return self.request.query_params.get(name, default)
 
+    def older(self, cursor: str | None) -> str:
+        """Return the address of the next page of a list, with the filters of this one; empty without a cursor."""
+        if not cursor:
+            return ""
+        kept = {name: value for name, value in self.request.query_params.items() if value}
+        return f"{self.request.url.path}?{urlencode({**kept, 'cursor': cursor})}"
+
     @property
     def partial(self) -> bool:
         """Whether a script asks for a part of the page only."""

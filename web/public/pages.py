@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -39,12 +38,11 @@ async def registry(visit: Visit) -> Response:
     """List public ratings; the filters are those of the address."""
     chosen = {name: visit.query(name) for name in FILTERS if visit.query(name)}
     found = await visit.api.get("/v1/ratings", **chosen, cursor=visit.query("cursor"), limit=ROWS)
-    following = found["next_cursor"]
     return visit.page(
         "public/registry.html",
         ratings=found["items"],
         chosen=chosen,
-        following=following and f"/registry?{urlencode({**chosen, 'cursor': following})}",
+        following=visit.older(found["next_cursor"]),
         kinds=KINDS,
         methods=[one["name"] for one in (await visit.api.get("/v1/methods"))["items"]],
         attributes=(await visit.api.get("/v1/attributes"))["items"],

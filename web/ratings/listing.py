@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from starlette.responses import Response
 
 from web.frame import Pages, Visit
@@ -21,14 +19,12 @@ async def ratings(visit: Visit) -> Response:
     mine = visit.query("mine") == "true"
     listed = await visit.api.get("/v1/ratings", **asked, mine=mine, cursor=visit.query("cursor"), limit=ROWS)
     methods = await visit.api.get("/v1/methods")
-    kept = {name: value for name, value in asked.items() if value} | ({"mine": "true"} if mine else {})
-    cursor = listed["next_cursor"]
     return visit.page(
         "ratings/ratings.html",
         items=listed["items"],
         asked=asked,
         mine=mine,
-        filtered=bool(kept),
+        filtered=mine or any(asked.values()),
         methods=sorted(one["name"] for one in methods["items"]),
-        next=f"/ratings?{urlencode({**kept, 'cursor': cursor})}" if cursor else None,
+        next=visit.older(listed["next_cursor"]),
     )

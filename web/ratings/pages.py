@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -62,12 +61,7 @@ async def evidence(visit: Visit) -> Response:
     )
     vocabulary = Vocabulary.of(method_of(rating.document))
     rows = [row_of(one, asked["q"], vocabulary) for one in listed["items"]]
-    return shown(visit, rating, "evidence", rows=rows, asked=asked, next=_next(rating, asked, listed["next_cursor"]))
-
-
-def _next(rating: Rating, asked: dict[str, str], cursor: str | None) -> str | None:
-    kept = {name: value for name, value in asked.items() if value}
-    return None if cursor is None else f"{rating.base}/evidence?{urlencode({**kept, 'cursor': cursor})}"
+    return shown(visit, rating, "evidence", rows=rows, asked=asked, next=visit.older(listed["next_cursor"]))
 
 
 @pages.get(OWN + "/history")

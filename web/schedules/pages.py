@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -21,8 +20,9 @@ SHOWN = 50
 async def schedules(visit: Visit) -> Response:
     """List schedules with their next five runs."""
     found = await visit.api.get("/v1/schedules", limit=SHOWN, cursor=visit.query("cursor"))
-    older = f"/schedules?{urlencode({'cursor': found['next_cursor']})}" if found["next_cursor"] else ""
-    return visit.page("schedules/schedules.html", schedules=found["items"], older=older, in_words=in_words)
+    return visit.page(
+        "schedules/schedules.html", schedules=found["items"], older=visit.older(found["next_cursor"]), in_words=in_words
+    )
 
 
 @pages.get("/schedules/new")

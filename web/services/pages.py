@@ -25,9 +25,8 @@ async def services(visit: Visit) -> Response:
     saved = await visit.api.get("/v1/targets", **chosen, cursor=visit.query("cursor"), limit=ROWS)
     rated = (await visit.api.get("/v1/overview"))["targets"]
     newest = {row["target"]["digest"]: row for row in rated}
-    following = saved["next_cursor"]
     known = {target["digest"] for target in saved["items"]}
-    whole = not following and not visit.query("cursor")
+    whole = not saved["next_cursor"] and not visit.query("cursor")
     return visit.page(
         "services/services.html",
         saved=[(target, newest.get(target["digest"])) for target in saved["items"]],
@@ -36,7 +35,7 @@ async def services(visit: Visit) -> Response:
         else None,
         chosen=chosen,
         kinds=KINDS,
-        following=following and f"/services?{urlencode({**chosen, 'cursor': following})}",
+        following=visit.older(saved["next_cursor"]),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
@@ -22,8 +21,7 @@ SHOWN = 50
 async def suites(visit: Visit) -> Response:
     """List suites with their progress, newest first."""
     found = await visit.api.get("/v1/suites", limit=SHOWN, cursor=visit.query("cursor"))
-    older = f"/suites?{urlencode({'cursor': found['next_cursor']})}" if found["next_cursor"] else ""
-    return visit.page("suites/suites.html", suites=found["items"], older=older)
+    return visit.page("suites/suites.html", suites=found["items"], older=visit.older(found["next_cursor"]))
 
 
 @pages.get("/suites/new")
