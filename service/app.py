@@ -141,6 +141,7 @@ def create_app(
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=_lifespan(service, lifespan),
         routes=API.routes,  # FastAPI analyses these routes once per process, not once per application
+        openapi_url=None,  # `document.describe` serves it
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

@@ -17,7 +17,34 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 BYTES_PER_S = 2_000
 """Slowest rate at which a request may arrive, after `BoundedProtocol.patience_s`."""
 
+MOST_CHUNKS, BYTES_PER_CHUNK = 4_096, 512
+"""A body may arrive in so many chunks, and in one more for each `BYTES_PER_CHUNK`: a chunk costs .01 ms to read."""
+
 log = structlog.get_logger(__name__)
+
+
+class BoundedConnection(h11.Connection):
+    """A reader of requests that refuses a body in very many very small chunks."""
+
+    _chunks = _bytes = 0
+
+    def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
+        """Return the next part of a request.
+
+        Raises
+        ------
+        h11.RemoteProtocolError
+            If the part is invalid, or the chunks of the body are too many for its length.
+        """
+        event = super().next_event()
+        if type(event) is h11.Data:
+            self._chunks += event.chunk_end
+            self._bytes += len(event.data)
+            if self._chunks > MOST_CHUNKS + self._bytes // BYTES_PER_CHUNK:
+                raise h11.RemoteProtocolError("the body has too many small chunks")
+        elif type(event) is h11.Request:
+            self._chunks = self._bytes = 0
+        return event
 
 
 class BoundedProtocol(H11Protocol):
@@ -35,6 +62,10 @@ class BoundedProtocol(H11Protocol):
     patience_s = 15.0
     check_s = 1.0
     peers: ClassVar[Counter[str]] = Counter()
+
+    def __init__(self, config: uvicorn.Config, *others: Any, **named: Any) -> None:
+        super().__init__(config, *others, **named)
+        self.conn = BoundedConnection(h11.SERVER)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to count a connection, or refuse it."""
@@ -60,6 +91,13 @@ class BoundedProtocol(H11Protocol):
         """Take a part of a request."""
         self._received += len(data)
         super().data_received(data)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse an invalid request, or end its connection if the answer has begun."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
 
     def on_response_complete(self) -> None:
         """Wait for the next request of the connection."""

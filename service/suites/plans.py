@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,9 +49,13 @@ async def view_of_plan(here: Service, caller: Caller, plan: Plan, prices: Prices
     """Plan every cell of a suite."""
     facts = [await facts_of(here, caller, target, prices) for target in plan.targets]
     cells = []
+    known: dict[object, PlanView] = {}  # a suite over many alike services plans each experiment once
     for one in plan.planned:
-        service = facts[one.service]
-        view = PlanView.of(await plan_order(one.order, service), service.questions_per_call)
+        service, new = facts[one.service], one.order.new
+        same = (json.dumps(new.experiment, sort_keys=True), new.seed, new.max_calls, service)
+        if same not in known:
+            known[same] = PlanView.of(await plan_order(one.order, service), service.questions_per_call)
+        view = known[same]
         about: dict[str, Any] = {"method": one.cell.method, "attribute": one.cell.attribute}
         named = {"target": plan.targets[one.service].descriptor["name"], "column": one.cell.label or None, **about}
         cells.append(PlannedCellView(**dict(view), **named))

@@ -5,10 +5,14 @@ The details of single operations are in the table of `service.http.openapi.opera
 
 from __future__ import annotations
 
+import functools
+import json
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
+from starlette.responses import Response
 
 from service.http.openapi.operations import PUBLIC_TAGS, operation_of
 from service.http.openapi.problem_schema import ProblemDocument
@@ -63,7 +67,7 @@ PROBLEM_REF = {"$ref": "#/components/responses/Problem"}
 
 
 def describe(app: FastAPI, *, keys_required: bool) -> None:
-    """Make `app` serve the completed document, built on first use."""
+    """Make `app` serve the completed document at ``/openapi.json``, built on first use."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -83,7 +87,15 @@ def describe(app: FastAPI, *, keys_required: bool) -> None:
             )
         return app.openapi_schema
 
+    @functools.cache
+    def written() -> bytes:  # takes 25 ms, and everyone may ask for it
+        return json.dumps(document(), separators=(",", ":")).encode()
+
+    async def answer(_: Request) -> Response:
+        return Response(written(), media_type="application/json")
+
     app.openapi = document  # type: ignore[method-assign]
+    app.add_route("/openapi.json", answer, include_in_schema=False)
 
 
 def _completed(document: dict[str, Any], *, keys_required: bool) -> dict[str, Any]:

@@ -89,6 +89,41 @@ async def test_slow_body_above_the_minimum_rate_is_read():
         assert b" 204 " in await answer_to(address, HEAD, *pieces, pause_s=0.06)
 
 
+CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("chunk", "number", "answered"),
+    [(b"x", 4_000, b" 204 "), (b"x", 40_000, b" 400 "), (b"x" * 1_000, 9_000, b" 204 ")],
+    ids=["a few thousand small", "very many small", "many large"],
+)
+async def test_a_body_in_very_many_small_chunks_is_refused(chunk, number, answered):
+    # guards against 5e4c266, where a megabyte in chunks of a byte cost 14 s of the event loop
+    body = b"%x\r\n%s\r\n" % (len(chunk), chunk) * number + b"0\r\n\r\n"
+    async with serving() as address:
+        assert answered in await answer_to(address, CHUNKED + body)
+
+
+async def refuse_at_once(scope, receive, send):
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def test_small_chunks_after_the_answer_end_the_connection():
+    config = server_config(refuse_at_once, [])
+    config.lifespan = "off"
+    async with serving(config) as address:
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(CHUNKED)
+        assert b" 401 " in await reader.readuntil(b"\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            writer.write(b"1\r\nx\r\n" * 40_000)
+            await writer.drain()
+            assert await asyncio.wait_for(reader.read(200), 10) == b""
+        writer.close()
+
+
 async def test_connections_beyond_the_maximum_are_closed():
     async with serving(max_connections=3, patience_s=60) as address:
         held = [await asyncio.open_connection(*address) for _ in range(3)]
