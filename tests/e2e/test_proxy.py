@@ -127,8 +127,9 @@ def test_the_api_is_reached_over_https_and_knows_its_address(outside):
 
 
 def test_metrics_are_not_forwarded(outside, behind):
-    for path in ("/metrics", "/metrics/", "//metrics", "/x/../metrics", "/%6detrics"):
-        assert outside.get(path).status_code == 404, path
+    for path in (b"/metrics", b"/metrics/", b"//metrics", b"/x/../metrics", b"/%6detrics"):
+        asked = outside.base_url.copy_with(raw_path=path)  # as it is written: a joined path would be tidied
+        assert outside.get(asked).status_code == 404, path
     assert b"assay_" not in outside.get("/metrics").content
 
 
