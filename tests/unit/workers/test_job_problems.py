@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from workers.calls.driver import TargetUnavailable
 from workers.egress import CallFailed
 from workers.engine.problems import problem
 from workers.targets.checks.capability import TargetUnfit
