@@ -129,6 +129,7 @@ def test_junit_and_sarif_are_valid_and_agree_with_the_bar(ratings, letter, tmp_p
     assert len(cases) == len(results) == 1 + len(document["components"])
     outcome = {"UCS": None, "DSBS": None, "BS": "failure", None: "skipped"}[letter]
     assert [child.tag for child in cases[0]] == ([outcome] if outcome else [])
+    assert all(said.text or said.get("message") for case in cases for said in case)
     assert results[0]["level"] == {"BS": "error", None: "warning"}.get(letter, "none")
 
 
