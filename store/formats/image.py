@@ -131,7 +131,7 @@ def _read_here(content: bytes) -> ImageFacts:
 
 
 def _thumbnail(image: Image.Image) -> str | None:
-    """Scale a decoded image down, on white and without its metadata; ``None`` where Pillow cannot, as of 16-bit greys."""
+    """Scale a decoded image down, on white and without its metadata; ``None`` where Pillow cannot (16-bit greys)."""
     if image.mode[0] in "IF":
         return None
     try:
