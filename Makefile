@@ -54,7 +54,7 @@ scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two wor
 	@$(BIN)/python -m tools.scaled_demo
 
 test: $(READY_DEV) ## Run the whole test suite
-	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory .ci/browser/node_modules; fi
+	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory .ci/browser/node_modules .ci/formats/node_modules; fi
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(READY_DEV) ## Break everything at length: 150 faults over 1,000 jobs, and more (1.5 h; ARGS="--chaos-scale night": 10,000)
@@ -154,4 +154,4 @@ lock: $(READY_DEV) ## Resolve the dependencies anew: what is tested, what runs, 
 	@echo 'kenlm>=0.2' | $(LOCK) - --output-file requirements-ngram.lock
 
 clean: ## Remove the environment and caches
-	@rm -rf $(VENV) .venv-bench .venv-lowest site .ci/openapi/node_modules .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) .venv-bench .venv-lowest site .ci/*/node_modules .ci/openapi/openapi.json .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -6,6 +6,7 @@ Everything is frozen and made of JSON-able parts, so that it can be recorded, re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -228,6 +229,20 @@ class Probe:
     def repeated(self, times: int) -> Probe:
         """Return the same question once more, to be sent although it was sent before."""
         return Probe(f"{self.unit}{REPEATED}{times}", self.ask)
+
+
+_SAID = re.compile(r'; it said: "([^"]*)"')
+
+
+def quotation(said: str) -> str:
+    """Write a service's own words as the end of a message; empty if it said nothing."""
+    return '; it said: "{}"'.format(said.replace('"', "'")) if said else ""
+
+
+def service_said(message: str) -> str | None:
+    """Read the words that `quotation` added to a message; ``None`` if there are none."""
+    found = _SAID.search(message)
+    return found[1] if found else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.options import AsJson, EgressAllow, settings_from
+from cli.options import AsJson, EgressAllow, imports, settings_from
 from cli.request.asked import SECRET_VARIABLE, Asked, with_request
 
 
@@ -97,7 +97,8 @@ def rate(
     A service on this machine may be rated without further ado; other private networks need
     --egress-allow.
     """
-    from cli.rating.rate import Shown, rate_here
+    with imports():
+        from cli.rating.rate import Shown, rate_here
 
     shown = Shown(
         format="json" if as_json else output,

@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 
 from cli.asking import init, plan, probe, rate
 from cli.exits import Exit
-from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, settings_from
+from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, imports, settings_from
 
 app = typer.Typer(
     name="assay",
@@ -69,7 +69,8 @@ def serve(
     With nothing else given, everything is embedded: SQLite under the data directory, no broker, no
     other process. With --broker-url the API rings for workers started by `assay worker`.
     """
-    from cli.agency.serve import serve_api
+    with imports():
+        from cli.agency.serve import serve_api
 
     serve_api(settings_from(data_dir, database_url, broker_url, egress_allow, host=host, port=port))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +22,16 @@ EgressAllow = Annotated[
     typer.Option(help="Network that may be called although it is not public, e.g. 127.0.0.0/8. Repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@contextmanager
+def imports() -> Iterator[None]:
+    """Import without the garbage collector, which takes a tenth of the time and finds nothing."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def settings_from(

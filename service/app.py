@@ -119,8 +119,7 @@ def create_app(
     doorbell : callable
         Wakes a worker for a job id. It is called after the commit, in a thread of its own; its errors are logged.
     lifespan : callable
-        Returns a context manager that is entered when the service starts and left when it stops;
-        the composition root runs its reconciler, or an embedded worker, in it.
+        Returns a context manager around the service's life: the composition root runs its reconciler in it.
     clock : callable
         Seconds since 1970, for estimates.
     tracer_provider : TracerProvider, optional

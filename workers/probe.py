@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate
+from assay.model import Ask, Classify, Draw, Embed, Failure, Kind, Look, Regress, Reply, Translate, service_said
 from workers.egress import CallFailed, Egress, Exchange, Quoter, ShownExchange, show_exchange
 from workers.job_targets import USUAL_PAIRS, examination_of
 from workers.targets import connect
@@ -45,6 +45,8 @@ class Probed:
         `Capability.as_json`, if an examination was asked for and the target passed it.
     code : str or None
         Code of the failure; ``None`` if the answer was read.
+    service_said : str or None
+        The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none.
     cause, remedy : str
         What is wrong and what would mend it; empty if nothing is.
     """
@@ -56,6 +58,7 @@ class Probed:
     latency_s: float | None = None
     capability: Mapping[str, Any] | None = None
     code: str | None = None
+    service_said: str | None = None
     cause: str = ""
     remedy: str = ""
 
@@ -117,6 +120,7 @@ async def probe(
         latency_s=last.seconds if last is not None and last.received is not None else None,
         capability=None if capability is None else capability.as_json(),
         code=None if failure is None else failure.code,
+        service_said=None if failure is None else service_said(failure.message),
         cause=mended.cause,
         remedy=mended.remedy,
     )

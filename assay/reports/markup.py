@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 Attribute = str | int | float | bool | None
 
-EMPTY = frozenset({"circle", "ellipse", "hr", "link", "line", "meta", "path", "polygon", "rect", "use"})
+EMPTY = frozenset({"circle", "ellipse", "hr", "img", "link", "line", "meta", "path", "polygon", "rect", "use"})
 """Elements without content; ``<x/>`` is right for them in HTML and in SVG."""
 
 # characters that XML 1.0, section 2.2, does not allow

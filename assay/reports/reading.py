@@ -89,6 +89,7 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
         withdrawal=_withdrawal(document),
         expires_at=parts.text(document, "expires_at"),
         expired=document.get("expired") is True,
+        thumbnails={key: each for key, each in parts.mapping(document, "thumbnails").items() if isinstance(each, str)},
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.experiment import Method
 from assay.explain import LetterWords, headline
@@ -201,12 +201,15 @@ class Case:
         The case in words, for people: its name first.
     search : str
         A text by which its question is found among the observations.
+    image : str
+        Digest of its picture; empty for sentences.
     """
 
     share: float
     group: str
     lines: tuple[str, ...]
     search: str
+    image: str = ""
 
 
 @dataclass(frozen=True)
@@ -381,6 +384,7 @@ class RatingView:
     """A whole rating. `adjusted` holds p-values by component and then by correction.
 
     `words` are those of the method for the verdict; `in_words` the sentences for readers who know no statistics.
+    `thumbnails` holds ``data:`` addresses of small pictures by their digests.
     """
 
     id: str | None
@@ -409,6 +413,7 @@ class RatingView:
     withdrawal: Withdrawal | None = None
     expires_at: str | None = None
     expired: bool = False
+    thumbnails: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def foremost(self) -> tuple[Component, ...]:

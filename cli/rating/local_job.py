@@ -15,12 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from assay.canonical import digest_of
 from assay.methods import AnyMethod
+from assay.reports.html import thumbnails_wanted
 from cli.rating.author import TENANT, check_author, described_author, keep_author
 from cli.rating.exchanges import exchange_lines
 from cli.rating.export import write_export
 from cli.request.request import method_of_request
 from store.core import migrate
 from store.core.settings import Settings
+from store.corpora import images
 from store.jobs import jobs
 from store.jobs.jobs import Job, NewJob
 from store.ratings import ratings
@@ -40,8 +42,8 @@ notes = Console(stderr=True, highlight=False)
 
 def run_here(
     request: Mapping[str, Any], settings: Settings, *, verbose: bool, export: Path | None
-) -> tuple[Job, dict[str, Any] | None]:
-    """Run the request as a job of a new database, and return the job with its rating.
+) -> tuple[Job, dict[str, Any] | None, dict[str, str]]:
+    """Run the request as a job of a new database, and return the job, its rating and thumbnails for its HTML report.
 
     Parameters
     ----------
@@ -72,9 +74,10 @@ def run_here(
             if ended is None:
                 raise RuntimeError("the job's row is gone")
             rating = ratings.find(connection, ended.rating_id, TENANT) if ended.rating_id else None
+            small = images.thumbnails(connection, thumbnails_wanted(rating.document), TENANT) if rating else {}
         if rating is not None and export is not None:
             write_export(workplace.database, rating, export)
-        return ended, rating.document if rating else None
+        return ended, rating.document if rating else None, small
     finally:
         workplace.database.close()
 

@@ -63,6 +63,8 @@ def _lines(found: Probed) -> Iterator[str]:
         for note in found.capability["notes"]:
             yield from _wrapped("note", note)
     if found.code is not None:
+        if found.service_said and found.service_said not in found.cause:
+            yield from _wrapped("it said", found.service_said)
         yield from _wrapped("cause", found.cause)
         yield from _wrapped("remedy", found.remedy)
 

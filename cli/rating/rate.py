@@ -84,20 +84,20 @@ def rate_here(asked: Asked, settings: Settings, shown: Shown) -> Exit:
         own = {"data_dir": Path(folder), "database_url": None, "broker_url": None, "egress_allow": allowed}
         # validated anew, because `model_copy` would keep the parsed networks of the original
         here = Settings(**(settings.model_dump() | own))
-        job, document = run_here(request, here, verbose=shown.verbose, export=shown.export)
+        job, document, small = run_here(request, here, verbose=shown.verbose, export=shown.export)
     if document is None:
         error = job.error or {"title": "The job ended without a rating", "detail": job.status}
         if shown.format in ci_formats.FORMATS:
             sys.stdout.write(ci_formats.of_failure(shown.format, request["target"]["name"], error))
         notes.print(f"[bold]{escape(error['title'])}[/bold]: {escape(error['detail'])}", soft_wrap=True)
         return Exit.UNAVAILABLE
-    _show(document, asked, shown)
+    _show(document, small, asked, shown)
     if shown.at_least is None:
         return Exit.of_rating(document["letter"], document["declared"])
     return Verdict.of(document, shown.at_least).exit
 
 
-def _show(document: Mapping[str, Any], asked: Asked, shown: Shown) -> None:
+def _show(document: Mapping[str, Any], small: Mapping[str, str], asked: Asked, shown: Shown) -> None:
     """Print a rating, and write the files that were asked for."""
     method = method_of(document)
     if shown.format == "text":
@@ -113,7 +113,9 @@ def _show(document: Mapping[str, Any], asked: Asked, shown: Shown) -> None:
         with shown.summary.open("a", encoding="utf-8") as summary:
             summary.write(render("markdown", document, method) + "\n")
     if shown.report is not None:
-        shown.report.write_text(render(_format_for(shown.report), document, method), encoding="utf-8")
+        form = _format_for(shown.report)
+        written = {**document, "thumbnails": small} if form == "html" else document
+        shown.report.write_text(render(form, written, method), encoding="utf-8")
         notes.print(f"report written to {escape(str(shown.report))}", soft_wrap=True)
     if shown.export is not None:
         notes.print(f"export written to {escape(str(shown.export))}, signed by nobody", soft_wrap=True)

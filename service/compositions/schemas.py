@@ -127,7 +127,7 @@ class TableAnswer(ResponseModel):
 class PredictionView(ResponseModel):
     """Prediction for a chain from the measured matrices of its services."""
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     provenance: Literal["inferred"]
     letter: LetterName
@@ -162,7 +162,7 @@ class Verification(ResponseModel):
 class CompositionView(ResponseModel):
     """The inferred rating of a chain of services. It never changes."""
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     id: str
     provenance: Literal["inferred"]

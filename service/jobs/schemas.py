@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, ValidatorFunctionWrapHandler, WrapValidator
 
+from assay.model import service_said
 from service.http.openapi.common_schemas import (
     MAX_SEED,
     Instant,
@@ -139,7 +140,8 @@ class JobView(ResponseModel):
     result: Any
     """Result of a probe, a re-rating, a challenge or of writing; null for a rating."""
     error: dict[str, Any] | None
-    """The reason of a failure: a problem document."""
+    """The reason of a failure: a problem document. `service_said` is the target's own error message, cleaned, of 300
+    characters at most, where it gave one."""
     links: dict[str, str]
 
     @classmethod
@@ -206,7 +208,7 @@ class ObservationView(ResponseModel):
     value: Any
     """The reply."""
     failure: dict[str, str] | None
-    """The reason why there is no reply."""
+    """The reason why there is no reply: `code`, `message`, and `service_said` where the service said why itself."""
     copied: bool
     """Whether the reply was copied from an identical earlier question, without another call."""
     attempts: int
@@ -216,7 +218,10 @@ class ObservationView(ResponseModel):
     @classmethod
     def of(cls, kept: StoredObservation) -> Self:
         """Build the view of a row of the ledger."""
-        return cls.from_row(kept, **kept.observation.as_json())
+        written, failure = kept.observation.as_json(), kept.observation.reply.failure
+        if failure is not None and (said := service_said(failure.message)) is not None:
+            written["failure"] |= {"service_said": said}
+        return cls.from_row(kept, **written)
 
 
 class ObservationList(ListModel[ObservationView]):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import Field
 
 import assay
+from assay.canonical import digest_of
 from assay.rating.comparison import comparison_document
+from assay.reports.html import thumbnails_wanted
 from service.dependencies import Here, Service
 from service.http.authentication import PublicReader
 from service.http.conditional import not_modified
@@ -26,6 +29,7 @@ from service.ratings.reports import report, summary
 from service.ratings.schemas import RatingList, RatingQuery, RatingSummary, RatingView
 from service.ratings.sentence_table import sentence_table
 from service.ratings.summaries import listed
+from store.corpora import images
 from store.jobs import observations
 from store.ratings import ratings
 from store.ratings.ratings import StoredRating
@@ -96,10 +100,17 @@ class ReportQuery(QueryModel):
 
 @router.get("/{rating_id}/report.html", response_class=Response)
 async def get_report_html(
-    request: Request, rating: FoundRating, here: Here, query: Annotated[ReportQuery, Query()]
+    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ReportQuery, Query()]
 ) -> Response:
-    """Download a rating as an HTML report: one file without scripts or external resources."""
-    return await _report(request, here, rating, "summary" if query.summary else "html")
+    """Download a rating as an HTML report: one file without scripts or external resources.
+
+    For an image classifier it shows small pictures that you may see.
+    """
+    if query.summary:
+        return await _report(request, here, rating, "summary")
+    wanted = thumbnails_wanted(rating.document)
+    small = await here.database.read(images.thumbnails, wanted, caller.tenant) if wanted else None
+    return await _report(request, here, rating, "html", small)
 
 
 @router.get("/{rating_id}/report.md", response_class=Response)
@@ -193,9 +204,15 @@ async def _shown(request: Request, here: Service, rating: StoredRating) -> Respo
     return not_modified(request, headers) or json_response(notes.added_to(rating.shown), headers=headers)
 
 
-async def _report(request: Request, here: Service, rating: StoredRating, name: str) -> Response:
+async def _report(
+    request: Request, here: Service, rating: StoredRating, name: str, thumbnails: Mapping[str, str] | None = None
+) -> Response:
     notes, expired = await _annotations(here, rating), here.clock() * 1000 >= rating.expires_at
     headers, document = _headers(rating, notes, expired=expired), notes.added_to(rating.shown) | {"expired": expired}
+    if thumbnails:  # not for shared caches: pictures of a private corpus are shown to its owner only
+        document |= {"thumbnails": thumbnails}
+        version = digest_of(sorted(thumbnails))[-12:]
+        headers |= {"Cache-Control": caching(private=True), "ETag": f'{headers["ETag"][:-1]}-{version}"'}
     if unchanged := not_modified(request, headers):
         return unchanged
     return summary(document, headers) if name == "summary" else report(name, document, headers)

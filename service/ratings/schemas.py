@@ -35,7 +35,7 @@ class ReasonView(ResponseModel):
 class ComponentView(ResponseModel):
     """One measured part of a rating, such as a middle language or a template. Methods add their own tables."""
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     name: str
     letter: LetterName | None
@@ -85,7 +85,7 @@ class WithdrawnView(ResponseModel):
 class RatingView(ResponseModel):
     """A rating. It never changes."""
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     id: str
     letter: LetterName | None
@@ -133,7 +133,7 @@ class RatingSummary(ResponseModel):
     with more than 100 entries; `left_out` has the names and sizes of these parts.
     """
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow")
 
     id: str
     letter: LetterName | None

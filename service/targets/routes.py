@@ -129,8 +129,8 @@ async def probe_described_target(
 
     The test is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time. Its `result` has
     the `exchange` (request and response, with secrets masked and bodies cut to 2,000 characters), the `reading` of the
-    answer, `latency_s`, the `capability`, and after a failure `code`, `cause` and `remedy`. The secret is forgotten
-    when the test ends.
+    answer, `latency_s`, the `capability`, and after a failure `code`, `cause`, `remedy` and, where the service gave an
+    error message of its own, `service_said`. The secret is forgotten when the test ends.
     """
     with located():
         target = await with_described_links(here, caller, of_described(body))

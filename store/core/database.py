@@ -11,10 +11,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, select
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from store.core.engines import (
     LOCK_WAIT_S,
@@ -28,6 +27,9 @@ from store.core.engines import (
     sqlite_writer,
     translated,
 )
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 from store.core.errors import StoreUnavailable
 
 P = ParamSpec("P")

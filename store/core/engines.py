@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, func, make_url, select
@@ -24,9 +24,11 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from store.core.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 LOCK_WAIT_S = 5
 """Seconds that a write waits for a lock before the request fails with HTTP 503."""
@@ -125,6 +127,8 @@ def postgres(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
 def postgres_async(url: URL, lock_wait_s: float, **pool: Any) -> AsyncEngine:
     """Create an engine for an event loop (asyncpg)."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # here, because it takes .1 s and SQLite does without
+
     limits = {"timeout": CONNECT_WAIT_S, "server_settings": _postgres_settings(lock_wait_s)}
     target = url.set(drivername="postgresql+asyncpg")
     return create_async_engine(target, connect_args=limits, hide_parameters=True, **pool)

@@ -69,6 +69,17 @@ def missing(c: Connection, digests: Sequence[str], tenant: str) -> list[str]:
     return [digest for digest in digests if digest not in visible]
 
 
+def thumbnails(c: Connection, digests: Sequence[str], tenant: str) -> dict[str, str]:
+    """Read the thumbnails of images that a tenant may see, by digest; others are left out."""
+    found: dict[str, str] = {}
+    for some in chunks(digests):
+        small: Select[Any] = select(images.c.digest, images.c.thumbnail)
+        small = small.where(images.c.digest.in_(some), images.c.thumbnail.is_not(None))
+        for query in (_shared(small), small.where(images.c.tenant == tenant)):
+            found.update({row.digest: row.thumbnail for row in c.execute(query)})
+    return found
+
+
 def _shared(wanted: Select[Any]) -> Select[Any]:
     """Limit a query to images that their owner has added to a shared corpus."""
     return wanted.where(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import struct
 import tempfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, BinaryIO
 
@@ -25,6 +26,9 @@ MOST_PIXELS = 40_000_000
 
 PIXELS_HERE = 4_000_000
 """Number of pixels that are decoded in this process: 16 MB of memory."""
+
+SMALL, SMALL_BYTES = 64, 3_000
+"""Width and height of a thumbnail, in pixels, and its size in bytes, at most."""
 
 MEDIA_TYPES: Mapping[str, str] = {
     "PNG": "image/png",
@@ -59,12 +63,16 @@ class ImageRefused(SpecificationError):
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """Digest (``sha256:…`` of the file's bytes), media type (``image/png`` …) and size in pixels of an image."""
+    """Digest (``sha256:…`` of the file's bytes), media type (``image/png`` …) and size in pixels of an image.
+
+    `thumbnail` is a ``data:`` address of the image within `SMALL` pixels, or ``None`` where it cannot be made small.
+    """
 
     digest: str
     media_type: str
     width: int
     height: int
+    thumbnail: str | None = field(default=None, compare=False, repr=False)
 
 
 def digest_of_image(content: bytes) -> str:
@@ -118,7 +126,26 @@ def _read_here(content: bytes) -> ImageFacts:
         if kind in _MOVING and _moves(image):
             raise ImageRefused("moving-image", "the file contains several pictures (an animation); send one of them")
         _decode(image, kind)
-    return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height)
+        small = _thumbnail(image)
+    return ImageFacts(digest_of_image(content), MEDIA_TYPES[kind], width, height, small)
+
+
+def _thumbnail(image: Image.Image) -> str | None:
+    """Scale a decoded image down, on white and without its metadata; ``None`` where Pillow cannot (16-bit greys)."""
+    if image.mode[0] in "IF":
+        return None
+    try:
+        image.thumbnail((SMALL, SMALL))
+        pixels = image.convert("RGBA")
+    except _UNREADABLE:
+        return None
+    whole = Image.new("RGB", pixels.size, "white")
+    whole.paste(pixels, mask=pixels)
+    for quality in (70, 20, 0):
+        whole.save(file := io.BytesIO(), "WEBP", quality=quality)
+        if file.tell() <= SMALL_BYTES:
+            return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+    return None
 
 
 def _opened(content: bytes) -> Image.Image:

@@ -63,6 +63,9 @@ def test_pictures_are_drawn_once_and_shown_to_two_services(serve: Callable[..., 
     shown = rating["components"][0]["images"]
     assert {row["source"] for row in shown} == {"drawn"}
     assert len({row["image"] for row in shown}) == PER_TERM * TERMS
+    report = agency.agency.text(f"/v1/ratings/{rating['id']}/report.html")
+    assert report.count('<img src="data:image/webp;base64,') == PER_TERM * TERMS
+    assert len(report) < 500_000
 
 
 def every(agency: Any, href: str) -> list[dict[str, Any]]:

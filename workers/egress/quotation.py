@@ -15,6 +15,8 @@ import unicodedata
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from assay.model import quotation
+
 LONGEST = 300
 """Maximum length of a quotation in characters."""
 
@@ -81,8 +83,7 @@ class Quoter:
 
     def quote(self, body: bytes) -> str:
         """Return the message in an error body as ``; it said: "…"``; empty if there is none, or a web page."""
-        said = self.clean(_message_in(body)).replace('"', "'")
-        return f'; it said: "{said}"' if said else ""
+        return quotation(self.clean(_message_in(body)))
 
     def _masked(self, text: str) -> str:
         """Mask the key in a text.

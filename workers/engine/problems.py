@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.errors import AssayError, RecordError
+from assay.model import service_said
 from store.core.errors import RatingsRefused, SecretLost, SecretMoved
 from workers.calls.driver import TargetRefused, TargetUnavailable
 from workers.calls.host_limits import HostCoolingDown
@@ -82,4 +83,6 @@ def _sentences(*parts: str) -> str:
 
 
 def _problem(code: str, detail: str, **more: Any) -> dict[str, Any]:
+    if (said := service_said(detail)) is not None:
+        more["service_said"] = said
     return {"type": f"/problems/{code}", "title": TITLES[code], "detail": detail, "code": code, **more}

@@ -177,7 +177,8 @@ def _in_words(part: Part, known: Sequence[tuple[Part, float]]) -> Iterator[Case]
         lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
         label = parts.text(row, "says")
         lines += [f"labelled {label}"] if label else []
-        yield Case(min(1.0, max(0.0, share)), of, (term, *lines), texts[0] if texts else term)
+        search, image = texts[0] if texts else term, parts.text(row, "image") or ""
+        yield Case(min(1.0, max(0.0, share)), of, (term, *lines), search, image)
 
 
 def _mean(row: tuple[str, tuple[float, ...]]) -> float:

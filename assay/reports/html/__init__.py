@@ -24,8 +24,11 @@ from assay.reports.html.sections import (
     summary_sections,
     verify_section,
 )
+from assay.reports.html.thumbnails import thumbnails_wanted
 from assay.reports.markup import join, tag
 from assay.reports.reading import read
+
+__all__ = ["render", "render_summary", "thumbnails_wanted"]
 
 OPEN = 3
 """Components whose details are open when the page is: the deciding ones first."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from assay.reports import outline, tables
 from assay.reports.figures import blocks_bars, effects_forest, picture, probabilities_bar, transition_heatmap
 from assay.reports.html.pieces import badge, figures, folded, foreign, paragraphs, reasons
+from assay.reports.html.thumbnails import thumbnails
 from assay.reports.markup import Markup, join, tag
 from assay.reports.view import Component, Example, RatingView
 
@@ -25,6 +26,7 @@ def component_section(component: Component, rating: RatingView, *, opened: bool)
         summary,
         reasons(component.reasons),
         _figures(component, rating, alone=len(rating.components) == 1),
+        thumbnails(component, rating.thumbnails),
         _tables(component, alone=len(rating.components) == 1),
         _examples(component.examples),
         class_="part",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 import unicodedata
 from datetime import UTC, datetime
+from functools import cache
+from inspect import cleandoc, getsource
+from itertools import pairwise
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from assay.errors import SpecificationError
 
@@ -19,10 +26,43 @@ LetterName = Literal["UCS", "DSBS", "BS"]
 KindName = Literal["translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"]
 
 
-class RequestModel(BaseModel):
+@cache
+def _docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Read the docstrings of attributes of every class of a module."""
+    classes = (one for one in ast.walk(ast.parse(getsource(sys.modules[module]))) if isinstance(one, ast.ClassDef))
+    return {
+        one.name: {
+            field.target.id: cleandoc(said.value.value)
+            for field, said in pairwise(one.body)
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) and isinstance(said.value.value, str)
+        }
+        for one in classes
+    }
+
+
+class DescribedModel(BaseModel):
+    """Base class whose docstrings of attributes are their descriptions.
+
+    They are read only for the OpenAPI document: pydantic's own `use_attribute_docstrings` reads them at each start.
+    """
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the JSON schema with the descriptions."""
+        written = handler(core)
+        properties = handler.resolve_ref_schema(written).get("properties", {})
+        for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
+            for name, said in _docstrings(base.__module__).get(base.__name__, {}).items():
+                if name in cls.model_fields:
+                    properties[cls.model_fields[name].alias or name].setdefault("description", said)
+        return written
+
+
+class RequestModel(DescribedModel):
     """Base class of requests: unknown fields and silent conversions are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class QueryModel(BaseModel):
@@ -31,10 +71,10 @@ class QueryModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class ResponseModel(BaseModel):
+class ResponseModel(DescribedModel):
     """Base class of responses; later versions may add fields."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(defer_build=True)
 
     @classmethod
     def from_row(cls, row: object, **more: Any) -> Self:
@@ -47,9 +87,6 @@ Item = TypeVar("Item")
 
 class ListModel(ResponseModel, Generic[Item]):
     """One page of a list."""
-
-    # For the source of ListModel[…], which has none, pydantic would go through all that imports it: .4 s at each start
-    model_config = ConfigDict(use_attribute_docstrings=False)
 
     items: list[Item]
     next_cursor: str | None

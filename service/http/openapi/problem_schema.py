@@ -31,7 +31,7 @@ class ProblemPlace(ResponseModel):
 class ProblemDocument(ResponseModel):
     """A problem document (RFC 9457). Further members may be present."""
 
-    model_config = ConfigDict(extra="allow", use_attribute_docstrings=True, title="Problem")
+    model_config = ConfigDict(extra="allow", title="Problem")
 
     type: Annotated[str, Field(json_schema_extra={"format": "uri"})]
     """Address of the page that explains this kind of problem."""

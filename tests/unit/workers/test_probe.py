@@ -139,3 +139,17 @@ def test_a_target_that_only_a_job_can_read_is_no_crash():
 
     found = asyncio.run(go())
     assert (found.code, found.exchange, found.remedy) == ("unsupported", None, "It can be rated, but not probed.")
+
+
+def test_the_services_own_message_is_a_field_without_its_key_and_of_300_characters_at_most(wire):
+    said = f"no quota for key {SECRET} \x1b[31m" + "and so on " * 60
+    written = {**TRANSLATOR, "settings": {**ASKED, "auth": "header"}}
+    found, _ = probed(wire, lambda _: wire.as_json({"error": {"message": said}}, "400 Bad Request"), written, SECRET)
+    assert found.service_said.startswith("no quota for key *** and so on")
+    assert len(found.service_said) == 300
+    assert found.service_said in found.as_json().values()
+
+
+def test_a_service_that_gives_no_message_is_not_quoted(wire):
+    found, _ = probed(wire, lambda _: wire.as_json({"other": 1}), {**TRANSLATOR, "settings": ASKED})
+    assert (found.code, found.service_said) == ("wrong-shape", None)

@@ -95,3 +95,12 @@ async def test_only_readers_of_a_rating_read_its_observations(serve, guarded, wo
     assert (await client.get(f"/v1/ratings/{private}/observations", headers=theirs)).status_code == 404
     public = await rated(headers=mine, on=client, visibility="public")
     assert len(await units(client, public)) == len(FACTS)
+
+
+async def test_a_failed_question_has_the_message_of_the_service_as_its_own_field(client, rated):
+    ask = Classify("She is a doctor.")
+    replies = (Failure("http-400", 'x answered 400; it said: "no such model"'), Failure("timeout", "no answer in 30 s"))
+    facts = [(f"es/U/{place}", ask, Reply(failure=failure)) for place, failure in enumerate(replies)]
+    items = (await client.get(f"/v1/ratings/{await rated(facts)}/observations")).json()["items"]
+    assert [one["failure"].get("service_said") for one in items] == ["no such model", None]
+    assert items[0]["failure"]["message"].startswith("x answered 400")

@@ -1,5 +1,7 @@
 """Tests of images: stored once per tenant, readable by others only through a shared corpus."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import func, insert, select, update
 
@@ -83,6 +85,21 @@ def test_image_is_no_longer_shared_after_removal_from_the_corpus(database, kept,
         c.execute(update(gone).values(removed_at=now_ms()))
     assert seen(database, "rival") is None
     assert seen(database, "acme") is not None
+
+
+def test_thumbnails_are_read_by_those_who_may_see_the_image_and_old_images_have_none(database, kept, put_into_a_corpus):
+    new = replace(FACTS, digest="sha256:" + "b" * 64, thumbnail="data:image/webp;base64,AAAA")
+    with database.write() as c:
+        images.keep(c, "acme", CONTENT, new)
+    wanted = [FACTS.digest, new.digest, "sha256:none"]
+
+    def thumbnails(tenant: str) -> dict[str, str]:
+        with database.read() as c:
+            return images.thumbnails(c, wanted, tenant)
+
+    assert (thumbnails("acme"), thumbnails("rival")) == ({new.digest: new.thumbnail}, {})
+    put_into_a_corpus(new.digest)
+    assert thumbnails("rival") == {new.digest: new.thumbnail}
 
 
 def test_unreadable_images_are_listed_in_the_given_order(database, kept, put_into_a_corpus):

@@ -1,5 +1,6 @@
 """Tests of image validation: accepted formats, limits and damaged files."""
 
+import base64
 import contextlib
 import io
 import struct
@@ -111,3 +112,33 @@ def test_png_with_a_decompression_bomb_in_its_text_is_refused():
     text = b"zTXt" + b"Comment\0\0" + zlib.compress(b"\0" * 100_000_000)
     packed = struct.pack(">I", len(text) - 4) + text + struct.pack(">I", zlib.crc32(text))
     assert refusal(content[:33] + packed + content[33:]).code in {"not-an-image", "damaged-image"}
+
+
+def thumbnail(content: bytes) -> tuple[Image.Image, int]:
+    """Return the thumbnail of an image file, and its size in bytes."""
+    head, _, written = (read_image(content).thumbnail or "").partition(",")
+    assert head == "data:image/webp;base64"
+    small = base64.b64decode(written)
+    return Image.open(io.BytesIO(small)), len(small)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK"])
+def test_thumbnail_of_every_kind_of_picture_has_64_pixels_and_3_kilobytes_at_most(mode):
+    content = encoded("JPEG" if mode == "CMYK" else "PNG", picture(400, 200).convert(mode))
+    small, size = thumbnail(content)
+    assert (small.size, size <= 3_000) == ((64, 32), True)
+
+
+def test_picture_of_16_bits_is_accepted_without_a_thumbnail():
+    assert read_image(encoded("PNG", picture().convert("L").convert("I;16"))).thumbnail is None
+
+
+def test_thumbnail_looks_like_its_picture_on_white_and_has_none_of_its_metadata():
+    image = Image.new("RGBA", (300, 300), (0, 0, 0, 0))
+    image.paste((200, 30, 30, 255), (0, 0, 150, 300))
+    exif = Image.Exif()
+    exif[0x010E] = "taken at home"
+    small, _ = thumbnail(encoded("PNG", image, exif=exif, icc_profile=b"a profile" * 99))
+    left, right = small.convert("RGB").getpixel((16, 32)), small.convert("RGB").getpixel((48, 32))
+    assert max(abs(a - b) for a, b in zip(left + right, (200, 30, 30, 255, 255, 255), strict=True)) < 12
+    assert not {"exif", "icc_profile"} & small.info.keys()

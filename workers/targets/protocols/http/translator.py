@@ -10,9 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
-from langcodes import Language
-from langcodes.tag_parser import LanguageTagError
-
 from assay.catalog import languages
 from assay.model import Failure, Kind, Reply, Translate
 from workers.egress import CallFailed, Response
@@ -30,6 +27,9 @@ def three_letters(code: str) -> str:
     """Return the ISO 639-3 code of a language (``"es"`` -> ``"spa"``); an unknown code is returned unchanged."""
     if _has_three_letters(code):
         return code.lower()
+    from langcodes import Language  # here, because its tables take .1 s of each start
+    from langcodes.tag_parser import LanguageTagError
+
     try:
         return Language.get(code).to_alpha3()
     except (LanguageTagError, LookupError):
@@ -47,6 +47,9 @@ def standard_tag(code: str) -> str:
     """Return the standard tag of a language (``"eng"`` -> ``"en"``, ``"ZH_HANS"`` -> ``"zh-Hans"``)."""
     if _has_three_letters(code):
         return code.lower()
+    from langcodes import Language
+    from langcodes.tag_parser import LanguageTagError
+
     try:
         return Language.get(code.replace("_", "-")).to_tag()
     except LanguageTagError:

@@ -1,0 +1,74 @@
+"""Small pictures of an image classifier's rating, each beside the square of its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from assay.reports import parts
+from assay.reports.figures.canvas import box
+from assay.reports.html.pieces import foreign
+from assay.reports.markup import Markup, join, tag
+from assay.reports.view import Case, Component, Squares
+
+MOST = 200
+"""Pictures of a report, evenly over the rating: at 3 kB each at most, 800 kB of base64."""
+
+_EMBEDDED = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/]{1,4000}={0,2}")
+
+GONE = (
+    "They were removed, were stored by a version before small pictures, or are not yours to see: pictures of a private "
+    "corpus are shown to its owner only."
+)
+
+
+def thumbnails_wanted(document: Mapping[str, Any]) -> list[str]:
+    """Return the digests of the pictures to be shown in the report of a rating document, `MOST` at most.
+
+    The caller adds what it has of them to the document, as ``thumbnails``: ``data:`` addresses by digest.
+    """
+    rows = [row for part in parts.objects(document, "components") for row in parts.objects(part, "images")]
+    every = list(dict.fromkeys(digest for row in rows if (digest := parts.text(row, "image"))))
+    return every[:: max(1, -(-len(every) // MOST))]
+
+
+def thumbnails(component: Component, small: Mapping[str, str]) -> Markup | None:
+    """Write the pictures of a component by their terms; ``None`` where it was not asked about pictures.
+
+    `small` holds ``data:`` addresses by digest; anything else is not shown.
+    """
+    squares = [one for one in component.pictures if isinstance(one, Squares)]
+    named = [
+        (term, [case for case in cases if case.image]) for one in squares for term, cases in one.cases if one.cases
+    ]
+    asked = sum(len(cases) for _, cases in named)
+    if not asked:
+        return None
+    drawn = [(term, [_case(case, small) for case in cases if _shown(case, small)]) for term, cases in named]
+    shown = sum(len(each) for _, each in drawn)
+    listed = (tag("div", tag("dt", foreign(term)), tag("dd", *each)) for term, each in drawn if each)
+    said = f"{shown} of {asked} pictures are shown, each beside the square of its answer: {_ways(squares)}."
+    return join(
+        tag("h4", "Pictures"),
+        tag("p", f"{said} At most {MOST} are, evenly over the rating." if shown else f"No picture is shown. {GONE}"),
+        tag("dl", *listed, class_="pictures") if shown else None,
+    )
+
+
+def _shown(case: Case, small: Mapping[str, str]) -> bool:
+    return _EMBEDDED.fullmatch(small.get(case.image, "")) is not None
+
+
+def _case(case: Case, small: Mapping[str, str]) -> Markup:
+    """Draw a square, filled from below, and its picture."""
+    filled = 12 * case.share
+    square = tag(
+        "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"
+    )
+    said = ", ".join(case.lines)
+    return tag("span", square, tag("img", src=small[case.image], alt=said, title=said))
+
+
+def _ways(squares: Iterable[Squares]) -> str:
+    return "; ".join(f"filled is {one.filled}, empty {one.hollow}" for one in squares if one.cases)

@@ -1,0 +1,72 @@
+"""Pictures in HTML reports over HTTP: shown to those who may see them, and never through a shared cache."""
+
+from __future__ import annotations
+
+import base64
+import io
+from hashlib import sha256
+
+import pytest
+from PIL import Image
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def agency(serve, guarded, worker):
+    """A client of an agency with keys, and the headers of the owner of the pictures."""
+    return await serve(guarded), {"Authorization": f"Bearer {worker.make_key('mine')}"}
+
+
+@pytest.fixture
+def report(agency, request_body, worker):
+    """Add a picture to a corpus, rate a service with it, and return the address of the public report."""
+    client, mine = agency
+
+    async def report(corpus: str) -> str:
+        async def post(path: str, body: dict[str, object]) -> dict[str, str]:
+            answer = await client.post(path, json=body, headers=mine)
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        file = io.BytesIO()
+        Image.new("RGB", (200, 100), (200, 0, 0)).save(file, "PNG")
+        made = await post("/v1/corpora", {"name": "P", "kind": "images", "attribute": "gender", "visibility": corpus})
+        item = {"image_b64": base64.b64encode(file.getvalue()).decode(), "term": "nurse"}
+        await post(f"/v1/corpora/{made['id']}/items", {"items": [item]})
+        image = f"sha256:{sha256(file.getvalue()).hexdigest()}"
+        row = {"image": image, "term": "nurse", "list": "neutral", "towards": 1.0, "says": "woman"}
+        job = await post("/v1/jobs", request_body(visibility="public"))
+        part = {"name": "words", "letter": "DSBS", "declared": True, "images": [row], "values": ["woman", "man"]}
+        rating = worker.rate(job["id"], method="visual-stereotype", components=[part])
+        return f"/v1/ratings/{rating}/report.html"
+
+    return report
+
+
+async def test_the_owner_sees_small_pictures_and_no_shared_cache_keeps_them(agency, report):
+    client, mine = agency
+    url = await report("private")
+    answer = await client.get(url, headers=mine)
+    assert answer.text.count('<img src="data:image/webp;base64,') == 1
+    assert "1 of 1 pictures are shown" in answer.text
+    assert answer.headers["Cache-Control"].startswith("private")
+    assert "img-src data:" in answer.headers["Content-Security-Policy"]
+    again = await client.get(url, headers={**mine, "If-None-Match": answer.headers["ETag"]})
+    assert again.status_code == 304
+
+
+async def test_pictures_of_a_private_corpus_are_not_in_the_public_report(agency, report, worker):
+    client, mine = agency
+    url = await report("private")
+    tag = (await client.get(url, headers=mine)).headers["ETag"]
+    for headers in ({}, {"Authorization": f"Bearer {worker.make_key('theirs')}"}):
+        answer = await client.get(url, headers={**headers, "If-None-Match": tag})
+        assert (answer.status_code, "<img" in answer.text) == (200, False)
+        assert "No picture is shown." in answer.text
+        assert answer.headers["Cache-Control"].startswith("public")
+
+
+async def test_pictures_of_a_shared_corpus_are_in_the_public_report(agency, report):
+    client, _ = agency
+    assert "<img" in (await client.get(await report("shared"))).text

@@ -1,0 +1,31 @@
+"""Problem objects of failed jobs."""
+
+from __future__ import annotations
+
+import pytest
+
+from workers.calls.driver import TargetUnavailable
+from workers.egress import CallFailed
+from workers.engine.problems import problem
+from workers.targets.checks.capability import TargetUnfit
+
+REFUSED = CallFailed("auth", 'h refused access (HTTP 401); it said: "no such key"', retriable=False)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        REFUSED,
+        TargetUnfit("auth", str(REFUSED), "Look at the key", failure=REFUSED),
+        TargetUnavailable(REFUSED),
+    ],
+    ids=["refused", "unfit", "unavailable"],
+)
+def test_a_failed_job_has_the_message_of_the_service_as_its_own_field(error):
+    said = problem(error)
+    assert said["service_said"] == "no such key"
+    assert "no such key" in said["detail"]
+
+
+def test_a_job_that_failed_without_a_message_of_the_service_has_no_such_field():
+    assert "service_said" not in problem(CallFailed("timeout", "h did not answer in 30 s"))
