@@ -20,6 +20,9 @@ ATTEMPT = "__Host-assay-oidc"
 LONGEST = 255
 """Characters of a subject (OpenID Connect Core 1.0, section 2)."""
 
+MOST_NAMES = 50
+"""Names of claims in a line of the log."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -66,5 +69,5 @@ async def _signed_in(visit: Visit, provider: Provider) -> Response:
         if rule.holds(claims):
             log.info("person signed in", subject=subject, tenant=rule.tenant, scopes=rule.scopes)
             return await begun(visit, following, rule=mark, subject=subject)
-    log.warning("person without a rule", subject=subject, claims=sorted(claims))
+    log.warning("person without a rule", subject=subject, claims=sorted(claims)[:MOST_NAMES])
     raise Problem("no-access", f"no rule of this agency holds for the account {subject!r}")
