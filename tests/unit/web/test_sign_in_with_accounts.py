@@ -13,7 +13,7 @@ import httpx
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from cli.agency.sign_in import CAP_BYTES, open_provider
+from cli.agency.sign_in import open_provider
 from service.app import create_app
 from store.core import migrate
 from store.core.settings import Settings
@@ -36,6 +36,9 @@ PEOPLE = {
     "bob": {"sub": "bob-2", "email": "bob@example.org", "email_verified": True},
     "mallory": {"sub": "mallory-3", "email": "bob@example.org", "email_verified": False, "groups": "staff"},
 }
+LIMIT = 262_144
+"""Bytes of an answer of the provider, as docs/operations.md says."""
+
 CONFIGURATION = "/.well-known/openid-configuration"
 
 
@@ -390,9 +393,9 @@ async def test_a_provider_that_answers_wrongly_is_a_page_with_a_remedy(browser, 
 
 async def test_an_answer_is_not_read_beyond_its_limit(browser, provider):
     body = provider.get(CONFIGURATION)[1]
-    provider.answers[CONFIGURATION] = 200, body[:-1] + b" " * (CAP_BYTES - len(body)) + b"}"
+    provider.answers[CONFIGURATION] = 200, body[:-1] + b" " * (LIMIT - len(body)) + b"}"
     await leave(browser)
-    provider.answers["/keys"] = 200, b" " * (CAP_BYTES - 1000) + provider.get("/keys")[1] + b" " * 1000
+    provider.answers["/keys"] = 200, b" " * (LIMIT - 1000) + provider.get("/keys")[1] + b" " * 1000
     assert refused(await sign_in(browser, provider), 502, "provider-unavailable")
 
 
