@@ -30,8 +30,10 @@ from web.ratings.pages import public as public_rating
 from web.schedules.pages import pages as schedules
 from web.services.acts import pages as service_acts
 from web.services.pages import pages as services
+from web.sign_in.accounts import pages as sign_in_with_account
 from web.sign_in.pages import pages as sign_in
 from web.sign_in.pages import private as sign_out
+from web.sign_in.provider import Provider
 from web.specifications.pages import pages as specifications
 from web.suites.pages import pages as suites
 from web.uploads.pages import pages as uploads
@@ -40,6 +42,7 @@ from web.wizard.pages import pages as wizard
 AREAS: Sequence[Pages] = (
     overview,
     sign_in,
+    sign_in_with_account,
     sign_out,
     corpora,
     corpus_items,
@@ -70,8 +73,13 @@ AREAS: Sequence[Pages] = (
 """One entry an area of the site; an area is a folder with its pages and their templates."""
 
 
-def add_pages(app: FastAPI) -> None:
-    """Add all pages to an application of `service.app.create_app`: behind the API, or before it if negotiated."""
+def add_pages(app: FastAPI, provider: Provider | None = None) -> None:
+    """Add all pages to an application of `service.app.create_app`: behind the API, or before it if negotiated.
+
+    People sign in with accounts of `provider`, if there is one.
+    """
+    app.state.provider = provider
+    app.state.sign_in_rules = {} if provider is None else provider.rules
     app.router.routes[:0] = [route for area in AREAS if area.negotiated for route in area.routes]
     app.router.routes.extend([route for area in AREAS if not area.negotiated for route in area.routes])
     app.router.routes.extend([ASSETS, Nowhere()])

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from cli.agency.server import Server, server_config
 from cli.agency.shared_key import require_shared_key
+from cli.agency.sign_in import open_provider
 from cli.agency.tracing import start_tracing
 from cli.logs import configure_logs
 from service.app import create_app
@@ -85,7 +86,7 @@ def _serve(settings: Settings, ring: Doorbell, *more_registries: CollectorRegist
         tracer_provider=start_tracing(settings, "api"),
         more_registries=more_registries,
     )
-    add_pages(app)
+    add_pages(app, open_provider(settings, app.state.service.vault))
     _collect_less()
     server = Server(server_config(app, settings.proxy_networks), app.state.service.event_stream.stop_waiting)
     # bound here, because uvicorn exits with a code that stands for a letter if the port is taken

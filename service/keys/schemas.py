@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from service.http.openapi.common_schemas import Instant, ListModel, RequestModel, ResponseModel
-
-Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "metrics:read", "admin"]
+from store.security.rights import Scope
 
 
 class KeyRequest(RequestModel):

@@ -190,7 +190,8 @@ sessions = Table(
     "sessions",
     metadata,
     Column("digest", LargeBinary, primary_key=True),  # of the token, which is not stored
-    Column("key_id", AnyText, ForeignKey("api_keys.id"), nullable=False),
+    Column("key_id", AnyText, ForeignKey("api_keys.id")),  # or, of a person with an account:
+    *optional(AnyText, "rule", "subject"),
     *required(BigInteger, "seen_at", "expires_at"),
     Index(None, "key_id"),
 )

@@ -9,12 +9,14 @@ from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, Json, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from assay.evidence.checkpoint import ED25519
 from assay.evidence.cosignature import COSIGNATURE, VerifierKey
+from store.security.rights import Rule
 
 Network = IPv4Network | IPv6Network
 SHORTEST_SECRET_KEY = 16
@@ -61,6 +63,14 @@ class Settings(BaseSettings):
     auth: Literal["auto", "keys", "none"] = Field(
         "auto", description="Whether API keys are required; auto: yes, except embedded and on loopback only"
     )
+    oidc_issuer: str | None = Field(None, description="OpenID Connect provider of people's accounts; unset: keys only")
+    oidc_client_id: str | None = Field(None, description="Client id of this agency at the provider")
+    oidc_client_secret: SecretStr | None = Field(None, description="Client secret; unset: a public client (PKCE only)")
+    oidc_rules: Json[tuple[Rule, ...]] = Field(
+        (), description="Who may do what: JSON list of claim, value, tenant and scopes; the first that holds counts"
+    )
+    oidc_scopes: str = Field("openid profile email", description="Scopes that are requested of the provider")
+    oidc_name: str = Field("your organisation", min_length=1, description="Name of the provider on the sign-in page")
     max_body_bytes: int = Field(1 << 20, gt=0, description="Largest request body")
     max_upload_bytes: int = Field(64 << 20, gt=0, description="Largest file that may be uploaded")
     upload_quota_bytes: int = Field(1 << 30, gt=0, description="Maximum size of all uploads of a tenant")
@@ -146,6 +156,7 @@ class Settings(BaseSettings):
     @field_validator(
         *("secret_key", "database_url", "broker_url", "public_url", "metrics_port", "otel_endpoint"),
         *("signing_key_file", "signing_command", "signing_public_key_file"),
+        *("oidc_issuer", "oidc_client_id", "oidc_client_secret"),
         mode="before",
     )
     @classmethod
@@ -174,6 +185,26 @@ class Settings(BaseSettings):
             raise ValueError("set signing_key_file or signing_command, not both")
         if (self.signing_command is None) != (self.signing_public_key_file is None):
             raise ValueError("signing_command and signing_public_key_file need each other: set both or neither")
+        return self
+
+    @field_validator("oidc_rules", mode="before")
+    @classmethod
+    def _empty_is_no_rule(cls, value: Any) -> Any:
+        return value or "[]"
+
+    @model_validator(mode="after")
+    def _sign_in_is_complete(self) -> Settings:
+        given = {name: bool(getattr(self, name)) for name in ("oidc_issuer", "oidc_client_id", "oidc_rules")}
+        if not any(given.values()) and self.oidc_client_secret is None:
+            return self
+        missing = [name for name, is_set in {**given, "public_url": bool(self.public_url)}.items() if not is_set]
+        if missing:
+            raise ValueError(f"sign-in with OpenID Connect also needs {', '.join(missing)}")
+        for name in ("oidc_issuer", "public_url"):
+            if not _is_private(getattr(self, name)):
+                raise ValueError(f"{name} must begin with https:// (http:// only on this machine), without ? and #")
+        if "openid" not in self.oidc_scopes.split():
+            raise ValueError("oidc_scopes must contain openid")
         return self
 
     @model_validator(mode="after")
@@ -243,6 +274,13 @@ def _parts(written: str) -> tuple[str, ...]:
 
 def _networks(written: str) -> tuple[Network, ...]:
     return tuple(ip_network(part, strict=False) for part in _parts(written))
+
+
+def _is_private(url: str) -> bool:
+    """Return whether nobody on the way can read what is sent to a URL."""
+    parts = urlsplit(url)
+    safe = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
+    return safe and bool(parts.hostname) and not parts.query and not parts.fragment
 
 
 def _is_loopback(host: str) -> bool:

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import choice, token_urlsafe
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import DBAPIError
@@ -24,8 +24,9 @@ from store.core.columns import ALPHABET, new_id
 from store.core.engines import unavailable
 from store.core.rows import equal, page_of
 from store.core.schema import api_keys
+from store.security.rights import Scope
 
-SCOPES = ("jobs:write", "ratings:read", "targets:write", "webhooks:write", "metrics:read", "admin")
+SCOPES: tuple[str, ...] = get_args(Scope)
 """Scopes that a key can have."""
 
 FORM = re.compile(r"(assay_([0-9a-z]{8})_[0-9A-Za-z_-]{43})([0-9a-f]{8})")

@@ -1,57 +1,93 @@
 """Sessions of people who signed in on a page: an opaque random token, of which only the SHA-256 is stored.
 
-A session has the rights of the key that was pasted; it ends with the key, after `IDLE_MS` without a request, and after
-`LONGEST_MS` in any case.
+A session has the rights of the key that was pasted, or of the rule that holds for the person's account (OpenID
+Connect). It ends with the key or the rule, after `IDLE_MS` without a request, and after `LONGEST_MS` in any case.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from secrets import token_urlsafe
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
 from store.core.clock import now_ms
 from store.core.engines import unavailable
 from store.core.schema import api_keys, sessions
-from store.security import keys
-from store.security.keys import USE_NOTED_MS, ApiKey
+from store.security.keys import USE_NOTED_MS
+from store.security.rights import Rule
 
 TOKEN_BYTES = 32
 IDLE_MS = 12 * 3_600_000
 LONGEST_MS = 7 * 86_400_000
 
 
-def begin(c: Connection, key_id: str) -> str:
-    """Begin a session with the rights of a key; return its token."""
+@dataclass(frozen=True)
+class SignedIn:
+    """Rights of a session.
+
+    Attributes
+    ----------
+    key_id : str or None
+        The pasted key; ``None`` for a person with an account.
+    subject : str or None
+        The person's identifier at the provider (claim ``sub``).
+    """
+
+    tenant: str
+    scopes: tuple[str, ...]
+    key_id: str | None
+    subject: str | None
+
+
+def begin(c: Connection, *, key_id: str | None = None, rule: str | None = None, subject: str | None = None) -> str:
+    """Begin a session with the rights of a key or of a rule, given by its mark; return its token."""
     c.execute(delete(sessions).where(or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)))
     token = token_urlsafe(TOKEN_BYTES)
-    values = {"digest": _digest(token), "key_id": key_id, "seen_at": now_ms(), "expires_at": now_ms() + LONGEST_MS}
-    c.execute(insert(sessions).values(values))
+    whose = {"key_id": key_id, "rule": rule, "subject": subject}
+    times = {"seen_at": now_ms(), "expires_at": now_ms() + LONGEST_MS}
+    c.execute(insert(sessions).values(digest=_digest(token), **whose, **times))
     return token
 
 
-def find(c: Connection, token: str) -> ApiKey | None:
-    """Find the key of a session that has not ended; that it was used is recorded at most once a minute."""
+def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | None:
+    """Find the rights of a session that has not ended; that it was used is recorded at most once a minute.
+
+    Parameters
+    ----------
+    c : Connection
+    token : str
+    rules : mapping
+        The current rules by their marks.
+    """
     now = now_ms()
+    valid = and_(
+        sessions.c.key_id == api_keys.c.id,
+        api_keys.c.revoked_at.is_(None),
+        or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now),
+    )
     query = (
-        select(api_keys, sessions.c.seen_at, now.label("now"))
-        .join(sessions, sessions.c.key_id == api_keys.c.id)
+        select(sessions, api_keys.c.tenant, api_keys.c.scopes, now.label("now"))
+        .outerjoin(api_keys, valid)
         .where(
             sessions.c.digest == _digest(token),
             sessions.c.expires_at > now,
             sessions.c.seen_at > now - IDLE_MS,
-            api_keys.c.revoked_at.is_(None),
-            or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now),
         )
     )
-    row = c.execute(query).mappings().one_or_none()
+    row = c.execute(query).one_or_none()
     if row is None:
         return None
-    if row["seen_at"] <= row["now"] - USE_NOTED_MS:
+    rule = rules.get(row.rule) if row.rule else None
+    tenant, scopes = (row.tenant, row.scopes) if rule is None else (rule.tenant, rule.scopes)
+    if tenant is None:
+        return None
+    if row.seen_at <= row.now - USE_NOTED_MS:
         _record_use(c, token)
-    return keys.key_of(**row)
+    return SignedIn(tenant, tuple(scopes), row.key_id, row.subject)
 
 
 def end(c: Connection, token: str) -> None:

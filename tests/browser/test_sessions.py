@@ -1,11 +1,13 @@
-"""Sessions of an agency that asks for keys: signing in and out, forms, and the pages of another tenant."""
+"""Sessions of an agency that asks for keys: signing in with keys and accounts, forms, pages of another tenant."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,8 +15,9 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from demo.server import DemoServer
-from tests.support.agency_process import Process
+from tests.support.agency_process import Process, free_port
 from tests.support.commands import run_command
+from tests.support.oidc_provider import CLIENT_ID, SECRET, oidc_provider
 from web.frame.visit import COOKIE
 from web.site import AREAS
 
@@ -111,6 +114,60 @@ def test_signing_in_leads_to_the_page_that_was_asked_for(locked: Locked, context
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     with locked.client(Cookie=f"{COOKIE}={cookie['value']}") as client:
         assert client.get("/settings").status_code == 303
+
+
+@pytest.fixture
+def known(tmp_path: Path, services: DemoServer) -> Iterator[str]:
+    """An agency where people have accounts, with a job of the tenant acme; yield its address."""
+    rules = [{"claim": "groups", "value": "bias team", "tenant": "acme", "scopes": ["ratings:read", "jobs:write"]}]
+    people = {"ada": {"sub": "ada-1", "groups": ["bias team"]}, "eve": {"sub": "eve-2", "groups": []}}
+    target = {"name": "the translator of acme", "kind": "translator", "protocol": "libretranslate"}
+    target["base_url"] = services.url("faithful")
+    request = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}
+    port = free_port()
+    agency = f"http://127.0.0.1:{port}"
+    # another name of this machine, which is another site to the browser: from there it sends no strict cookies
+    with oidc_provider(people, "localhost") as provider:
+        process = Process(
+            tmp_path,
+            port=port,
+            ASSAY_AUTH="keys",
+            ASSAY_PUBLIC_URL=agency,
+            ASSAY_OIDC_ISSUER=provider.url,
+            ASSAY_OIDC_CLIENT_ID=CLIENT_ID,
+            ASSAY_OIDC_CLIENT_SECRET=SECRET,
+            ASSAY_OIDC_RULES=json.dumps(rules),
+            ASSAY_OIDC_NAME="Example Ltd",
+        )
+        try:
+            arguments = ("keys", "create", "--tenant", "acme", "--name", "acme")
+            key = run_command(*arguments, environment=process._environment).stdout.strip()
+            posted = httpx.post(f"{agency}/v1/jobs", json=request, headers={"Authorization": f"Bearer {key}"})
+            assert posted.status_code == 202, posted.text
+            yield agency
+        finally:
+            process.stop()
+
+
+def test_a_person_signs_in_with_an_account_and_sees_the_jobs_of_their_tenant(
+    known: str, context: BrowserContext
+) -> None:
+    page = context.new_page()
+    page.goto(f"{known}/jobs?status=")
+    page.get_by_role("link", name="Sign in with Example Ltd").click()
+    page.get_by_role("button", name="eve").click()
+    expect(page.get_by_role("heading", name="This account has no access here")).to_be_visible()
+    assert context.cookies(known) == []
+    page.goto(f"{known}/jobs?status=")
+    page.get_by_role("link", name="Sign in with Example Ltd").click()
+    page.get_by_role("button", name="ada").click()
+    expect(page).to_have_url(f"{known}/jobs?status=")
+    expect(page.get_by_text("the translator of acme").first).to_be_visible()
+    assert [cookie.get("name") for cookie in context.cookies(known)] == [COOKIE]
+    page.goto(f"{known}/settings")
+    expect(page.get_by_text("ends after 12 hours without a visit, or after 7 days")).to_be_visible()
+    page.get_by_role("main").get_by_role("button", name="Sign out").click()
+    assert context.cookies(known) == []
 
 
 def test_only_a_page_of_the_agency_follows_signing_in(locked: Locked) -> None:

@@ -19,6 +19,7 @@ MODULES = sorted(WEB.rglob("*.py"))
 
 STORE = {
     "store.security.sessions",
+    "store.security.rights.Rule",
     "store.core.columns.SealedSecret",
     "store.core.errors.SecretLost",
     "store.core.errors.SecretMoved",

@@ -27,8 +27,8 @@ def free_port() -> int:
 class Process:
     """`assay serve` in its own process, with a data directory that stays when the process ends."""
 
-    def __init__(self, data: Path, **environment: str) -> None:
-        self.data, self.port = data, free_port()
+    def __init__(self, data: Path, port: int | None = None, **environment: str) -> None:
+        self.data, self.port = data, port or free_port()
         self.log = data / "serve.log"
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},

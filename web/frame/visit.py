@@ -154,11 +154,12 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
     if not here.settings.keys_required:
         return Visit(request, DEFAULT_CALLER, "", public=False)
     token = request.cookies.get(COOKIE, "")
-    key = await here.database.read(sessions.find, token) if token else None
-    if key is None:
+    rules = request.app.state.sign_in_rules
+    found = await here.database.read(sessions.find, token, rules) if token else None
+    if found is None:
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"/sign-in?{urlencode({'next': asked})}", 303)
-    return Visit(request, Caller(key.tenant, frozenset(key.scopes), key.id), token, public=False)
+    return Visit(request, Caller(found.tenant, frozenset(found.scopes), found.key_id), token, public=False)
 
 
 def fields(form: FormData) -> Mapping[str, str]:

@@ -1,1 +1,1 @@
-"""Signing in with an API key, and signing out."""
+"""Signing in with an API key or an account (OpenID Connect), and signing out."""

@@ -10,16 +10,16 @@ from service.http.problems import Problem
 from store.security import sessions
 from web.frame import Pages, Visit
 from web.frame.visit import COOKIE
+from web.sign_in.accounts import provider_of
+from web.sign_in.start import FLAGS, START, begun
 
 pages = Pages(public=True)
 private = Pages()
 
-START = "/overview"
-
 
 @pages.get("/sign-in")
 async def sign_in(visit: Visit) -> Response:
-    """Ask for a key."""
+    """Ask for a key, or lead to the provider of people's accounts."""
     if visit.keyless:
         return visit.redirect(START)
     return _asked(visit, visit.query("next"))
@@ -35,13 +35,7 @@ async def begin_session(visit: Visit) -> Response:
         key = await verified(here, plain)
     except Problem:
         return _asked(visit, following, 403, wrong=True)
-    await here.database.write(sessions.end, visit.request.cookies.get(COOKIE, ""))
-    token = await here.database.write(sessions.begin, key.id)
-    # nothing but a page of our own: "//elsewhere" would be another host
-    own = following.startswith("/") and not following.startswith(("//", "/\\"))
-    response = RedirectResponse(following if own else START, 303)
-    response.set_cookie(COOKIE, token, secure=True, httponly=True, samesite="lax", path="/")
-    return response
+    return await begun(visit, following, key_id=key.id)
 
 
 @private.post("/sign-out")
@@ -49,11 +43,11 @@ async def end_session(visit: Visit) -> Response:
     """End the session."""
     await service_of(visit.request).database.write(sessions.end, visit.session)
     response = RedirectResponse("/", 303)
-    response.delete_cookie(COOKIE, secure=True, httponly=True, samesite="lax", path="/")
+    response.delete_cookie(COOKIE, **FLAGS)
     return response
 
 
 def _asked(visit: Visit, following: str, status: int = 200, *, wrong: bool = False) -> Response:
-    response = visit.page("sign_in/sign_in.html", status, following=following, wrong=wrong)
+    response = visit.page("sign_in/sign_in.html", status, following=following, wrong=wrong, provider=provider_of(visit))
     response.headers["Cache-Control"] = "no-store"
     return response

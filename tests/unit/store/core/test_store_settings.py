@@ -1,3 +1,4 @@
+import json
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -85,3 +86,50 @@ def test_secret_key_is_not_shown_even_in_errors():
 
 def test_every_setting_has_a_description():
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+RULE = {"claim": "groups", "value": "staff", "tenant": "acme", "scopes": ["ratings:read"]}
+SIGN_IN = {
+    "public_url": "https://assay.example",
+    "oidc_issuer": "https://accounts.example",
+    "oidc_client_id": "assay",
+    "oidc_rules": json.dumps([RULE]),
+}
+
+
+def test_sign_in_with_accounts_is_read_from_the_environment(monkeypatch):
+    for name, value in SIGN_IN.items():
+        monkeypatch.setenv(f"ASSAY_{name.upper()}", value)
+    (rule,) = Settings().oidc_rules
+    assert (rule.tenant, rule.scopes) == ("acme", ("ratings:read",))
+
+
+def test_empty_settings_of_accounts_count_as_unset(monkeypatch):
+    for name in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "RULES"):
+        monkeypatch.setenv(f"ASSAY_OIDC_{name}", "")
+    assert (Settings().oidc_issuer, Settings().oidc_rules) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"oidc_rules": "[]"}, "also needs oidc_rules"),
+        ({"public_url": None}, "also needs public_url"),
+        ({"oidc_issuer": None}, "also needs oidc_issuer"),
+        ({"oidc_issuer": None, "oidc_client_id": None, "oidc_rules": "", "oidc_client_secret": "x"}, "oidc_issuer"),
+        ({"oidc_issuer": "http://accounts.example"}, "oidc_issuer must begin with https://"),
+        ({"oidc_issuer": "https://accounts.example/?x"}, "oidc_issuer must begin with https://"),
+        ({"public_url": "http://assay.example"}, "public_url must begin with https://"),
+        ({"oidc_scopes": "email"}, "must contain openid"),
+        ({"oidc_rules": "{"}, "oidc_rules"),
+        ({"oidc_rules": json.dumps([{**RULE, "scopes": ["everything"]}])}, "oidc_rules.0.scopes.0"),
+        ({"oidc_rules": json.dumps([{**RULE, "scopes": []}])}, "oidc_rules.0.scopes"),
+        ({"oidc_rules": json.dumps([{**RULE, "tenant": ""}])}, "oidc_rules.0.tenant"),
+        ({"oidc_rules": json.dumps([{**RULE, "value": None}])}, "oidc_rules.0.value"),
+        ({"oidc_rules": json.dumps([{**RULE, "claims": "x"}])}, "oidc_rules.0.claims"),
+    ],
+)
+def test_incomplete_or_unsafe_settings_of_accounts_are_refused(changed, said):
+    Settings(**SIGN_IN)
+    with pytest.raises(ValidationError, match=said.replace(".", r"\.")):
+        Settings(**{**SIGN_IN, **changed})

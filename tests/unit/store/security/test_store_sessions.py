@@ -9,8 +9,11 @@ from store.core import schema
 from store.core.clock import read_clock
 from store.security import keys, sessions
 from store.security.keys import USE_NOTED_MS
+from store.security.rights import Rule
+from store.security.sessions import SignedIn
 
 MINUTE_MS = 60_000
+RULES = {"mark": Rule(claim="groups", value="staff", tenant="acme", scopes=("admin",))}
 
 
 @pytest.fixture
@@ -22,12 +25,12 @@ def made(database):
 @pytest.fixture
 def token(database, made):
     with database.write() as c:
-        return sessions.begin(c, made[0].id)
+        return sessions.begin(c, key_id=made[0].id)
 
 
 def found(database, token):
     with database.read() as c:
-        return sessions.find(c, token)
+        return sessions.find(c, token, RULES)
 
 
 def age(database, **columns):
@@ -44,7 +47,22 @@ def count(database):
 
 def test_a_session_has_the_tenant_and_scopes_of_its_key(database, made, token):
     key = found(database, token)
-    assert (key.id, key.tenant, key.scopes) == (made[0].id, "acme", ("ratings:read",))
+    assert key == SignedIn("acme", ("ratings:read",), made[0].id, None)
+
+
+def test_a_session_of_a_person_has_the_rights_of_the_rule_and_ends_with_it(database):
+    with database.write() as c:
+        token = sessions.begin(c, rule="mark", subject="ada")
+    assert found(database, token) == SignedIn("acme", ("admin",), None, "ada")
+    with database.read() as c:
+        assert sessions.find(c, token, {"another mark": RULES["mark"]}) is None
+
+
+def test_a_session_of_a_person_ends_after_twelve_hours_without_a_request(database):
+    with database.write() as c:
+        token = sessions.begin(c, rule="mark", subject="ada")
+    age(database, seen_at=-sessions.IDLE_MS - 1)
+    assert found(database, token) is None
 
 
 def test_only_the_digest_of_a_token_is_stored(database, token):
@@ -63,13 +81,13 @@ def test_no_session_is_found_by_another_token(database, token, sent):
 def test_a_session_of_a_revoked_key_is_not_found(database, made):
     with database.write() as c:
         keys.revoke(c, made[0].id, "acme")
-        late = sessions.begin(c, made[0].id)
+        late = sessions.begin(c, key_id=made[0].id)
     assert found(database, late) is None
 
 
 def test_two_sessions_of_a_key_have_different_tokens_and_end_alone(database, made, token):
     with database.write() as c:
-        other = sessions.begin(c, made[0].id)
+        other = sessions.begin(c, key_id=made[0].id)
         assert other != token
         sessions.end(c, token)
     assert found(database, token) is None
@@ -119,5 +137,5 @@ def test_a_session_ends_with_the_expiry_of_its_key(database, made, token):
 def test_beginning_a_session_removes_those_that_have_ended(database, made, token):
     age(database, seen_at=-sessions.IDLE_MS - 1)
     with database.write() as c:
-        sessions.begin(c, made[0].id)
+        sessions.begin(c, key_id=made[0].id)
     assert count(database) == 1

@@ -1,0 +1,63 @@
+"""The provider of people's accounts: made from the settings, and asked through the guard of outgoing calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from service.http.problems import Problem
+from store.core.settings import Settings
+from store.security.secrets import Vault
+from web.sign_in.provider import CALLBACK, Client, Provider
+from workers.egress import CallFailed, Egress, Quoter
+
+TIMEOUT_S = 10
+
+CAP_BYTES = 1 << 18
+"""Maximum size of an answer of the provider."""
+
+CALLS = 4
+"""Maximum number of concurrent calls: everyone may begin to sign in."""
+
+REFUSED = 400
+"""Status for a code that is not valid (RFC 6749, section 5.2)."""
+
+log = structlog.get_logger(__name__)
+
+
+def open_provider(settings: Settings, vault: Vault) -> Provider | None:
+    """Return the provider of the settings, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If the agency asks for no keys, so that nobody would have to sign in.
+    """
+    if settings.oidc_issuer is None:
+        return None
+    if not settings.keys_required:
+        raise ValueError("oidc_issuer is set, but without keys everyone may do everything: set ASSAY_AUTH=keys")
+    secret = settings.oidc_client_secret.get_secret_value() if settings.oidc_client_secret else ""
+    calls = asyncio.Semaphore(CALLS)
+
+    async def ask(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Any:
+        try:
+            async with calls, Egress(settings.egress_networks, response_cap=CAP_BYTES) as egress:
+                quote = Quoter(secret).quote if secret else None
+                sent = egress.send(method, url, headers=headers, content=body, timeout_s=TIMEOUT_S, quote_body=quote)
+                return (await sent).json()
+        except CallFailed as failed:
+            log.warning("sign-in provider failed", why=failed.message, url=url)
+            code = "sign-in-failed" if failed.status == REFUSED else "provider-unavailable"
+            raise Problem(code) from None
+
+    redirect_uri = f"{(settings.public_url or '').rstrip('/')}{CALLBACK}"
+    client = Client(settings.oidc_issuer, settings.oidc_client_id or "", secret, settings.oidc_scopes, redirect_uri)
+    # any change of the provider, the client or the rules gives new marks, which ends the sessions of people
+    written = json.dumps([client.issuer, client.id, secret, *(rule.model_dump() for rule in settings.oidc_rules)])
+    rules = {vault.mark(f"oidc rule {place} of {written}"): rule for place, rule in enumerate(settings.oidc_rules)}
+    return Provider(client, settings.oidc_name, rules, ask)

@@ -1,0 +1,28 @@
+"""Sessions of people with an account: the mark of their rule instead of a key, and their identifier."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from migrations.columns import optional
+
+revision = "0010"
+down_revision = "0009"
+
+
+def upgrade() -> None:
+    """Let a session have a rule instead of a key."""
+    with op.batch_alter_table("sessions") as sessions:
+        sessions.alter_column("key_id", existing_type=sa.Text(), nullable=True)
+        for column in optional(sa.Text, "rule", "subject"):
+            sessions.add_column(column)
+
+
+def downgrade() -> None:
+    """End the sessions without a key."""
+    op.execute("DELETE FROM sessions WHERE key_id IS NULL")
+    with op.batch_alter_table("sessions") as sessions:
+        sessions.drop_column("rule")
+        sessions.drop_column("subject")
+        sessions.alter_column("key_id", existing_type=sa.Text(), nullable=False)

@@ -1,0 +1,31 @@
+"""Rights: the scopes of a key or a session, and the operator's rules that give them to people.
+
+A rule maps a claim of a person's ID token (OpenID Connect) to a tenant and scopes; the first rule that holds counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Scope = Literal["jobs:write", "ratings:read", "targets:write", "webhooks:write", "metrics:read", "admin"]
+
+
+class Rule(BaseModel):
+    """Rights of everyone whose `claim` is `value`, or is a list that contains it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    claim: str = Field(min_length=1)
+    value: str = Field(min_length=1)
+    tenant: str = Field(min_length=1)
+    scopes: tuple[Scope, ...] = Field(min_length=1)
+
+    def holds(self, claims: Mapping[str, Any]) -> bool:
+        """Return whether the rule holds for these claims; an e-mail address must have been verified by the provider."""
+        if self.claim == "email" and claims.get("email_verified") is not True:
+            return False
+        found = claims.get(self.claim)
+        return found == self.value or (isinstance(found, list) and self.value in found)

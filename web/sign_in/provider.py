@@ -1,0 +1,230 @@
+"""Sign-in by OpenID Connect: the provider of people's accounts, and one attempt to sign in (code flow with PKCE)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from secrets import token_urlsafe
+from typing import Any, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+from joserfc import jwt
+from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.jwk import KeySet
+from joserfc.jws import JWSRegistry
+
+from service.http.problems import Problem
+from service.http.swr_cache import SwrCache
+from store.security.rights import Rule
+
+CALLBACK = "/sign-in/oidc/callback"
+
+ATTEMPT_S = 600
+"""Seconds in which a person signs in at the provider."""
+
+KEPT_S = 600
+"""Seconds for which the provider's addresses and keys are cached."""
+
+AGAIN_S = 60
+"""Minimum seconds between two readings of the keys because a token names an unknown one."""
+
+LEEWAY_S = 60
+"""Seconds by which the provider's clock may differ."""
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
+"""Accepted signatures, all asymmetric: with HS256, the provider's public key could be used as a secret."""
+
+Ask = Callable[[str, str, Mapping[str, str], bytes], Awaitable[Any]]
+"""Function that sends a request (method, URL, headers, body) and returns the answer's JSON, or raises `Problem`."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt to sign in, bound to a browser by its cookie.
+
+    Everything secret is computed from the cookie with a key of the agency, so nothing is stored. A changed cookie has
+    another state.
+
+    Attributes
+    ----------
+    cookie : str
+        End of the attempt in seconds since 1970, a random part, and the page that follows.
+    mark : callable
+        Returns the HMAC of a text (`Vault.mark`): 43 characters, as long as a code verifier must be.
+    """
+
+    cookie: str
+    mark: Callable[[str], str]
+
+    @classmethod
+    def begin(cls, mark: Callable[[str], str], following: str) -> Self:
+        """Begin an attempt."""
+        page = base64.urlsafe_b64encode(following.encode()).decode()
+        return cls(f"{int(time.time()) + ATTEMPT_S}.{token_urlsafe(32)}.{page}", mark)
+
+    @property
+    def state(self) -> str:
+        """Value that the provider sends back: it shows that this browser began the attempt."""
+        return self.mark(f"oidc state {self.cookie}")
+
+    @property
+    def nonce(self) -> str:
+        """Value in the ID token: it shows that the token was made for this attempt."""
+        return self.mark(f"oidc nonce {self.cookie}")
+
+    @property
+    def verifier(self) -> str:
+        """Code verifier (RFC 7636)."""
+        return self.mark(f"oidc verifier {self.cookie}")
+
+    def check(self, state: str) -> str:
+        """Return the page that follows; raise ``sign-in-failed`` for another state, or after the end."""
+        if not hmac.compare_digest(state.encode(), self.state.encode()):
+            raise Problem("sign-in-failed", "this sign-in was not begun in this browser, or it has ended already")
+        end, _, page = self.cookie.split(".")
+        if int(end) <= time.time():
+            raise Problem("sign-in-failed", f"this sign-in took longer than {ATTEMPT_S // 60} minutes")
+        return base64.urlsafe_b64decode(page).decode()
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Addresses of a provider; `posts_secret`: it takes the client's secret in the body only."""
+
+    authorization: str
+    token: str
+    keys: str
+    posts_secret: bool
+
+
+@dataclass(frozen=True)
+class Client:
+    """The agency as its provider knows it; `secret` is empty for a public client."""
+
+    issuer: str
+    id: str
+    secret: str
+    scopes: str
+    redirect_uri: str
+
+
+class Provider:
+    """OpenID Connect provider.
+
+    Parameters
+    ----------
+    client : Client
+    name : str
+        Name of the provider on the sign-in page.
+    rules : mapping
+        Rules that give people their rights, by their marks in sessions.
+    ask : Ask
+        Sends the requests.
+    """
+
+    def __init__(self, client: Client, name: str, rules: Mapping[str, Rule], ask: Ask) -> None:
+        self.name, self.rules, self._client, self._ask = name, rules, client, ask
+        self._endpoints = SwrCache[str, Endpoints](KEPT_S, KEPT_S)
+        self._keys = SwrCache[str, KeySet](KEPT_S, KEPT_S)
+        self._read_again_at = float("-inf")
+        self._claims = jwt.JWTClaimsRegistry(
+            leeway=LEEWAY_S,
+            iss={"essential": True, "value": client.issuer},
+            aud={"essential": True, "value": client.id},
+            azp={"value": client.id},
+            sub={"essential": True},
+            exp={"essential": True},
+            iat={"essential": True},
+        )
+
+    async def address(self, attempt: Attempt) -> str:
+        """Return the address at which a person signs in."""
+        endpoint = (await self._found()).authorization
+        challenge = hashlib.sha256(attempt.verifier.encode()).digest()
+        asked = {
+            "response_type": "code",
+            "client_id": self._client.id,
+            "redirect_uri": self._client.redirect_uri,
+            "scope": self._client.scopes,
+            "state": attempt.state,
+            "nonce": attempt.nonce,
+            "code_challenge": base64.urlsafe_b64encode(challenge).decode().rstrip("="),
+            "code_challenge_method": "S256",
+        }
+        return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(asked)}"
+
+    async def claims(self, attempt: Attempt, code: str) -> dict[str, Any]:
+        """Exchange a code for the verified claims of the person.
+
+        Raises
+        ------
+        Problem
+            ``sign-in-failed`` if the code or the ID token is not valid, ``provider-unavailable`` if the provider does
+            not answer as OpenID Connect says.
+        """
+        found, client = await self._found(), self._client
+        fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": client.redirect_uri}
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        if client.secret and not found.posts_secret:
+            pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"  # RFC 6749, section 2.3.1
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        else:
+            fields |= {"client_id": client.id} | ({"client_secret": client.secret} if client.secret else {})
+        body = urlencode({**fields, "code_verifier": attempt.verifier}).encode()
+        said = await self._ask("POST", found.token, headers, body)
+        token = said.get("id_token") if isinstance(said, dict) else None
+        if not isinstance(token, str):
+            raise Problem("provider-unavailable", "the provider answered without an ID token")
+        try:
+            claims = await self._decoded(token, found.keys)
+            self._claims.validate(claims)
+        except (JoseError, ValueError) as wrong:
+            raise Problem("sign-in-failed", f"the provider's ID token is not valid ({wrong})") from None
+        # OpenID Connect Core 1.0, section 3.1.3.7: with several audiences, azp says which one the token is for
+        if isinstance(claims["aud"], list) and len(claims["aud"]) > 1 and "azp" not in claims:
+            raise Problem("sign-in-failed", "the provider's ID token is for several audiences and has no azp")
+        if claims.get("nonce") != attempt.nonce:
+            raise Problem("sign-in-failed", "the provider's ID token was made for another sign-in")
+        return claims
+
+    async def _decoded(self, token: str, url: str) -> dict[str, Any]:
+        """Return the claims of a token with a valid signature."""
+        registry = JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+        keys = await self._keys.get(url, lambda: self._read_keys(url))
+        try:
+            return jwt.decode(token, keys, registry=registry).claims
+        except InvalidKeyIdError:
+            if time.monotonic() - self._read_again_at < AGAIN_S:
+                raise
+        self._read_again_at = time.monotonic()
+        self._keys.clear()
+        return jwt.decode(token, await self._keys.get(url, lambda: self._read_keys(url)), registry=registry).claims
+
+    async def _read_keys(self, url: str) -> KeySet:
+        said = await self._ask("GET", url, {}, b"")
+        try:
+            return KeySet.import_key_set(said)
+        except (JoseError, LookupError, TypeError, ValueError, AttributeError):
+            raise Problem("provider-unavailable", "the provider's keys are not a JSON Web Key Set") from None
+
+    async def _found(self) -> Endpoints:
+        return await self._endpoints.get("", self._discover)
+
+    async def _discover(self) -> Endpoints:
+        """Read the provider's addresses (OpenID Connect Discovery 1.0)."""
+        issuer = self._client.issuer
+        said = await self._ask("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration", {}, b"")
+        if not isinstance(said, dict) or said.get("issuer") != issuer:
+            raise Problem("provider-unavailable", "the provider does not name itself as ASSAY_OIDC_ISSUER does")
+        names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+        authorization, token, keys = (str(said.get(name)) for name in names)
+        for url in (authorization, token, keys):
+            if urlsplit(url).scheme != "https" and urlsplit(url)[:2] != urlsplit(issuer)[:2]:
+                raise Problem("provider-unavailable", "the provider has an address that does not begin with https://")
+        ways = said.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        posts = isinstance(ways, list) and "client_secret_post" in ways and "client_secret_basic" not in ways
+        return Endpoints(authorization, token, keys, posts)
