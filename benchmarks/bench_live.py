@@ -1,7 +1,7 @@
 """A thousand viewers of one running job: ``python -m benchmarks.bench_live [SECONDS]``.
 
-Each viewer asks for the part of the job's page that changes, with the `ETag` that it was given last: first once a second,
-as browsers do, then as fast as it is answered. Viewers and agency share the processors of this machine.
+Each viewer asks for the part of the job's page that changes, with the `ETag` that it was given last: first once a
+second, as browsers do, then as fast as it is answered. Viewers and agency share the processors of this machine.
 """
 
 from __future__ import annotations
@@ -103,9 +103,8 @@ def main() -> None:
                 spent, used = time.perf_counter() - start, processor_s(agency.process.pid) - used
                 print(f"{VIEWERS} viewers, {what}: {seen.line(spent)}")
                 print(f"  status read {(reads(agency.port) - before) / spent:.1f}/s (goal <= {MOST_READS})")
-                print(
-                    f"  processor time of the agency: {used / spent:.2f} of a core, {used / seen.count * 1000:.1f} ms a request"
-                )
+                each = used / seen.count * 1000
+                print(f"  processor time of the agency: {used / spent:.2f} of a core, {each:.1f} ms a request")
             if agency.agency.get(f"/v1/jobs/{job}")["status"] != "running":
                 raise SystemExit("the job ended while it was watched")
         finally:

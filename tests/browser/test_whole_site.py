@@ -10,6 +10,7 @@ import pytest
 
 from tests.browser.conftest import Reader
 from tests.support.filled_agency import Site
+from tests.support.marked_language import TEXTS, marked_pages, untranslated
 from web.site import AREAS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,6 +145,20 @@ def test_every_target_of_a_pointer_is_large_enough(browser, site, addresses):
             if found := page.evaluate(script):
                 small[visited[-1]] = found[:3]
     assert not small
+
+
+def test_no_word_of_a_page_is_english_in_another_language(browser, site, addresses):
+    left = {}
+    with marked_pages(site) as (url, told), browser.new_context() as context:
+        page = context.new_page()
+        for visited in addresses.values():
+            told.texts.clear()
+            page.goto(f"{url}{visited[-1]}", wait_until="domcontentloaded")
+            text = page.evaluate(TEXTS)
+            assert "⟦" in text, visited[-1]
+            if found := untranslated(text, told):
+                left[visited[-1]] = found
+    assert not left, "\n".join(f"{path}: {some[:20]}" for path, some in left.items())
 
 
 def test_pages_answer_with_the_policy_and_are_kept_only_if_public(site, browser):

@@ -44,6 +44,7 @@ STAGES = {
     "rating": "Computes the letter",
     "writing": "Has sentences written",
     "drawing": "Has pictures drawn",
+    "rated": "Rated",
 }
 """Stages in words; others are shown as the API names them."""
 
