@@ -55,7 +55,7 @@ def corpus_in(page: Page) -> str:
 def describe(page: Page, name: str, url: str) -> None:
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Address").fill(url)
-    page.get_by_label("Model", exact=True).fill("demo")
+    page.get_by_label("Model (needed)", exact=True).fill("demo")
 
 
 def have_written(page: Page, services: DemoServer) -> None:

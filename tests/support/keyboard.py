@@ -61,4 +61,4 @@ class Keys:
 
     def keep(self) -> None:
         """Assert that no swap has lost the focus."""
-        self.page.wait_for_function("window.lost === 0", timeout=5_000)  # also where the key has led to another page
+        self.page.wait_for_function("window.lost === 0")  # also where the key has led to another page

@@ -1,4 +1,4 @@
-"""A language whose messages are all marked, and the pages of an agency in it: what is not marked cannot be translated."""
+"""A language whose messages are all marked, and the pages of an agency in it: other words cannot be translated."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ TEXTS = """() => {
 }"""
 """Reads the texts of a page, those of attributes too, without evidence, drawings and what is declared to be English."""
 
-NAMES = "Assay|UCS|DSBS|BS|API|HTTP|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|DSSE|JWKS|MB|kB|ms|UTC|json|jsonl|csv|html|yaml"
+NAMES = (
+    "Assay|UCS|DSBS|BS|API|HTTP|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|DSSE|JWKS|MB|kB|ms|UTC|json|jsonl|csv|html|yaml"
+)
 """Names and units that are the same in every language."""
 
 
@@ -92,7 +94,7 @@ def untranslated(text: str, told: Told) -> Iterable[str]:
 
 @contextmanager
 def marked_pages(site: Site) -> Iterator[tuple[str, Told]]:
-    """Serve an agency a second time, in this process and in that language; yield its address, and what its API tells."""
+    """Serve an agency a second time, here and in that language; yield its address, and what its API tells."""
     settings = Settings(data_dir=site.process.data, auth="none", egress_allow="127.0.0.0/8")
     app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
     add_pages(app)

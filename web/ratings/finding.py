@@ -34,8 +34,8 @@ WITHIN, BEYOND = "within tolerance", "beyond tolerance"
 class Shown:
     """A figure on a page: drawn twice, the style sheet chooses.
 
-    `wide` is ``None`` where one form serves both. A tall figure is `folded` below its heading. `how` says how to read it;
-    `note` is about these numbers.
+    `wide` is ``None`` where one form serves both. A tall figure is `folded` below its heading. `how` says how to
+    read it; `note` is about these numbers.
     """
 
     heading: str
