@@ -30,7 +30,8 @@ TEXTS = """() => {
     const apart = !['SPAN', 'B', 'A', 'I', 'EM', 'STRONG', 'TIME', 'BDI'].includes(node.tagName);
     if (apart) found.push(' | ');
     for (const name of ['aria-label', 'placeholder', 'alt', 'title'])
-      if (node.hasAttribute(name) && !node.closest('svg, [lang]:not(html)')) found.push(` | ${node.getAttribute(name)} | `);
+      if (node.hasAttribute(name) && !node.closest('svg, [lang]:not(html)'))
+        found.push(` | ${node.getAttribute(name)} | `);
     if (!node.matches(data)) node.childNodes.forEach(walk);
     if (apart) found.push(' | ');
   };
