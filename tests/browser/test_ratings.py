@@ -189,7 +189,7 @@ def test_marks_and_bars_are_where_the_table_says(site, reader):
         whole = shares.locator(".wide svg").evaluate("svg => svg.viewBox.baseVal.width")
         full = max(widths)
         assert full <= whole
-        for share in told:
+        for share in (one for one in told if one > 0.02):  # a narrower bar is not drawn
             assert any(width / full == pytest.approx(share, abs=6e-3) for width in widths), (name, share)
 
 

@@ -74,6 +74,29 @@ def test_sentences_that_changed_come_first_and_are_the_recorded_replies(site: Si
     assert rows.first.locator("mark").all_text_contents()[-1].split()[0] == "He"
 
 
+def test_services_of_a_kind_are_ranked_by_the_probabilities_of_the_api(site: Site, reader: Reader) -> None:
+    page = reader.open("/compare")
+    page.locator("#ranking").get_by_role("link", name="Translators").click()
+    table = page.locator("#ranking h3", has_text="round-trip · gender").locator(
+        "xpath=following-sibling::div[1]//table"
+    )
+    listed = site.process.agency.get(
+        "/v1/ratings?kind=translator&method=round-trip&attribute=gender&limit=200&fields=full"
+    )
+    newest: dict[str, dict[str, Any]] = {}
+    for one in listed["items"]:
+        newest.setdefault(one["target"]["digest"], one)
+    given = {one["target"]["name"]: (one["probabilities"] or {}).get("UCS", -1) for one in newest.values()}
+    shown = table.locator("tbody th bdi").all_inner_texts()
+    assert sorted(shown) == sorted(given)
+    assert [given[name] for name in shown] == sorted(given.values(), reverse=True)
+    assert shown[0] == "balancing"
+    unplaced = table.locator("tr", has_text="echo").locator("td").first
+    expect(unplaced).to_have_text("–")
+    page.get_by_role("link", name="Compare the effects").first.click()
+    expect(page.locator("[data-rating]")).to_have_count(min(8, len(given)))
+
+
 def test_ratings_by_different_methods_are_not_called_comparable(site: Site, reader: Reader) -> None:
     page = reader.open(f"/compare?first={site.ratings['faithful']}&second={site.ratings['stereotyped-model']}")
     expect(page.get_by_role("status")).to_contain_text("their letters answer different questions")

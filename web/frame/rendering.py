@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from gettext import NullTranslations
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -72,7 +72,7 @@ def _time(written: str | None, form: str) -> Markup:
     if not written:
         return Markup("–")
     at = datetime.fromisoformat(written).astimezone(UTC)
-    month = environment().globals["translations"].gettext(MONTHS[at.month - 1])
+    month = cast("NullTranslations", environment().globals["translations"]).gettext(MONTHS[at.month - 1])
     return Markup('<time datetime="{}">{}</time>').format(written, form.format(at, month))
 
 

@@ -175,11 +175,12 @@ def _in_words(part: Part, known: Sequence[tuple[Part, float]]) -> Iterator[Case]
             texts.reverse()
         words = ("likelier: {}", "less likely: {}") if row.get("prefers") in {"first", "second"} else ("{}", "{}")
         lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
-        label = parts.text(row, "says") or {"first": first, "second": second}.get(parts.text(row, "names") or "")
+        image, score = parts.text(row, "image"), parts.number(row, "first_score")
+        named = {"first": first, "second": second}.get(parts.text(row, "names") or "") if image else None
+        label = parts.text(row, "says") or named
         lines += [f"labelled {label}"] if label else []
-        score = parts.number(row, "first_score")
-        lines += [f"score of “{first}”: {score:.3g}"] if score is not None else []
-        search = texts[0] if texts else parts.text(row, "image") or term
+        lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
+        search = texts[0] if texts else image or term
         yield Case(min(1.0, max(0.0, share)), of, (term, *lines), search)
 
 
