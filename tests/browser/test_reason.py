@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Reader, Site
+from tests.support.keyboard import Keys
 from web.compose.pages import rearranged
 from web.frame.rendering import number, percent
 
@@ -114,22 +115,21 @@ def verified(page: Page, site: Site, *, names: list[str]) -> dict[str, Any]:
 
 
 def test_a_chain_is_built_with_the_keyboard_only(site: Site, reader: Reader) -> None:
+    keys = Keys(reader.page)
     page = reader.open(f"/compose?rating={site.ratings['faithful']}")
-    page.locator("#add").focus()
+    keys.skip()
+    keys.to(page.locator("#add"))
     page.keyboard.type("always-he")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    keys.press("Tab", "Enter")
     up = page.get_by_role("button", name="Move always-he up")
     expect(up).to_be_visible()
     expect(page.locator("#add")).to_be_focused()
-    up.focus()
-    page.keyboard.press("Enter")
+    keys.to(up, "Shift+Tab")
+    keys.press("Enter")
     expect(page.locator(".chain b")).to_have_text(["always-he", "faithful"])
     expect(page.get_by_role("button", name="Move always-he down")).to_be_focused()
-    page.get_by_role("radio", name="By the published table").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    keys.to(page.get_by_role("radio", name="By the published table"))
+    keys.press("ArrowDown", "Tab", "Enter")
     found = verified(page, site, names=["always-he", "faithful"])
     assert found["table"] == "revised"
     hidden = found["predicted"]["components"][0]["hidden"]

@@ -42,13 +42,13 @@ class Keys:
         self.page.keyboard.press("Enter")
         expect(self.page.locator("#content")).to_be_focused()
 
-    def to(self, wanted: Locator) -> None:
-        """Press Tab until an element has the focus; it must be visible then, with a visible mark of the focus."""
+    def to(self, wanted: Locator, key: str = "Tab") -> None:
+        """Press Tab (or `key`) until an element has the focus; it must be in view then, and marked."""
         element = wanted.element_handle()
         for _ in range(MOST_TABS):
             if self.page.evaluate("one => document.activeElement === one", element):
                 break
-            self.page.keyboard.press("Tab")
+            self.page.keyboard.press(key)
         expect(wanted).to_be_focused()
         expect(wanted).to_be_in_viewport()
         style = "one => { const s = getComputedStyle(one); return s.outlineStyle + s.outlineWidth }"
