@@ -1,4 +1,3 @@
-// Where a swap removed the focused element, the next act gets the focus.
 let held;
 addEventListener("htmx:before:swap", () => (held = document.activeElement));
 addEventListener("htmx:after:settle", () => {
