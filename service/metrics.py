@@ -52,13 +52,13 @@ class Meter:
 
         self._statuses = Counter(
             "assay_status_cache_total",
-            "Look-ups of job statuses, by hit or miss of the cache.",
+            "Job statuses: look-ups, by hit or miss of the cache, and reads of the database.",
             ("outcome",),
             registry=self.registry,
         )
 
     def count_status(self, outcome: str) -> None:
-        """Count a look-up of a job's status: a ``hit`` or a ``miss`` of the cache."""
+        """Count a look-up of a job's status (a ``hit`` or a ``miss`` of the cache), or a ``read`` of the database."""
         self._statuses.labels(outcome).inc()
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:

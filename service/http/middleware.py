@@ -32,7 +32,7 @@ UPLOADS = "/v1/uploads"
 _MATERIAL = re.compile(r"/v1/corpora/[^/]+/(images|import)")
 """Paths of pictures and tables of sentences. They are held in memory, so they have a smaller limit than an upload."""
 
-_FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)|/own-words/[^/]+/(images|import)")
+_FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)")
 """Paths of pages whose forms send files."""
 
 FORM_BYTES = 1 << 16

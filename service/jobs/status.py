@@ -32,14 +32,10 @@ Key = tuple[str, str, str]
 
 
 class StatusCache(SwrCache[Key, Status]):
-    """Cache of statuses; see `SwrCache` for `keep_s` and `clock`. `meter` counts hits and misses."""
+    """Cache of statuses; see `SwrCache` for `keep_s` and `clock`. `meter` counts hits, misses and reads."""
 
     def __init__(self, keep_s: float, meter: Meter, clock: Callable[[], float] = time.monotonic) -> None:
-        def count(outcome: str) -> None:
-            if outcome != "read":
-                meter.count_status(outcome)
-
-        super().__init__(keep_s, STALE_S, count, most=MAX_KEPT, clock=clock)
+        super().__init__(keep_s, STALE_S, meter.count_status, most=MAX_KEPT, clock=clock)
 
     def forget(self, job_id: str) -> None:
         """Remove a job that has changed."""

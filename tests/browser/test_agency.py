@@ -52,6 +52,11 @@ def test_a_schedule_is_in_the_api_as_it_was_chosen(site: Site, reader: Reader) -
     expect(page.get_by_text("Nothing is repeated yet.")).to_be_visible()
 
 
+def said(schedule: dict[str, object]) -> str:
+    text, values = in_words(schedule)
+    return text % values
+
+
 @pytest.mark.parametrize(
     ("form", "cron", "words"),
     [
@@ -66,13 +71,13 @@ def test_a_schedule_is_in_the_api_as_it_was_chosen(site: Site, reader: Reader) -
 )
 def test_a_frequency_is_written_as_cron_and_read_in_words(form: dict[str, str], cron: str, words: str) -> None:
     assert cron_of(form) == cron
-    assert in_words({"cron": cron, "interval_s": None}) == words
+    assert said({"cron": cron, "interval_s": None}) == words
 
 
 def test_other_frequencies_are_read_too() -> None:
-    assert in_words({"cron": None, "interval_s": 604_800}) == "every 7 days"
-    assert in_words({"cron": None, "interval_s": 90}) == "every 90 seconds"
-    assert in_words({"cron": "*/5 1 1 * 1", "interval_s": None}) == "cron */5 1 1 * 1 (UTC)"
+    assert said({"cron": None, "interval_s": 604_800}) == "every 7 days"
+    assert said({"cron": None, "interval_s": 90}) == "every 90 seconds"
+    assert said({"cron": "*/5 1 1 * 1", "interval_s": None}) == "cron */5 1 1 * 1 (UTC)"
 
 
 def test_the_secret_of_a_webhook_is_shown_once_and_failed_notices_are_sent_again(site: Site, reader: Reader) -> None:

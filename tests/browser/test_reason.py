@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Reader, Site
+from tests.support.keyboard import Keys
 from web.compose.pages import rearranged
 from web.frame.rendering import number, percent
 
@@ -19,18 +20,18 @@ def cells(table: Locator) -> list[list[str]]:
     return [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in table.locator("tr").all()]
 
 
-def choose(page: Page, name: str) -> None:
-    """Choose the rating of a service in the search of `/compare`."""
+def choose(page: Page, name: str, rating_id: str) -> None:
+    """Find a service in the search of `/compare`, and choose one of its ratings."""
     page.get_by_role("searchbox").fill(name)
     page.get_by_role("button", name="Find").click()
-    page.locator("#choose .picks a").first.click()
+    page.locator(f'#choose .picks a[href*="{rating_id}"]').click()
 
 
 def test_two_services_are_found_by_name_and_their_numbers_are_those_of_the_api(site: Site, reader: Reader) -> None:
     page = reader.open("/compare")
-    choose(page, "faithful")
-    choose(page, "always-he")
     first, second = site.ratings["faithful"], site.ratings["always-he"]
+    choose(page, "faithful", first)
+    choose(page, "always-he", second)
     expect(page).to_have_url(re.compile(rf"/compare\?first={first}&second={second}$"))
     difference = site.process.agency.get(f"/v1/ratings/{first}/difference?with={second}")
     expect(page.get_by_role("heading", level=1)).to_have_text("DSBS and BS: the letters differ")
@@ -74,6 +75,29 @@ def test_sentences_that_changed_come_first_and_are_the_recorded_replies(site: Si
     assert rows.first.locator("mark").all_text_contents()[-1].split()[0] == "He"
 
 
+def test_services_of_a_kind_are_ranked_by_the_probabilities_of_the_api(site: Site, reader: Reader) -> None:
+    page = reader.open("/compare")
+    page.locator("#ranking").get_by_role("link", name="Translators").click()
+    table = page.locator("#ranking h3", has_text="round-trip · gender").locator(
+        "xpath=following-sibling::div[1]//table"
+    )
+    listed = site.process.agency.get(
+        "/v1/ratings?kind=translator&method=round-trip&attribute=gender&limit=200&fields=full"
+    )
+    newest: dict[str, dict[str, Any]] = {}
+    for one in listed["items"]:
+        newest.setdefault(one["target"]["digest"], one)
+    given = {one["target"]["name"]: (one["probabilities"] or {}).get("UCS", -1) for one in newest.values()}
+    shown = table.locator("tbody th bdi").all_inner_texts()
+    assert sorted(shown) == sorted(given)
+    assert [given[name] for name in shown] == sorted(given.values(), reverse=True)
+    assert shown[0] == "balancing"
+    unplaced = table.locator("tr", has_text="echo").locator("td").first
+    expect(unplaced).to_have_text("–")
+    page.get_by_role("link", name="Compare the effects").first.click()
+    expect(page.locator("[data-rating]")).to_have_count(min(8, len(given)))
+
+
 def test_ratings_by_different_methods_are_not_called_comparable(site: Site, reader: Reader) -> None:
     page = reader.open(f"/compare?first={site.ratings['faithful']}&second={site.ratings['stereotyped-model']}")
     expect(page.get_by_role("status")).to_contain_text("their letters answer different questions")
@@ -91,22 +115,21 @@ def verified(page: Page, site: Site, *, names: list[str]) -> dict[str, Any]:
 
 
 def test_a_chain_is_built_with_the_keyboard_only(site: Site, reader: Reader) -> None:
+    keys = Keys(reader.page)
     page = reader.open(f"/compose?rating={site.ratings['faithful']}")
-    page.locator("#add").focus()
+    keys.skip()
+    keys.to(page.locator("#add"))
     page.keyboard.type("always-he")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    keys.press("Tab", "Enter")
     up = page.get_by_role("button", name="Move always-he up")
     expect(up).to_be_visible()
     expect(page.locator("#add")).to_be_focused()
-    up.focus()
-    page.keyboard.press("Enter")
+    keys.to(up, "Shift+Tab")
+    keys.press("Enter")
     expect(page.locator(".chain b")).to_have_text(["always-he", "faithful"])
     expect(page.get_by_role("button", name="Move always-he down")).to_be_focused()
-    page.get_by_role("radio", name="By the published table").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    keys.to(page.get_by_role("radio", name="By the published table"))
+    keys.press("ArrowDown", "Tab", "Enter")
     found = verified(page, site, names=["always-he", "faithful"])
     assert found["table"] == "revised"
     hidden = found["predicted"]["components"][0]["hidden"]

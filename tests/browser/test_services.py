@@ -149,6 +149,21 @@ def test_a_secret_is_never_shown_and_is_asked_for_again_for_another_address(visi
     assert saved["id"] not in left
 
 
+def test_settings_of_a_saved_service_are_fields_of_a_form(visitor, agency, services):
+    saved = agency.agency.post(
+        "/v1/targets", target("Settings", services.url("faithful"), settings={"batch_maximum": 7})
+    )
+    page = visitor.open(f"/services/{saved['id']}/edit")
+    page.get_by_text("Settings and limits").click()
+    assert page.get_by_label("Batch maximum").input_value() == "7"
+    page.get_by_label("Batch maximum").fill("3")
+    page.get_by_label("Calls at a time").fill("2")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url(f"**/services/{saved['id']}")
+    changed = agency.agency.get(f"/v1/targets/{saved['id']}")
+    assert (changed["settings"]["batch_maximum"], changed["limits"]["concurrency"]) == (3, 2)
+
+
 def test_a_running_job_is_on_the_overview_until_it_ends(visitor, agency, services):
     experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es", "fr"], "stop_early": False}
     slow = target("Slow one", services.url("balancing"), limits={"concurrency": 1, "requests_per_second": 0.5})

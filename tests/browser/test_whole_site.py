@@ -7,13 +7,16 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.browser.conftest import Reader
 from tests.support.filled_agency import Site
+from tests.support.marked_language import TEXTS, marked_pages, untranslated
 from web.site import AREAS
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / ".ci/browser/node_modules/axe-core/axe.min.js"
+with_axe = pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test installs it where npm is")
 NOT_PAGES = re.compile(
     r"/v1/|/static/|/openapi|/\.well-known/|/docs/operations|/export|/files/|/image|download|\.(csv|svg|html|md|jsonl|json|yaml|toml)(\?|$)"
 )
@@ -96,7 +99,18 @@ def test_every_page_is_reached_from_the_first_by_links_alone(addresses):
     assert set(ROUTES) - not_linked - files - set(addresses) == set()
 
 
-@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make test installs it where npm is")
+def faults_of(page: Page) -> list[str]:
+    """Return the rules of accessibility that a page breaks."""
+    page.add_script_tag(path=AXE)
+    told = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{page.url}: {one['id']}: {node['target']} {node['failureSummary'][:300]}"
+        for one in told["violations"]
+        for node in one["nodes"][:3]
+    ]
+
+
+@with_axe
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_page_breaks_a_rule_of_accessibility(width, scheme, browser, site, addresses):
@@ -107,13 +121,7 @@ def test_no_page_breaks_a_rule_of_accessibility(width, scheme, browser, site, ad
         page = context.new_page()
         for visited in addresses.values():
             page.goto(f"{site.url}{visited[-1]}")
-            page.add_script_tag(path=AXE)
-            told = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-            found += [
-                f"{visited[-1]}: {one['id']}: {node['target']} {node['failureSummary'][:300]}"
-                for one in told["violations"]
-                for node in one["nodes"][:3]
-            ]
+            found += faults_of(page)
     assert not found, "\n".join(found[:20])
 
 
@@ -144,6 +152,20 @@ def test_every_target_of_a_pointer_is_large_enough(browser, site, addresses):
             if found := page.evaluate(script):
                 small[visited[-1]] = found[:3]
     assert not small
+
+
+def test_no_word_of_a_page_is_english_in_another_language(browser, site, addresses):
+    left = {}
+    with marked_pages(site) as (url, told), browser.new_context() as context:
+        page = context.new_page()
+        for visited in addresses.values():
+            told.texts.clear()
+            page.goto(f"{url}{visited[-1]}", wait_until="domcontentloaded")
+            text = page.evaluate(TEXTS)
+            assert "⟦" in text, visited[-1]
+            if found := untranslated(text, told):
+                left[visited[-1]] = found
+    assert not left, "\n".join(f"{path}: {some[:20]}" for path, some in left.items())
 
 
 def test_pages_answer_with_the_policy_and_are_kept_only_if_public(site, browser):

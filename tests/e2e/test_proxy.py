@@ -126,6 +126,12 @@ def test_the_api_is_reached_over_https_and_knows_its_address(outside):
     assert unknown.json()["type"].startswith(str(outside.base_url).rstrip("/")), "links lead through the proxy"
 
 
+def test_pages_are_reached_and_files_in_their_forms_are_not_cut(outside):
+    assert "<h1" in outside.get("/", headers={"Accept": "text/html"}).text
+    sent = outside.post("/uploads", files={"file": ("people.csv", b"x" * (2 << 20))})
+    assert (sent.status_code, sent.headers["location"]) == (303, "/sign-in?next=%2Fuploads")
+
+
 def test_metrics_are_not_forwarded(outside, behind):
     for path in (b"/metrics", b"/metrics/", b"//metrics", b"/x/../metrics", b"/%6detrics"):
         asked = outside.base_url.copy_with(raw_path=path)  # as it is written: a joined path would be tidied
@@ -143,7 +149,17 @@ def connected(behind) -> Iterator[ssl.SSLSocket]:
         yield connection
 
 
-@pytest.mark.parametrize(("path", "limit"), [("/v1/targets", 1 << 20), ("/v1/uploads?purpose=table&name=x", 64 << 20)])
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [
+        ("/v1/targets", 1 << 20),
+        ("/services/x/edit", 1 << 20),
+        ("/v1/uploads?purpose=table&name=x", 64 << 20),
+        ("/v1/corpora/x/import", 64 << 20),
+        ("/uploads", 64 << 20),
+        ("/corpora/x/images", 64 << 20),
+    ],
+)
 def test_a_body_above_the_limit_is_413_at_the_proxy(behind, path, limit):
     with connected(behind) as connection:
         connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {limit + 1}\r\n\r\n".encode())

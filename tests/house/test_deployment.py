@@ -21,6 +21,7 @@ from typer.main import get_command
 from cli.main import app
 from service.metrics import Meter
 from store.core.settings import Settings
+from web.site import AREAS
 from workers.engine.watchdog import EXIT_DEAF
 from workers.engine.worker_context import WorkMeter
 
@@ -189,9 +190,11 @@ def test_the_ingress_has_the_limits_of_the_proxy_and_does_not_forward_metrics():
     assert ingress["spec"]["tls"]
     (rule,) = ingress["spec"]["rules"]
     forwarded = [path["path"] for path in rule["http"]["paths"]]
-    served = {f"/{path.split('/')[1]}" for path in json.loads(read("clients/python/openapi.json"))["paths"]}
+    pages = [route.path for area in AREAS for route in area.routes]
+    served = {f"/{path.split('/')[1]}" for path in (*json.loads(read("clients/python/openapi.json"))["paths"], *pages)}
     assert set(forwarded) >= served - {"/metrics"}
-    assert not [path for path in forwarded if path in {"/", "/metrics"}]
+    assert "/metrics" not in forwarded
+    assert [path["pathType"] for path in rule["http"]["paths"] if path["path"] == "/"] == ["Exact"]
     config = next(one["data"] for one in manifests() if one["kind"] == "ConfigMap")
     assert config["ASSAY_TRUSTED_PROXIES"]
 

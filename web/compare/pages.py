@@ -11,11 +11,15 @@ from starlette.responses import Response
 from web.compare.choosing import search
 from web.compare.sentences import joined
 from web.frame import Api, Pages, Refused, Visit
+from web.frame.kinds import KINDS
 
 pages = Pages()
 
 MOST = 8
 """Ratings that are compared at once."""
+
+RANKED = 200
+"""Newest ratings of a kind that are ranked."""
 
 SENTENCES = 40
 """Sentences or words on a page."""
@@ -33,6 +37,7 @@ async def compare(visit: Visit) -> Response:
     changes: dict[str, Any] = {"difference": None, "refused": None, "joined": [], "words": None, "cut": False}
     if len(ratings) == 2:
         changes |= await _changes(visit.api, *ratings)
+    kind = visit.query("kind") if not ratings and visit.query("kind") in KINDS else ""
     page = max(int(number) if (number := visit.query("page")).isdecimal() else 1, 1)
     return visit.page(
         "compare/compare.html",
@@ -42,11 +47,27 @@ async def compare(visit: Visit) -> Response:
         ids=ids,
         found=[one for one in found if one["id"] not in ids],
         full=len(ids) == MOST,
+        kinds=KINDS,
+        kind=kind,
+        rankings=await _rankings(visit.api, kind) if kind else {},
         scales=[_scale(ratings, step) for step in ("step_1", "step_2")],
         page=page,
         size=SENTENCES,
         **changes,
     )
+
+
+async def _rankings(api: Api, kind: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the newest rating of each service by method and attribute, the likeliest to be unbiased first."""
+    newest: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for one in (await api.get("/v1/ratings", kind=kind, limit=RANKED, fields="full"))["items"]:
+        newest.setdefault((one["method"], one["attribute"]), {}).setdefault(one["target"]["digest"], one)
+
+    def likelihood(one: dict[str, Any]) -> tuple[float, float, float]:
+        given = one["probabilities"] or {"UCS": -1.0, "DSBS": -1.0, "BS": -1.0}
+        return -given["UCS"], -given["DSBS"], -given["BS"]
+
+    return {question: sorted(found.values(), key=likelihood) for question, found in newest.items() if len(found) > 1}
 
 
 def address(ids: Sequence[str], **more: str | int) -> str:

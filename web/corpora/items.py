@@ -37,7 +37,7 @@ async def change_item(visit: Visit) -> Response:
     back, path = way_back(typed.get("back", ""), corpus["id"]), _path(visit)
     if typed.get("act") == "remove":
         await visit.api.ask("DELETE", path)
-        return Response() if visit.partial else visit.redirect(back)
+        return visit.page("corpora/removed.html", id=visit.path("item_id")) if visit.partial else visit.redirect(back)
     body = {name: typed[name] for name in EDITED if typed.get(name, "").strip()}
     try:
         edited = await visit.api.ask("PATCH", path, body=body, headers={"If-Match": typed.get("etag", "*")})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from gettext import NullTranslations
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -45,6 +45,7 @@ def environment() -> Environment:
 def install(templates: Environment, translations: NullTranslations) -> None:
     """Write all texts of the templates in another language."""
     templates.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
+    templates.globals["translations"] = translations
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
@@ -71,7 +72,8 @@ def _time(written: str | None, form: str) -> Markup:
     if not written:
         return Markup("–")
     at = datetime.fromisoformat(written).astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(written, form.format(at, MONTHS[at.month - 1]))
+    month = cast("NullTranslations", environment().globals["translations"]).gettext(MONTHS[at.month - 1])
+    return Markup('<time datetime="{}">{}</time>').format(written, form.format(at, month))
 
 
 def percent(share: float | None) -> str:

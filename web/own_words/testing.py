@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from web.corpora.review import review_of
 from web.frame import Pages, Refused, Visit
 from web.frame.visit import fields
 from web.own_words.steps import Begun, begun
-from web.own_words.target_form import protocols_for, settings_of, target_of, wrong_fields
+from web.wizard.answers import Answers, by_name, described
+from web.wizard.schema_form import Field, fields_of, text_of
 
 pages = Pages()
 
@@ -23,7 +25,17 @@ FAMILIES = {
 }
 """Kinds of prompts, in words."""
 
-ENDED = ("succeeded", "failed", "cancelled")
+FIRST = ("model", "task")
+"""Settings that are shown at once, besides required ones; the others are folded."""
+
+NOT_ASKED = ("instruction", "language_codes", "samples", "labels", "multi_label", "hypothesis_template", "pooling")
+"""Settings of other kinds of services."""
+
+DRAWING = frozenset({"openai-images"})
+"""Protocols of services that draw: they neither write nor are rated."""
+
+TASKS = {"language-model": "fill-mask", "image-classifier": "zero-shot-image-classification"}
+"""Task to begin with, where a protocol has several."""
 
 
 @pages.get("/own-words/{corpus_id}/sentences")
@@ -36,14 +48,11 @@ async def sentences(visit: Visit) -> Response:
 async def write(visit: Visit) -> Response:
     """Have a model write the sentences that are lacking."""
     typed, now = fields(await visit.form()), await begun(visit)
-    protocol = await _chosen(visit, "language-model", typed.get("protocol", ""))
-    body: dict[str, Any] = {
-        "author": target_of(typed, "language-model", protocol),
-        "family": typed.get("family", "nothing-else"),
-    }
-    if typed.get("per_term"):
-        body["per_term"] = _number(typed["per_term"])
     try:
+        author = await _target_of(visit, typed, "language-model")
+        body: dict[str, Any] = {"author": author, "family": typed.get("family", "nothing-else")}
+        if typed.get("per_term"):
+            body["per_term"] = _number(typed["per_term"])
         answer = await visit.api.ask("POST", f"/v1/corpora/{now.corpus['id']}/writing", body=body)
     except Refused as refused:
         return await _reviewed(visit, now, refused, typed)
@@ -76,17 +85,15 @@ async def begin_test(visit: Visit) -> Response:
     typed, now = fields(await visit.form()), await begun(visit)
     if not now.corpus["items"]:
         return await _asked(visit, now)
-    protocol = await _chosen(visit, now.kind, typed.get("protocol", ""))
     experiment: dict[str, Any] = {"method": METHODS[now.kind], "corpus": now.corpus["id"]}
     if now.kind == "image-classifier":
         experiment["specification"] = now.specification
     if typed.get("per_term"):
         experiment["per_term"] = _number(typed["per_term"])
-    body = {"target": target_of(typed, now.kind, protocol), "experiment": experiment}
+    body = {"experiment": experiment, "visibility": typed.get("visibility", "private")}
     try:
-        answer = await visit.api.ask(
-            "POST", "/v1/jobs", body={**body, "visibility": typed.get("visibility", "private")}
-        )
+        body["target"] = await _target_of(visit, typed, now.kind)
+        answer = await visit.api.ask("POST", "/v1/jobs", body=body)
     except Refused as refused:
         return await _asked(visit, now, refused, typed)
     return visit.redirect(f"/jobs/{answer.document['id']}")
@@ -120,24 +127,55 @@ async def _asked(
 
 async def _service(visit: Visit, kind: str, refused: Refused | None, typed: Mapping[str, str] | None) -> dict[str, Any]:
     """Return what the fields of a service need."""
-    chosen = (typed or {}).get("protocol") or visit.query("protocol")
-    protocols = await protocols_for(visit, kind)
-    protocol = next((one for one in protocols if one["name"] == chosen), protocols[0])
+    typed = typed or {}
+    protocols = await _protocols(visit, kind)
+    protocol = _named(protocols, typed.get("protocol") or visit.query("protocol"))
+    settings = _settings_of(protocol)
+    errors = refused.errors if refused else []
+    about_it = [{**one, "pointer": one.get("pointer", "").removeprefix("/author")} for one in errors]
     saved = await visit.api.get("/v1/targets", kind=kind, limit=200)
     return {
         "kind": kind,
         "protocols": protocols,
         "protocol": protocol,
-        "settings": settings_of(protocol, kind),
+        "settings": sorted(settings, key=_folded),
+        "folded": _folded,
         "saved": saved["items"],
-        "typed": typed or {},
-        "wrong": wrong_fields(refused),
+        "typed": typed,
+        "answers": Answers({"settings.task": TASKS.get(kind, ""), **typed}),
+        "text_of": text_of,
+        "wrong": by_name(about_it, settings),
     }
 
 
-async def _chosen(visit: Visit, kind: str, name: str) -> dict[str, Any]:
-    protocols = await protocols_for(visit, kind)
+async def _protocols(visit: Visit, kind: str) -> list[dict[str, Any]]:
+    found = (await visit.api.get("/v1/protocols"))["items"]
+    return [one for one in found if kind in one["kinds"] and one["name"] not in DRAWING]
+
+
+def _named(protocols: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
     return next((one for one in protocols if one["name"] == name), protocols[0])
+
+
+def _settings_of(protocol: Mapping[str, Any]) -> list[Field]:
+    found = fields_of(protocol["settings_schema"], "settings", as_json=True)
+    return [one for one in found if one.key not in NOT_ASKED]
+
+
+def _folded(field: Field) -> bool:
+    return not field.required and field.key not in FIRST
+
+
+async def _target_of(visit: Visit, typed: Mapping[str, str], kind: str) -> dict[str, Any]:
+    """Return the service of a form, a saved one by its id; raise `Refused` if a setting cannot be read."""
+    if typed.get("saved"):
+        return {"id": typed["saved"]}
+    protocol = _named(await _protocols(visit, kind), typed.get("protocol", ""))
+    found, wrong = described(typed, kind, protocol["name"], _settings_of(protocol))
+    if wrong:
+        raise Refused(422, {"code": "invalid-request", "detail": wrong[0]["detail"], "errors": wrong}, Headers())
+    secret = typed.get("secret", "").strip()
+    return found | ({"secret": secret} if secret else {})
 
 
 async def _job(visit: Visit) -> dict[str, Any] | None:

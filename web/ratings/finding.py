@@ -34,7 +34,8 @@ WITHIN, BEYOND = "within tolerance", "beyond tolerance"
 class Shown:
     """A figure on a page: drawn twice, the style sheet chooses.
 
-    `wide` is ``None`` where one form serves both. A tall figure is `folded` below its heading.
+    `wide` is ``None`` where one form serves both. A tall figure is `folded` below its heading. `how` says how to
+    read it; `note` is about these numbers.
     """
 
     heading: str
@@ -43,6 +44,7 @@ class Shown:
     wide: Markup | None
     table: Table
     folded: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,12 @@ def _size(rating: Rating, one: Component) -> float:
     return 0.0 if effect is None else abs(effect.estimate or 0.0)
 
 
-def _both(heading: str, how: str, key: str, draw: Draw) -> Shown | None:
+def _both(heading: str, how: str, key: str, draw: Draw, note: str = "") -> Shown | None:
     narrow, wide = draw(f"{key}-n", "narrow"), draw(f"{key}-w", "wide")
     if narrow is None or wide is None:
         return None
-    return Shown(heading, how, Markup(narrow.svg), Markup(wide.svg), narrow.table, narrow.height > TALL)  # noqa: S704  escaped by the figures
+    drawn = Markup(narrow.svg), Markup(wide.svg)  # noqa: S704  escaped by the figures
+    return Shown(heading, how, *drawn, narrow.table, narrow.height > TALL, note)
 
 
 def _one(heading: str, how: str, figure: Figure | None) -> Iterator[Shown]:
@@ -112,13 +115,14 @@ def _band(rating: Rating, one: Component) -> Shown | None:
     verdict = rating.view.verdict if alone else one.verdict
     given = (rating.document if alone else rating.document["components"][one.number - 1])["probabilities"] or {}
     nowhere = given.get("unlocated", 0.0)
-    missing = f" What is missing of it, {chance(nowhere)}, is unlocated: {UNLOCATED}." if nowhere >= LEAST else ""
+    missing = f"What is missing of it, {chance(nowhere)}, is unlocated: {UNLOCATED}." if nowhere >= LEAST else ""
     return _both(
         "How the letter was reached" if alone else f"How the letter of {one.title} was reached",
-        f"The band is as thick as the probability.{missing} A diamond is the effect of a step, the line its interval, "
+        "The band is as thick as the probability. A diamond is the effect of a step, the line its interval, "
         "the shaded zone what still counts as unbiased.",
         "band",
         lambda key, width: figures.two_steps(verdict, one, key, width),
+        missing,
     )
 
 

@@ -24,21 +24,25 @@ def cron_of(form: Mapping[str, str]) -> str:
     return f"0 {form['hour']} {day} * {weekday}"
 
 
-def in_words(schedule: Mapping[str, Any]) -> str:
-    """Say how often a schedule runs; a cron expression that the form cannot make is shown as it is."""
+def in_words(schedule: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Say how often a schedule runs, as a text to translate and its values.
+
+    A cron expression that the form cannot make is shown as it is.
+    """
     if schedule["interval_s"] is not None:
         return _interval(schedule["interval_s"])
     found = _CRON.fullmatch(schedule["cron"])
     if found is None or (found["day"] != "*" and found["weekday"] != "*"):
-        return f"cron {schedule['cron']} (UTC)"
-    at = f"at {int(found['hour']):02}:{int(found['minute']):02} UTC"
+        return "cron %(cron)s (UTC)", {"cron": schedule["cron"]}
+    at = {"time": f"{int(found['hour']):02}:{int(found['minute']):02}"}
     if found["weekday"] != "*":
-        return f"every {WEEKDAYS[int(found['weekday'])]} {at}"
-    return f"every day {at}" if found["day"] == "*" else f"on day {found['day']} of every month {at}"
+        return f"every {WEEKDAYS[int(found['weekday'])]} at %(time)s UTC", at
+    if found["day"] == "*":
+        return "every day at %(time)s UTC", at
+    return "on day %(day)s of every month at %(time)s UTC", {"day": found["day"], **at}
 
 
-def _interval(seconds: int) -> str:
-    for size, name in ((DAY_S, "days"), (HOUR_S, "hours"), (60, "minutes")):
-        if seconds % size == 0:
-            return f"every {seconds // size} {name}"
-    return f"every {seconds} seconds"
+def _interval(seconds: int) -> tuple[str, dict[str, Any]]:
+    sizes = ((DAY_S, "every %(count)s days"), (HOUR_S, "every %(count)s hours"), (60, "every %(count)s minutes"))
+    fitting = ((text, {"count": seconds // size}) for size, text in sizes if seconds % size == 0)
+    return next(fitting, ("every %(count)s seconds", {"count": seconds}))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -11,6 +10,9 @@ from starlette.responses import Response
 from web.frame import Pages, Refused, Visit
 from web.frame.visit import fields
 from web.services.service import read_service
+from web.wizard.answers import Answers, by_name, described
+from web.wizard.catalog import LIMITS
+from web.wizard.schema_form import Field, fields_of, text_of, written
 
 pages = Pages()
 
@@ -42,7 +44,8 @@ async def save(visit: Visit) -> Response:
 async def edit(visit: Visit) -> Response:
     """Show the form that changes a saved service."""
     saved = await visit.api.get(f"/v1/targets/{visit.path('id')}")
-    return _form(visit, saved, _written(saved), {})
+    settings = await _settings_of(visit, saved)
+    return _form(visit, saved, settings, _written(saved, settings))
 
 
 @pages.post("/services/{id}/edit")
@@ -50,14 +53,17 @@ async def change(visit: Visit) -> Response:
     """Change a saved service. Its secret stays unless another is sent."""
     target_id = visit.path("id")
     saved = await visit.api.get(f"/v1/targets/{target_id}")
-    form = fields(await visit.form())
+    typed, settings = fields(await visit.form()), await _settings_of(visit, saved)
+    body, wrong = described(typed, saved["kind"], saved["protocol"], settings)
+    if typed.get("forget") or typed.get("secret"):
+        body["secret"] = None if typed.get("forget") else typed["secret"]
+    if wrong:
+        return _form(visit, saved, settings, typed, by_name(wrong, (*settings, *LIMITS)), 422)
     try:
-        await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=_description(saved, form))
-    except ValueError:
-        return _form(visit, saved, form, {"settings": "This is not JSON."}, 422)
+        await visit.api.ask("PUT", f"/v1/targets/{target_id}", body=body)
     except Refused as refused:
-        wrong = {(one.get("pointer") or "").lstrip("/").partition("/")[0]: one["detail"] for one in refused.errors}
-        return _form(visit, saved, form, wrong or {"": str(refused.problem.get("detail"))}, refused.status)
+        found = by_name(refused.errors, (*settings, *LIMITS)) or {"": str(refused.problem.get("detail"))}
+        return _form(visit, saved, settings, typed, found, refused.status)
     return visit.redirect(f"/services/{target_id}")
 
 
@@ -84,30 +90,38 @@ async def verify(visit: Visit) -> Response:
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
 
-def _written(saved: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of the form for a saved service."""
-    limits = {name: "" if value is None else str(value) for name, value in saved["limits"].items()}
-    settings = json.dumps(saved["settings"], indent=2, ensure_ascii=False)
-    return {"name": saved["name"], "base_url": saved["base_url"] or "", "settings": settings, **limits}
+async def _settings_of(visit: Visit, saved: Mapping[str, Any]) -> Sequence[Field]:
+    """Return the settings of a service's protocol as fields."""
+    protocols = (await visit.api.get("/v1/protocols"))["items"]
+    protocol = next(one for one in protocols if one["name"] == saved["protocol"])
+    return fields_of(protocol["settings_schema"], "settings", as_json=True)
 
 
-def _description(saved: Mapping[str, Any], form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the body of ``PUT /v1/targets/{id}``; raise `ValueError` if a field cannot be read."""
-    limits = {name: float(form[name]) for name in ("requests_per_second", "timeout_s") if form.get(name)}
-    description = {
-        "name": form.get("name") or None,
-        "kind": saved["kind"],
-        "protocol": saved["protocol"],
-        "base_url": form.get("base_url") or None,
-        "settings": json.loads(form.get("settings") or "{}"),
-        "limits": limits | ({"concurrency": int(form["concurrency"])} if form.get("concurrency") else {}),
-    }
-    if form.get("forget"):
-        return description | {"secret": None}
-    return description | ({"secret": form["secret"]} if form.get("secret") else {})
+def _written(saved: Mapping[str, Any], settings: Sequence[Field]) -> dict[str, str]:
+    """Return the texts of the form for a saved service."""
+    texts = {"name": saved["name"], "base_url": saved["base_url"] or ""}
+    for name, some in (("settings", settings), ("limits", LIMITS)):
+        for field in some:
+            if field.key in saved[name]:
+                texts |= written(field, saved[name][field.key])
+    return texts
 
 
 def _form(
-    visit: Visit, saved: Mapping[str, Any], form: Mapping[str, str], wrong: Mapping[str, str], status: int = 200
+    visit: Visit,
+    saved: Mapping[str, Any],
+    settings: Sequence[Field],
+    texts: Mapping[str, str],
+    wrong: Mapping[str, str] | None = None,
+    status: int = 200,
 ) -> Response:
-    return visit.page("services/edit.html", status, saved=saved, form=form, wrong=wrong)
+    return visit.page(
+        "services/edit.html",
+        status,
+        saved=saved,
+        settings=settings,
+        limits=LIMITS,
+        answers=Answers(dict(texts)),
+        text_of=text_of,
+        wrong=wrong or {},
+    )

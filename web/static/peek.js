@@ -1,4 +1,4 @@
-// Squares that are pointed at, or walked with the arrow keys: each is read out beside them.
+// Squares are pointed at, or walked with arrow keys.
 const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
 const placeOf = (square) => {
@@ -6,7 +6,6 @@ const placeOf = (square) => {
   return [Number(drawn.getAttribute("x")), Number(drawn.getAttribute("y"))];
 };
 
-// The next square in a direction: the nearest line counts more than the nearest column.
 function neighbour(squares, from, [right, down]) {
   const [x, y] = placeOf(from);
   const far = (square) => {

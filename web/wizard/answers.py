@@ -58,15 +58,24 @@ def settle(visit: Visit, answers: Answers, material: Material) -> None:
 
 def description_of(answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:
     """Return the described target, without its secret, and what is wrong with it."""
-    settings, wrong = read_all(material.settings, answers.texts)
-    limits, more_wrong = read_all(LIMITS, answers.texts)
-    described: dict[str, Any] = {"kind": answers["kind"], "protocol": answers["protocol"], "settings": settings}
-    for name in ("name", "base_url"):
-        if answers[name].strip():
-            described[name] = answers[name].strip()
-    if limits:
-        described["limits"] = limits
-    return described, wrong + more_wrong
+    return described(answers.texts, answers["kind"], answers["protocol"], material.settings)
+
+
+def described(
+    texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
+) -> tuple[dict[str, Any], Errors]:
+    """Return the target that the texts of a form describe, without its secret, and what is wrong with it.
+
+    Parameters
+    ----------
+    fields : sequence of Field
+        Fields of the protocol's settings.
+    """
+    settings, wrong = read_all(fields, texts)
+    limits, more_wrong = read_all(LIMITS, texts)
+    found: dict[str, Any] = {"kind": kind, "protocol": protocol, "settings": settings}
+    found |= {name: text for name in ("name", "base_url") if (text := texts.get(name, "").strip())}
+    return found | ({"limits": limits} if limits else {}), wrong + more_wrong
 
 
 def target_of(visit: Visit, answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:

@@ -175,10 +175,13 @@ def _in_words(part: Part, known: Sequence[tuple[Part, float]]) -> Iterator[Case]
             texts.reverse()
         words = ("likelier: {}", "less likely: {}") if row.get("prefers") in {"first", "second"} else ("{}", "{}")
         lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
-        label = parts.text(row, "says")
+        image, score = parts.text(row, "image"), parts.number(row, "first_score")
+        named = {"first": first, "second": second}.get(parts.text(row, "names") or "") if image else None
+        label = parts.text(row, "says") or named
         lines += [f"labelled {label}"] if label else []
-        search, image = texts[0] if texts else term, parts.text(row, "image") or ""
-        yield Case(min(1.0, max(0.0, share)), of, (term, *lines), search, image)
+        lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
+        search = texts[0] if texts else image or term
+        yield Case(min(1.0, max(0.0, share)), of, (term, *lines), search, image or "")
 
 
 def _mean(row: tuple[str, tuple[float, ...]]) -> float:

@@ -1,0 +1,64 @@
+"""A person who uses the keyboard alone, before a page."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+MOST_TABS = 120
+WATCH = """
+let held = null;
+window.lost = 0;
+document.addEventListener('htmx:before:swap', () => { held = document.activeElement }, true);
+document.addEventListener('htmx:after:settle', () => setTimeout(() => {
+  if (held && held !== document.body && document.activeElement === document.body) window.lost += 1;
+}));
+"""
+"""Counts the swaps after which the focus, which was somewhere, is on the body."""
+
+
+class Keys:
+    """Presses keys on a page; a swap that loses the focus is a failure at the next key."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.add_init_script(WATCH)
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.page.wait_for_load_state()
+        self.keep()
+
+    def write(self, text: str) -> None:
+        """Replace the text of the field that has the focus."""
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.type(text)
+
+    def skip(self) -> None:
+        """Follow the first link of a page, over the navigation to the content."""
+        self.page.keyboard.press("Tab")
+        expect(self.page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        self.page.keyboard.press("Enter")
+        expect(self.page.locator("#content")).to_be_focused()
+
+    def to(self, wanted: Locator, key: str = "Tab") -> None:
+        """Press Tab (or `key`) until an element has the focus; it must be in view then, and marked."""
+        element = wanted.element_handle()
+        for _ in range(MOST_TABS):
+            if self.page.evaluate("one => document.activeElement === one", element):
+                break
+            self.page.keyboard.press(key)
+        expect(wanted).to_be_focused()
+        expect(wanted).to_be_in_viewport()
+        style = "one => { const s = getComputedStyle(one); return s.outlineStyle + s.outlineWidth }"
+        assert wanted.evaluate(style) not in {"none0px", "none3px", "solid0px"}, f"no mark of the focus: {wanted}"
+
+    def enter(self, wanted: Locator) -> None:
+        """Go to a button or link with Tab, and press it."""
+        self.to(wanted)
+        self.press("Enter")
+
+    def keep(self) -> None:
+        """Assert that no swap has lost the focus."""
+        self.page.wait_for_function("window.lost === 0")  # also where the key has led to another page
