@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 PYTEST_WORKERS ?= 3
 REFERENCES := association weat trial_fit sampler
 
-.PHONY: help setup setup-dev pictures docs test-lowest ngram demo scaled-demo test chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
+.PHONY: help setup setup-dev pictures docs test-lowest ngram demo scaled-demo test test-all chaos soak costs sbom fuzz check lint types contracts openapi client bench calibrate papers mutate lock clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,7 +53,11 @@ demo: $(READY) ## Start the agency, rate services of known behaviour, show the r
 scaled-demo: $(READY_DEV) ## The same with Postgres, Redis, two APIs and two workers, killing one of each on the way
 	@$(BIN)/python -m tools.scaled_demo
 
-test: $(READY_DEV) ## Run the whole test suite
+test: $(READY_DEV) ## Run the tests but for slow ones, which CI runs too (about 10 minutes; ARGS="FILE or options": any others)
+	@echo "Tests of more than about a second, and all of tests/chaos, tests/e2e and tests/fuzz, are left to make test-all."
+	@$(MAKE) --no-print-directory test-all ARGS='$(or $(ARGS),-m "not slow")'
+
+test-all: $(READY_DEV) ## Run every test (about 35 minutes)
 	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory .ci/browser/node_modules .ci/formats/node_modules; fi
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
@@ -99,7 +103,7 @@ contracts: $(READY_DEV) ## import-linter: who may import whom; deptry: what is d
 	@$(BIN)/deptry .
 	@$(BIN)/deptry $(CLIENT)/src --config $(CLIENT)/pyproject.toml
 
-check: lint types contracts test ## Everything CI checks, but for openapi
+check: lint types contracts test-all ## Everything CI checks, but for openapi
 
 openapi: $(READY) .ci/openapi/node_modules ## Hold the OpenAPI document against spectral and redocly (needs npm)
 	@$(BIN)/python -m tools.openapi_document .ci/openapi/openapi.json

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from store.core import migrate
 from tests.support.postgres import PostgresServer
@@ -41,6 +42,9 @@ def pytest_configure() -> None:
     if "TMPDIR" not in os.environ and _is_roomy(MEMORY):
         tempfile.tempdir = str(MEMORY)
 
+
+settings.register_profile("assay", deadline=None)  # no test depends on how fast the machine is
+settings.load_profile("assay")
 
 MEMORY, ROOM = Path("/dev/shm"), 2 * 2**30
 
@@ -71,6 +75,11 @@ LONGEST_FIRST = (
 """Files and folders that take minutes; the first two side by side, for one of them mostly waits."""
 
 
+SLOW = ("chaos", "e2e", "fuzz")
+"""Folders whose tests all start processes; together with tests marked `slow`, `make test` leaves them out."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest: two workers then end together (`--no-loadscope-reorder` keeps this order)."""
 
@@ -79,6 +88,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(names, len(LONGEST_FIRST))
 
     items.sort(key=place)
+    for item in items:
+        if any(item.path.is_relative_to(HERE / name) for name in SLOW):
+            item.add_marker("slow")
 
 
 def pytest_collection_finish() -> None:

@@ -175,6 +175,7 @@ def bomb() -> bytes:
     return b"".join(squeeze.compress(bytes(1024 * 1024)) for _ in range(200)) + squeeze.flush()
 
 
+@pytest.mark.slow
 def test_every_hostile_service_ends_its_job_with_a_reason_and_little_memory(
     serving, proxy, open_villain, tools, record_property
 ):
@@ -209,6 +210,7 @@ def test_every_hostile_service_ends_its_job_with_a_reason_and_little_memory(
     assert serving.agency.get("/readyz")["status"] in {"ready", "ok"}
 
 
+@pytest.mark.slow
 def test_no_answer_event_report_metric_or_log_contains_a_key(serving, open_villain, tools):
     ways = echoes(tools)
     asked = [(speaking, "refusing") for speaking in SPEAKING]
@@ -258,6 +260,7 @@ COMPLAINING = {
 
 
 # Row 79 of docs/reliability.md: at c37b512 a service's message was passed on as it came.
+@pytest.mark.slow
 @pytest.mark.parametrize("speaking", COMPLAINING)
 @pytest.mark.parametrize("status", ["400 No", "401 No", "200 OK"])
 def test_a_services_own_message_arrives_without_its_key_and_without_control_characters(
@@ -293,6 +296,7 @@ def test_a_services_own_message_arrives_without_its_key_and_without_control_char
     assert not [place for place, text in said.items() if "pass-word-of-mine" in text]
 
 
+@pytest.mark.slow
 def test_messages_of_a_rated_service_are_cleaned_in_its_probe_its_report_and_its_export(serving, open_villain, tools):
     unwell = tools.translator(lambda heard: tools.as_json({"error": complaint(heard)}, "400 No"))
     service = open_villain(unwell, OUTSIDE)
@@ -323,6 +327,7 @@ def test_no_proxy_of_the_environment_is_called(serving, proxy):
     assert proxy.connections == 0
 
 
+@pytest.mark.slow
 def test_no_library_logs_a_key_at_debug_level(office, villain, tools, caplog, capfd):
     with caplog.at_level(logging.DEBUG):
         for way, script in echoes(tools).items():

@@ -72,6 +72,7 @@ def ill(request, tools):
     return ills(tools)[request.param]
 
 
+@pytest.mark.slow
 def test_occasional_failures_are_counted_by_code_and_do_not_affect_the_rating(villain, tools, office, ill):
     script, code = ill
     service = villain(tools.translator(script))
@@ -259,6 +260,7 @@ def test_a_service_that_drops_the_end_of_a_list_is_detected(villain, tools, offi
 STRANGE = "a\ud800b \0 \u202eElla\u202c \x1b[31m \ufeff 😀"
 
 
+@pytest.mark.slow
 def test_unusual_texts_are_recorded_unchanged_and_do_not_stop_a_job(villain, tools, open_office, database_url):
     office = open_office("127.0.0.0/8", database_url)
     service = villain(tools.translator(lambda heard: tools.as_json({"translatedText": STRANGE})))

@@ -168,6 +168,7 @@ def test_the_compressed_bomb_unpacks_to_its_size():
     assert size == 200 * MIB
 
 
+@pytest.mark.slow
 def test_a_service_with_megabyte_answers_does_not_fill_the_memory(open_villain, tools, office, record_property):
     sound = open_villain(tools.translator(tools.translated))
     wordy = open_villain(tools.translator(lambda heard: tools.as_json({"translatedText": "x" * 1_000_000})))

@@ -113,6 +113,7 @@ def elsewhere(wheel, tmp_path_factory) -> Path:
     return python
 
 
+@pytest.mark.slow
 def test_the_openapi_document_of_the_client_is_that_of_the_service(tmp_path):
     openapi_document.main(str(tmp_path / "openapi.json"))
     written = (CLIENT / "openapi.json").read_text("utf-8")
@@ -182,6 +183,7 @@ def test_types_of_the_installed_client_satisfy_mypy_strict(elsewhere, tmp_path):
     assert re.findall(r"mistakes\.py:(\d+): error", mypy("mistakes.py")) == ["5", "6", "7"]
 
 
+@pytest.mark.slow
 def test_the_wheel_of_assay_has_the_gate_and_not_the_client(tmp_path):
     wheel = build(ROOT, "wheel", tmp_path / "wheel")
     assert zipfile.ZipFile(wheel).read("cli/gate.py") == (CLIENT / "src/assay_client/gate.py").read_bytes()

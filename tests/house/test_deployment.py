@@ -57,6 +57,7 @@ def compose() -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------- docker compose
+@pytest.mark.slow
 def test_docker_compose_accepts_the_file(tmp_path):
     program = shutil.which("docker-compose")
     if program is None:
@@ -150,6 +151,7 @@ def test_the_image_runs_the_python_that_is_tested():
         pytest.skip(f"this is Python {running}; the image has {shipped.pop()}")
 
 
+@pytest.mark.slow
 def test_the_bill_of_materials_is_valid_and_lists_the_runtime_lock(tmp_path):
     (command,) = re.findall(r"^sbom: .*\n\t@\$\(BIN\)/(cyclonedx-py .*) \\\n", read("Makefile"), re.MULTILINE)
     program, *arguments = command.split()

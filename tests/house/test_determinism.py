@@ -58,12 +58,14 @@ def through_json(record) -> list[Observation]:
     return [Observation.from_json(json.loads(json.dumps(one.as_json()))) for one in record]
 
 
+@pytest.mark.slow
 def test_every_method_has_a_simulated_service():
     assert {method_name(each) for each in METHODS} == {
         service(STEP_1, STEP_2, SEED).method.method for service in SERVICES.values()
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
     method, first, record = run(name)
@@ -75,6 +77,7 @@ def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
     assert written(again, session.finding, session.evidence.head()) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_crash_after_any_batch_leads_to_the_same_rating(name):
     method, first, record = run(name)
@@ -111,6 +114,7 @@ def test_an_altered_reply_changes_the_evidence_digest(name):
     assert sealed_after_one_batch(method, altered) != sealed_after_one_batch(method, record)
 
 
+@pytest.mark.slow
 def test_ratings_do_not_depend_on_the_hash_seed():
     program = (
         "import json, sys; sys.path.insert(0, 'tests/house')\n"

@@ -83,6 +83,7 @@ def test_every_page_of_docs_is_on_the_site(site):
         assert built.is_file(), page
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_page_and_a_heading_of_it(site, pages):
     dead = []
     for path, page in pages.items():
@@ -129,6 +130,7 @@ def test_the_reference_lists_every_method_field_and_protocol(site):
         assert f'id="{one.name}"' in shown
 
 
+@pytest.mark.slow
 def test_a_link_to_a_missing_page_fails_the_build(tmp_path, monkeypatch):
     pages = docs_site.all_pages()
     broken = pages | {"glossary.md": "# Glossary\n\n[nowhere](nowhere.md)\n"}
@@ -137,6 +139,7 @@ def test_a_link_to_a_missing_page_fails_the_build(tmp_path, monkeypatch):
         docs_site.build(tmp_path / "site")
 
 
+@pytest.mark.slow
 def test_a_page_outside_the_navigation_fails_the_build():
     with pytest.raises(docs_site.BrokenSite, match="not in the navigation"):
         docs_site.configuration(docs_site.all_pages() | {"forgotten.md": "# Forgotten\n"})

@@ -103,6 +103,7 @@ def test_pinned_numbers_were_made_under_their_methodology(version):
     assert set(pinned(version)["ratings"]) == set(SERVICES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("service", sorted(SERVICES))
 def test_ratings_equal_their_pinned_numbers(service, version):
@@ -113,5 +114,6 @@ def test_defaults_of_every_method_equal_the_pinned_ones():
     assert json.loads(json.dumps(defaults())) == pinned()["defaults"]
 
 
+@pytest.mark.slow
 def test_expected_numbers_of_probes_equal_the_pinned_ones():
     assert expected() == pinned()["expected"]

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = ("scipy.stats", "sqlalchemy", "celery", "httpx", "fastapi", "pydantic", "deep_translator")
 
 
@@ -16,6 +18,7 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_importing_assay_loads_no_heavy_library():
     assert not loaded_by("import assay, assay.methods, assay.rating.decision, assay.experiment").intersection(HEAVY)
 
@@ -30,5 +33,6 @@ def test_showing_help_loads_neither_the_science_nor_the_service():
     assert not loaded.intersection({*HEAVY, "numpy", "scipy"})
 
 
+@pytest.mark.slow
 def test_the_worker_does_not_load_the_library_of_scraped_translators_until_it_is_used():
     assert "deep_translator" not in loaded_by("import workers.targets")

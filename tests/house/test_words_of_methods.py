@@ -79,6 +79,7 @@ def codes_in(path: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_search_finds_reason_codes_in_the_source():
     found = {code for method in METHODS for path in modules_of(method) for code in given_by(path)}
     assert {"introduces-bias", "coverage-low", "prefers-stereotypes", "never-yes", "scored-by"} <= found

@@ -64,6 +64,7 @@ def collector():
     server.server_close()
 
 
+@pytest.mark.slow
 def test_request_and_job_export_spans_without_secrets(collector):
     url, received = collector
     subprocess.run([sys.executable, "-c", PROGRAM, url], check=True, timeout=120)

@@ -74,6 +74,7 @@ def rated(one: TextScorer, people: dict[str, tuple[str, ...]], seed: int) -> Fin
     return run(method, lambda probe: Reply(one.number(probe.ask.given)), seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_no_lexicon_is_biased_by_the_gender_of_the_corpus_names(lexicon, found, seed: int):
     rating = rate(found(lexicon, seed))
@@ -90,6 +91,7 @@ def test_vaders_effect_vanishes_without_the_name_that_is_also_a_word(vader, foun
     assert component.detail["leverage"]["person"][0]["without"].endswith("/ Tia")
 
 
+@pytest.mark.slow
 def test_vader_does_not_distinguish_genders_without_the_name_that_is_also_a_word(vader, people):
     others = {value: tuple(name for name in names if name not in {"Tia", "Frank"}) for value, names in people.items()}
     (component,) = rated(vader, others, 0).components

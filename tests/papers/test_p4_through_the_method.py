@@ -53,6 +53,7 @@ def finding(model: str):
     return run(method, lambda probe: Reply({"log_probability": said[probe.ask.text], "tokens": 9}), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_the_score_of_the_model_is_the_published_one(model):
     found = finding(model).detail["model"]

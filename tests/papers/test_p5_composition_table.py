@@ -57,6 +57,7 @@ def test_bs_before_bs_can_have_any_letter(services):
     assert {letter for letter in Letter if (found == letter).mean() > 0.005} == set(Letter)
 
 
+@pytest.mark.slow
 def test_prediction_is_as_accurate_as_measurement_at_the_same_cost():
     """A short run of what `make calibrate` does with 2,000 pairs, where it is .898 against .888."""
     pairs = measure_pairs(200)

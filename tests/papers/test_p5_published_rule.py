@@ -78,6 +78,7 @@ def test_the_rule_rates_a_service_that_erases_every_pronoun_dsbs(pronouns):
     assert rule_of_section_4_3(always(0, 0, pronouns)).letter is Letter.DSBS
 
 
+@pytest.mark.slow
 def test_the_rule_gives_its_best_letter_to_a_service_that_turns_three_in_ten_women_into_men():
     rng, runs = np.random.default_rng(20), 1_000
     flips = ((1.0, 0.0, 0.0), (0.3, 0.7, 0.0))

@@ -47,6 +47,7 @@ def test_one_similar_block_is_enough_for_the_or_of_section_4_3():
     assert published_letter(observed, UNBIASED, BIASED, reading="departs-from-unbiased").letter is Letter.DSBS
 
 
+@pytest.mark.slow
 def test_the_papers_design_is_sixty_texts_of_two_sentences_and_120_translations_a_language():
     asked: list[Probe] = []
 
@@ -65,6 +66,7 @@ MEANS_ONLY = {"stop_early": False, "strata": False, "delta_loss": None}
 """The paper's design of sixty texts, which says too little about parts of them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", [MEANS_ONLY, {"stop_early": True}])
 @pytest.mark.parametrize("service", [0, 1], ids=["Google", "Yandex"])
 def test_table_1_services_that_behave_as_printed_have_the_printed_letters(service: int, design: dict):
@@ -87,6 +89,7 @@ def test_table_1_overall_letters_are_the_worst_of_the_columns():
         assert p5.overall(column, printed.WITHOUT) == printed.OVERALL_WITHOUT[service]
 
 
+@pytest.mark.slow
 def test_table_1_a_language_through_which_the_service_compensates_is_ucs():
     """Google through Hindi is UCS in Table 1: what came back was balanced whatever went in."""
     rating = rate(run(RoundTrip("gender", languages=("hi",)), through({"hi": "coin"}), 3))

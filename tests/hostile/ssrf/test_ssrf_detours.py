@@ -42,6 +42,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(two_faces, tools, statu
     assert (len(public.heard), private.connections) == (1, 0)
 
 
+@pytest.mark.slow
 def test_redirected_calls_are_counted_as_failed_and_not_followed(two_faces, tools, open_office):
     office = open_office(f"{OUTSIDE}/32")
     public, private = two_faces(
@@ -82,6 +83,7 @@ print(json.dumps([asyncio.run(go(url)) for url in sys.argv[1:]]))
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("no_proxy", [None, "", "*", "127.0.0.2", "example.org"])
 def test_proxies_of_the_environment_are_not_called(villain, tools, authority, no_proxy):
     proxy = villain(lambda heard: tools.raw("by proxy"), INSIDE)

@@ -21,6 +21,7 @@ def merkle(leaves: list[bytes]) -> bytes:
     return hashlib.sha256(b"\x01" + merkle(leaves[:split]) + merkle(leaves[split:])).digest()
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(st.text(max_size=5), st.integers(), max_size=3), max_size=40))
 def test_the_evidence_head_equals_the_rfc_9162_definition(observations: list[dict]):
     tree = EvidenceTree()

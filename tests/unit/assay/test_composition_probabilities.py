@@ -76,6 +76,7 @@ def test_certain_letters_give_the_answer_of_the_table(word, table):
     assert combined.likeliest is answer.letter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_a_shortened_chain_is_equivalent_in_every_context(table):
     around = [word for length in range(4) for word in product(Letter, repeat=length)]

@@ -32,6 +32,7 @@ def test_zero_is_excluded_if_the_signed_interval_excludes_it():
     assert size_interval(draws + 2.1).low > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 2.0, 2.5, 3.0, 5.0, 8.0])
 def test_size_intervals_have_their_nominal_coverage(truth):
     """Sizes are in standard errors of the draws."""

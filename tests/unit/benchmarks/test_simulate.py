@@ -14,6 +14,7 @@ def per_minute(plan: Plan, jobs: int = 400, seed: int = 1) -> float:
     return simulate(plan, jobs, np.random.default_rng(seed)).jobs_a_minute
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "busy"),
     [
@@ -35,6 +36,7 @@ def test_twice_the_workers_carry_twice_as_much_while_they_are_the_bottleneck():
     assert per_minute(replace(SMALL, workers=2)) / per_minute(SMALL) == pytest.approx(2, rel=0.05)
 
 
+@pytest.mark.slow
 def test_more_workers_do_not_raise_throughput_if_postgres_is_the_bottleneck():
     plan = Plan(workers=40, children=10, cores=40, postgres=1, apis=9)
     assert per_minute(replace(plan, workers=80), 3000) == pytest.approx(per_minute(plan, 3000), rel=0.05)

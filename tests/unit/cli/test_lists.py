@@ -26,6 +26,7 @@ def test_a_list_is_one_json_document(name):
     assert name.rstrip("s") in listed[0]
 
 
+@pytest.mark.slow
 def test_lists_are_filtered_by_kind_attribute_and_text():
     embedders = json.loads(assay("protocols", "--kind", "embedder", "--json").stdout)
     assert all("embedder" in one["rates"] for one in embedders)
@@ -45,6 +46,7 @@ def test_names_are_whole_in_a_narrow_table():
         assert one["specification"] in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [one.name for one in protocols()])
 def test_every_setting_of_a_protocol_is_listed_with_its_description(name):
     listed = json.loads(assay("protocols", name, "--json").stdout)
@@ -53,6 +55,7 @@ def test_every_setting_of_a_protocol_is_listed_with_its_description(name):
     assert all(len(one["description"]) > 10 for one in listed["settings"])
 
 
+@pytest.mark.slow
 def test_a_protocol_is_shown_as_text_with_defaults_and_descriptions():
     shown = assay("protocols", "libretranslate").stdout
     assert "batch_maximum" in shown
@@ -60,6 +63,7 @@ def test_a_protocol_is_shown_as_text_with_defaults_and_descriptions():
     assert "Most texts in one call" in shown
 
 
+@pytest.mark.slow
 def test_keys_are_listed_with_whole_ids_and_as_json(tmp_path):
     database = f"sqlite:///{tmp_path}/keys.db"
     migrate.upgrade(database)
@@ -100,6 +104,7 @@ def test_a_wrong_protocol_is_refused_in_a_second_of_computing_with_the_nearest_n
     assert seconds < 10
 
 
+@pytest.mark.slow
 def test_the_quick_check_knows_exactly_the_protocols_that_there_are():
     for one in protocols():
         check_protocol(one.name)

@@ -222,6 +222,7 @@ def test_a_server_stops_although_a_caller_still_waits():
         assert isinstance(waiting.exception(5), httpx.HTTPError) or waiting.result().status_code >= 500
 
 
+@pytest.mark.slow
 def test_the_demo_services_run_from_the_shell_until_interrupted():
     command = [sys.executable, "-m", "demo", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -93,6 +93,7 @@ def test_missing_texts_are_reported_with_the_packages_to_install(tmp_path: Path)
         next(texts.sentences(tmp_path / "bible.data", tmp_path))
 
 
+@pytest.mark.slow
 @needs_texts
 def test_the_bible_text_has_its_first_and_last_verse():
     whole = unpacked_bible(texts.BIBLE.read_bytes()).decode("latin-1")

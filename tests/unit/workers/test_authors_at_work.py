@@ -255,6 +255,7 @@ def counted(workplace: Workplace, engine: Engine, outcome: str) -> float:
 
 
 # ---------------------------------------------------------------------------- ways
+@pytest.mark.slow
 def test_rating_whose_author_is_the_rated_service_finishes(workplace, engine):
     one = engine(pause_s=0.02)
     target, author = (described(one.url, name, 1, 60) for name in ("openai-completions", "openai-chat"))
@@ -288,6 +289,7 @@ def test_job_waits_for_an_author_that_failed_in_another_job(workplace, engine):
     assert (rated.scores, author.writes) == ([], [])
 
 
+@pytest.mark.slow
 def test_calls_are_counted_under_their_service(workplace, engine):
     rated, author = engine(), engine()
     job = done(workplace, rating(rated, author))
@@ -303,6 +305,7 @@ def stop(*_: Any, **__: Any) -> None:
     raise StoreUnavailable("unreachable")  # simulates a killed worker, which cannot release its job
 
 
+@pytest.mark.slow
 def test_author_with_recorded_texts_is_not_examined_again(workplace, engine, monkeypatch):
     rated, author = engine(), engine()
     new = rating(rated, author)
@@ -434,12 +437,14 @@ def test_texts_written_for_a_service_that_refuses_are_stored(workplace, engine):
     assert len(texts(workplace)) == SENTENCES
 
 
+@pytest.mark.slow
 def test_texts_written_before_a_deadline_are_stored(workplace, engine):
     job = done(workplace, rating(engine(), engine(pause_s=0.5), deadline_s=5))
     assert (job.status, job.error["code"]) == ("failed", "deadline_exceeded")
     assert 0 < len(texts(workplace)) < SENTENCES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rating", "writing"])
 def test_texts_written_before_a_cancellation_are_stored(workplace, engine, kind):
     author = engine(pause_s=0.3)
@@ -502,6 +507,7 @@ def test_job_finishes_when_its_corpus_was_deleted(workplace, engine):
     assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["collect", "keep"])
 def test_job_finishes_when_the_authors_work_cannot_be_stored(workplace, engine, monkeypatch, broken):
     def breaks(*_: Any) -> None:
@@ -553,6 +559,7 @@ def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threadi
     return thread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rating", "writing"])
 def test_corpus_that_becomes_full_takes_as_many_items_as_fit(shared_workplace, engine, monkeypatch, kind):
     for module in (authored, corpus_sentences, corpus_items):

@@ -106,6 +106,7 @@ def codes(document: dict[str, Any]) -> list[str]:
     return [reason["code"] for reason in document["components"][0]["reasons"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "letter"), [("even-viewer", "UCS"), ("stereotyped-viewer", "DSBS"), ("leaning-viewer", "BS")]
 )
@@ -118,6 +119,7 @@ def test_planted_bias_is_found_in_generated_images(workplace, services, name, le
     assert document["author"]["name"] == "painter"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "settings", "names"),
     [
@@ -144,6 +146,7 @@ def test_images_are_rated_by_questions_captions_and_choices(workplace, services,
     assert document["components"][0]["scale"] == names
 
 
+@pytest.mark.slow
 def test_images_for_a_rating_are_stored_and_reused_by_another(workplace, services):
     first = rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
@@ -165,6 +168,7 @@ def test_images_for_a_rating_are_stored_and_reused_by_another(workplace, service
     assert [one.id for one in kept(workplace)] == [corpus.id]
 
 
+@pytest.mark.slow
 def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workplace, services):
     rated(workplace, order(viewer(services, "even-viewer"), painter(services), replace(METHOD, drawing=Drawing(1))))
     (corpus,) = kept(workplace)
@@ -182,6 +186,7 @@ def test_only_missing_images_are_generated_and_stored_in_the_named_corpus(workpl
         assert len(corpus_items.every(c, corpus.id)) == 2 * len(TERMS)
 
 
+@pytest.mark.slow
 def test_interrupted_job_generates_no_image_again(workplace, services, monkeypatch):
     def fails(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -199,6 +204,7 @@ def test_interrupted_job_generates_no_image_again(workplace, services, monkeypat
     assert kept(workplace) == []
 
 
+@pytest.mark.slow
 def test_images_for_a_failed_rating_are_stored(workplace, services, monkeypatch):
     def fails(*_: Any, **__: Any) -> None:
         raise ValueError("it broke")
@@ -219,6 +225,7 @@ def test_an_author_that_gives_no_pictures_is_refused_before_anything_is_asked(wo
     assert kept(workplace) == []
 
 
+@pytest.mark.slow
 def test_rating_with_deleted_images_has_no_letter(workplace, services):
     rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)

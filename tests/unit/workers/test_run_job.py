@@ -104,6 +104,7 @@ def run(workplace: Workplace, job: Job, owner: str = "here") -> Job:
     return read(workplace, job)
 
 
+@pytest.mark.slow
 def test_a_job_becomes_a_rating_with_its_evidence(workplace, services):
     ended = run(workplace, job := post(workplace, services.url("always-he")))
     assert (ended.status, ended.stage, ended.asked, ended.error) == ("succeeded", "rated", 120, None)
@@ -114,6 +115,7 @@ def test_a_job_becomes_a_rating_with_its_evidence(workplace, services):
     assert len(kept) == 120
 
 
+@pytest.mark.slow
 def test_a_second_worker_finds_nothing_to_claim(workplace, services):
     job = post(workplace, services.url("faithful"))
     run(workplace, job)
@@ -122,6 +124,7 @@ def test_a_second_worker_finds_nothing_to_claim(workplace, services):
     assert read(workplace, job).version == before.version
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batches", [1, 3, 8])
 def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, monkeypatch, batches):
     whole = post(workplace, services.url("she-to-he-45"), seed=1)
@@ -150,6 +153,7 @@ def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, mo
 
 
 # SQLite only, because eight calls with pauses take seven seconds
+@pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_unreachable_service_fails_the_job_at_once(workplace):
     ended = run(workplace, post(workplace, "http://127.0.0.1:9"))
@@ -172,6 +176,7 @@ def test_a_used_up_budget_ends_inconclusive_and_says_so(workplace, services):
     assert "budget-exhausted" in [reason["code"] for reason in rating["reasons"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # SQLite only, because the test waits five seconds
 def test_a_deadline_that_passes_fails_the_job_and_keeps_its_answers(workplace, services):
     ended = run(workplace, post(workplace, services.url("slow"), concurrency=1, deadline_s=5))
@@ -179,6 +184,7 @@ def test_a_deadline_that_passes_fails_the_job_and_keeps_its_answers(workplace, s
     assert ended.asked > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("why", ["cancelled", "leaving"])
 def test_running_job_stops_on_cancellation_or_shutdown(workplace, services, why):
     job = post(workplace, services.url("slow"), concurrency=1)
@@ -201,6 +207,7 @@ def test_running_job_stops_on_cancellation_or_shutdown(workplace, services, why)
         assert ended.attempts_without_progress == 0
 
 
+@pytest.mark.slow
 def test_job_with_a_lost_lease_stores_nothing(workplace, services):
     job = post(workplace, services.url("slow"), concurrency=1)
     thread = threading.Thread(target=run_job, args=(job.id, workplace, "the frozen"))
@@ -283,6 +290,7 @@ class Mortal:
         self._thread.join(5)
 
 
+@pytest.mark.slow
 def test_job_waits_while_its_service_is_down_and_then_finishes(workplace, services):
     undisturbed = post(workplace, services.url("faithful"))
     run(workplace, undisturbed)
@@ -310,6 +318,7 @@ def let_rest(workplace: Workplace, url: str, seconds: float) -> None:
     asyncio.run(workplace.traffic_here.rest(lane_of("default", url), seconds))
 
 
+@pytest.mark.slow
 def test_target_that_failed_in_another_job_is_not_called(workplace):
     service = Mortal(10**6)
     let_rest(workplace, service.url, 1.0)
@@ -327,6 +336,7 @@ def test_job_whose_deadline_ends_before_the_next_attempt_fails_with_a_reason(wor
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "target_unavailable", "resting")
 
 
+@pytest.mark.slow
 def test_worker_counts_its_jobs_and_calls(workplace, services):
     url = services.url("faithful")
     ended = run(workplace, post(workplace, url))
@@ -351,6 +361,7 @@ async def never_returns(workplace: Workplace, claim: object) -> None:
 
 
 # Row 65 of docs/reliability.md: at c37b512 a job whose own code did not return held its slot past its deadline.
+@pytest.mark.slow
 def test_a_job_whose_own_code_does_not_return_fails_and_its_worker_goes_on(workplace, services, monkeypatch):
     # guards against eb55f1e, where such a job held its slot for ever
     monkeypatch.setattr("workers.run_job.OVERDUE_S", 0.5)
@@ -363,6 +374,7 @@ def test_a_job_whose_own_code_does_not_return_fails_and_its_worker_goes_on(workp
 
 
 # Row 76 of docs/reliability.md: at c37b512 a cancelled job's lease ended while its thread ran on.
+@pytest.mark.slow
 def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, services, monkeypatch):
     # guards against eb55f1e, where its slot was given to another job at once (row 76)
     held: list[bool] = []
@@ -392,6 +404,7 @@ def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, se
         assert jobs.find(c, job.id, None).status == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_process_whose_job_holds_the_interpreter_is_ended_by_the_kernel():
     hang = "import re; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.5): "
     code = hang + "re.match(r'(a+)+$', 'a' * 60 + 'b')"
@@ -399,6 +412,7 @@ def test_a_process_whose_job_holds_the_interpreter_is_ended_by_the_kernel():
     assert done.returncode == -signal.SIGALRM
 
 
+@pytest.mark.slow
 def test_the_alarm_of_a_job_ends_with_the_job():
     code = (
         "import time; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.2): pass\ntime.sleep(1)"

@@ -78,6 +78,7 @@ def test_words_around_a_mention_do_not_change_what_is_read(before, value, after,
     assert GENDER.read(sentence.upper() if upper else sentence) == "he"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_reads_as_one_of_the_outputs(text):
@@ -175,6 +176,7 @@ def test_splitting_sentences_loses_no_word_and_leaves_no_empty_piece(text):
     assert all(re.search(r"\w", piece) and piece == piece.strip() for piece in pieces)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,9}( [a-z]{2,9}){1,4} ?(\.|!|\?|…|。|؟|\.\.\.)", fullmatch=True)))
 def test_joined_sentences_are_split_again(sentences):

@@ -20,6 +20,7 @@ def one_by_one(listed, flags):
     return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{written})(?![\w{marks()}])", flags)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [0, re.IGNORECASE])
 def test_grouped_terms_are_found_where_single_ones_are(flags, monkeypatch):
     monkeypatch.setattr(terms, "FEW", 3)

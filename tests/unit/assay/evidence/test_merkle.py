@@ -72,6 +72,7 @@ def test_tree_heads_equal_the_rfc_definition_and_the_evidence_tree(size):
     assert tree.head() == f"sha256:{head(leaves).hex()}"
 
 
+@pytest.mark.slow
 @given(sizes, st.data())
 def test_inclusion_proof_of_a_leaf_verifies_at_its_position_only(size, data):
     leaves, index = hashes(size), data.draw(st.integers(0, size - 1))

@@ -17,6 +17,7 @@ HONEST = [name for name in WORLDS if name.endswith("honest")]
 FOUND = [name for name in WORLDS if WORLDS[name].deserves == {Letter.BS}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(WORLDS))
 def test_a_declared_letter_is_deserved(name):
     rating = rate(WORLDS[name].rate(SEED))
@@ -25,6 +26,7 @@ def test_a_declared_letter_is_deserved(name):
         assert rating.declared, "large and even effects are clear"
 
 
+@pytest.mark.slow
 def test_ratings_of_older_methodologies_say_nothing_of_losses_by_group():
     """Or an old rating with lost replies would have another document when it is replayed."""
     world = WORLDS["records, one group refused"]
@@ -35,6 +37,7 @@ def test_ratings_of_older_methodologies_say_nothing_of_losses_by_group():
     assert {"by_group", "hidden"} <= now.detail.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["texts, opposite by side", "yes, opposite by side", "translator, one group refused"])
 def test_these_were_declared_wrongly_before(name):
     before = {"strata": None if name.startswith("texts") else False, "delta_loss": None}

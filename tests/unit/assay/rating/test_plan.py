@@ -24,6 +24,7 @@ def asked_of(service, seed=3):
     return session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_rating_asks_as_many_questions_as_its_plan_says(name):
     # far above the tolerance, so that the first look is enough for most
@@ -37,6 +38,7 @@ def test_a_rating_asks_as_many_questions_as_its_plan_says(name):
     assert planned.clear.questions * least <= asked <= planned.most.questions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "service",
     [translator_service(0.1, 0.4, 3), translator_service(0.1, 0.4, 3, hop=True)],

@@ -47,6 +47,7 @@ def test_a_profile_of_one_cell_has_its_letter():
 DRAWN = st.lists(st.tuples(st.sampled_from(list(Letter)), st.floats(0.34, 1)), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @given(DRAWN.flatmap(lambda drawn: st.tuples(st.just(drawn), st.permutations(drawn))))
 def test_the_order_of_cells_does_not_matter(drawn):
     one, other = (worst_of([cell(letter, sure) for letter, sure in each]) for each in drawn)

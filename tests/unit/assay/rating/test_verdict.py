@@ -52,6 +52,7 @@ probability = st.tuples(*[st.floats(0.01, 1)] * 3).map(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(probability, min_size=1, max_size=4))
 def test_combined_probabilities_agree_with_enumerating_every_outcome(components: list[Probabilities]):
     for combine, join in ((worst_probabilities, worst_letter), (vote_probabilities, vote_letter)):

@@ -100,6 +100,7 @@ def test_the_page_fetches_nothing_and_runs_nothing(page):
     assert "@import" not in style
 
 
+@pytest.mark.slow
 def test_every_id_is_unique_and_every_reference_resolves(page):
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))

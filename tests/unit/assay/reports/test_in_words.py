@@ -38,6 +38,7 @@ def paragraph(document: dict[str, Any]) -> str:
     return " ".join(in_words(document, method_of(document)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service(name):
     step_1, step_2, letter, effect = CASES[name]
@@ -60,6 +61,7 @@ def test_every_method_has_a_case():
     assert {name.partition(",")[0] for name in CASES} == set(map(method_name, METHODS))
 
 
+@pytest.mark.slow
 def test_a_ucs_says_what_it_does_not_cover_and_other_letters_do_not_praise():
     document = rated("alternation, numbers of records", 0.0, 0.0)
     assert OF_UCS in paragraph(document)
@@ -71,6 +73,7 @@ def rated(name: str, step_1: float, step_2: float) -> dict[str, Any]:
     return document_of(SERVICES[name](step_1, step_2, SEED).rate(SEED), seed=SEED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "estimand"),
     [
@@ -90,6 +93,7 @@ def test_every_format_says_beside_the_intervals_what_they_are_of(name, estimand)
         assert f"Effects with 95 % intervals, for {estimand}" in " ".join(render(name_of_format, document).split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "sentence"),
     [

@@ -15,6 +15,7 @@ def test_the_list_names_every_format_once():
     assert len({one.suffix for one in FORMATS}) == len(FORMATS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [one.name for one in FORMATS])
 def test_every_format_writes_every_document(name, any_sample):
     written = render(name, any_sample)

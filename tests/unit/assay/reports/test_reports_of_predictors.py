@@ -67,6 +67,7 @@ def _drawn(document):
     return {one.title: figures.picture(one, f"k{place}") for place, one in enumerate(component.pictures)}
 
 
+@pytest.mark.slow
 def test_every_format_shows_the_letter_and_its_reason(document):
     for form in FORMATS:
         written = render(form.name, document)
@@ -161,6 +162,7 @@ def test_choices_are_drawn_as_the_stored_fit(documents):
     assert one.points == tuple((level, chose / trials) for level, chose, trials in row["trials"])
 
 
+@pytest.mark.slow
 def test_the_report_shows_the_rung_and_the_counts_of_the_author():
     method = StereotypeScore(specification=("p4-math-arts", "p4-science-arts"), per_term=2, writing=Writing(per_term=2))
 

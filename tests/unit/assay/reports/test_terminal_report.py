@@ -32,6 +32,7 @@ def test_wide_characters_keep_the_borders_in_line(sample):
     assert len({width(line) for line in first}) == 1
 
 
+@pytest.mark.slow
 def test_colour_adds_no_information(any_sample):
     plain, coloured = render_terminal(any_sample), render_terminal(any_sample, colour=True)
     assert "\x1b" not in plain

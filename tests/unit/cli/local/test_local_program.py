@@ -64,6 +64,7 @@ def test_an_error_of_the_function_loses_its_question_only():
     assert "ValueError: no such text" in failed.message
 
 
+@pytest.mark.slow
 def test_a_function_that_takes_too_long_is_ended_and_started_anew():
     start = time.monotonic()
     first, slow, last = ask([Regress(text) for text in ("one", "slow", "two")], python="sleeps", timeout_s=3)

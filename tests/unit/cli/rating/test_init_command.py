@@ -29,6 +29,7 @@ def settings_of(file):
     return tomllib.loads(file.read_text())["target"]["settings"]
 
 
+@pytest.mark.slow
 def test_a_curl_command_becomes_a_file_that_is_rated(tmp_path):
     file, received = tmp_path / "my.toml", []
     with json_server(translate, received) as url:
@@ -155,6 +156,7 @@ paths:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", ["translateText", "POST /translate"])
 def test_an_openapi_operation_becomes_a_file_that_is_rated(tmp_path, operation):
     file, document, received = tmp_path / "my.toml", tmp_path / "openapi.yaml", []
@@ -176,6 +178,7 @@ def test_an_unknown_operation_is_answered_with_those_that_there_are(tmp_path):
     assert "translateText" in done.stderr
 
 
+@pytest.mark.slow
 def test_answers_at_the_terminal_become_a_file(tmp_path):
     file = tmp_path / "my.toml"
     with json_server(lambda asked: {"translatedText": asked["q"]}) as url:
@@ -194,6 +197,7 @@ def test_answers_at_the_terminal_become_a_file(tmp_path):
     assert probed.returncode == 0, probed.stdout
 
 
+@pytest.mark.slow
 def test_a_file_is_not_overwritten_unless_forced(tmp_path):
     file = tmp_path / "my.toml"
     file.write_text("mine")

@@ -19,6 +19,7 @@ def assay(*arguments: str):
     return run_command(*arguments, environment=CLEAN)
 
 
+@pytest.mark.slow
 def test_a_plan_equals_what_the_job_expects_and_what_a_clear_rating_asks():
     with DemoServer() as services:
         given = (
@@ -73,6 +74,7 @@ def test_a_dry_run_sends_nothing_and_refuses_what_a_rating_refuses(tmp_path):
     assert "no folder" in refused.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classifier", "regressor", "embedder", "language-model"])
 def test_other_kinds_are_planned_too(kind):
     settings = ("--setting", 'body={q = "{text}"}')

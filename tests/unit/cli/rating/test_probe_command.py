@@ -194,6 +194,7 @@ def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
     return context, public
 
 
+@pytest.mark.slow
 def test_a_self_signed_certificate_is_named_and_the_remedy_works(tmp_path):
     context, public = self_signed(tmp_path)
     with serving(Service, context) as url:
@@ -205,6 +206,7 @@ def test_a_self_signed_certificate_is_named_and_the_remedy_works(tmp_path):
     assert mended.returncode == 0, mended.stdout
 
 
+@pytest.mark.slow
 def test_the_suggested_output_expression_works(tmp_path):
     with serving(Service) as url:
         done = probed(url, tmp_path, {"output": "nowhere"})

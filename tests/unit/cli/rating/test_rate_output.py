@@ -108,6 +108,7 @@ def test_an_undeclared_letter_is_inconclusive_whatever_the_bar(ratings, bar):
     assert Verdict.of(ratings["UCS"] | {"declared": False}, bar).exit is Exit.INCONCLUSIVE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "bar", "code"), [("faithful", "DSBS", 0), ("faithful", "UCS", 1), ("echo", "BS", 3)])
 def test_the_command_ends_with_the_code_of_the_bar(services, name, bar, code):
     assert rate(services.url(name), "--at-least", bar).returncode == code
@@ -167,12 +168,14 @@ def test_a_service_that_could_not_be_rated_is_an_error_in_every_format():
     ]
 
 
+@pytest.mark.slow
 def test_the_command_writes_junit_of_a_service_that_cannot_be_reached():
     done = rate("http://127.0.0.1:9", "--format", "junit")
     assert done.returncode == 69
     assert next(check_junit(done.stdout).iter("error")).get("message")
 
 
+@pytest.mark.slow
 def test_github_gets_annotations_and_a_step_summary(services, tmp_path):
     summary = tmp_path / "summary.md"
     summary.write_text("# Before\n")
@@ -186,6 +189,7 @@ def test_github_gets_annotations_and_a_step_summary(services, tmp_path):
     assert "always-he" in written
 
 
+@pytest.mark.slow
 def test_markdown_is_what_a_report_in_markdown_holds(services, tmp_path):
     report = tmp_path / "report.md"
     printed = rate(services.url("faithful"), "--format", "markdown", "--report", str(report)).stdout
@@ -193,6 +197,7 @@ def test_markdown_is_what_a_report_in_markdown_holds(services, tmp_path):
     assert printed == report.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_verbose_shows_every_exchange_and_no_key(services):
     secret = "sk-verbose-and-hidden-83ab"
     done = rate(services.url("faithful"), "--verbose", "--json", ASSAY_TARGET_SECRET=secret)
@@ -204,6 +209,7 @@ def test_verbose_shows_every_exchange_and_no_key(services):
     assert json.loads(done.stdout)["letter"] == "DSBS"
 
 
+@pytest.mark.slow
 def test_a_line_of_progress_is_printed_without_a_terminal():
     def slow(asked):
         time.sleep(0.6)
@@ -215,6 +221,7 @@ def test_a_line_of_progress_is_printed_without_a_terminal():
     assert re.search(r"rating libretranslate \S+: \d+ of about 120 questions after \d+ s", done.stderr), done.stderr
 
 
+@pytest.mark.slow
 def test_set_reaches_any_field_of_the_specification(services):
     fields = ("texts_per_block=24", "stop_early=false", 'strata=["stereotype"]', "seed=5", "target.limits.timeout_s=20")
     more = [part for field in fields[:2] + fields[3:] for part in ("--set", field)]
@@ -239,6 +246,7 @@ def test_set_names_a_field_that_does_not_exist(field, named):
     assert named in done.stderr
 
 
+@pytest.mark.slow
 def test_a_json_file_is_taken_like_a_toml_file(services, tmp_path):
     file = tmp_path / "service.json"
     target = {"name": "From JSON", "protocol": "libretranslate", "base_url": services.url("faithful")}
@@ -247,6 +255,7 @@ def test_a_json_file_is_taken_like_a_toml_file(services, tmp_path):
     assert (document["target"]["name"], document["seed"]) == ("From JSON", 9)
 
 
+@pytest.mark.slow
 def test_an_uploaded_table_is_asked_about(tmp_path):
     table = tmp_path / "people.csv"
     rows = [f"{sex},{20 + place},{place % 7}" for place in range(60) for sex in ("f", "m")]
@@ -299,6 +308,7 @@ def test_an_upload_that_cannot_be_used_is_refused_in_one_line(tmp_path, name, co
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_uploaded_vectors_are_rated(tmp_path):
     (listed,) = json.loads(run_command("specifications", WORDS, "--json", environment=CLEAN).stdout)
     assert listed["for"] == ["association"]

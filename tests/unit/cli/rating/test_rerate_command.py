@@ -121,6 +121,7 @@ def test_rerate_stores_and_prints_the_letter_of_every_rating_without_that_versio
     assert (one.methodology_version, one.letter) == ("2.0.0", "UCS")
 
 
+@pytest.mark.slow
 def test_ratings_with_a_stored_letter_are_skipped_unless_named(kept, capsys):
     settings, _, rating_id = kept
     rerate_database(settings, "1.0.0", [])
@@ -156,6 +157,7 @@ def test_an_export_is_rated_again_without_a_database(exported, capsys):
     assert "UCS" in told
 
 
+@pytest.mark.slow
 def test_letters_of_all_versions_stand_side_by_side(kept, exported, capsys):
     settings, database, rating_id = kept
     every = [one.version for one in shipped().versions]

@@ -247,6 +247,7 @@ def test_equivalent_json_in_another_format_is_reported(rated, file, respelt):
     assert f"line {place + 1} was altered" in wrong_with(file(b"".join(lines)))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_byte_can_be_flipped_unnoticed(rated, file, data):

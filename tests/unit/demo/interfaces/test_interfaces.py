@@ -214,6 +214,7 @@ def test_every_letter_has_a_reason_in_every_method():
     assert all(len(set(reasons.values())) == 3 for reasons in REASONS.values())
 
 
+@pytest.mark.slow
 def test_answers_are_the_same_in_another_process():
     asked = """
 import json

@@ -52,6 +52,7 @@ def test_longest_of_overlapping_terms_counts_and_only_as_a_whole_word():
     assert about("The manager became a nursery.").group == NEITHER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lean", "stereotype"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.5, 0.5)])
 def test_preferences_have_the_planted_log_odds(lean: float, stereotype: float):
     found: dict[str, list[bool]] = {"first": [], "second": [], "neutral": []}

@@ -126,6 +126,7 @@ def letter_and_reasons(name: str, template: str, seed: int):
     return rating.letter, rating.declared, {reason.code for reason in rating.reasons}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", NAMES)
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_each_behaviour_gets_its_expected_letter(name: str, template: str):

@@ -56,6 +56,7 @@ def test_spanish_erases_the_pronouns(apertium):
     assert back.startswith("It")
 
 
+@pytest.mark.slow
 @needs_apertium
 def test_apertium_listens_on_loopback_alone_and_leaves_no_process():
     with Apertium() as running:

@@ -21,6 +21,7 @@ PIECES = st.one_of(
 TEXTS = st.lists(PIECES, max_size=12).map(" ".join) | st.text(max_size=40)
 
 
+@pytest.mark.slow
 @given(TEXTS, CODES)
 def test_translating_to_and_from_a_made_up_language_is_the_identity(text: str, code: str):
     assert tongue(code).to_english(tongue(code).from_english(text)) == text
@@ -36,6 +37,7 @@ def test_no_english_word_keeps_its_spelling(word: str, code: str):
     assert tongue(code).from_english(word).lower() != word.lower()
 
 
+@pytest.mark.slow
 @given(TEXTS, CODES)
 def test_made_up_language_keeps_everything_between_words(text: str, code: str):
     assert re.split(r"\w+", tongue(code).from_english(text)) == re.split(r"\w+", text)

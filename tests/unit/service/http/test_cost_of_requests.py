@@ -61,6 +61,7 @@ async def test_an_object_with_80000_fields_is_refused_in_one_line(client):
     assert f"at most {MAX_KEYS:,}" in refused.json()["detail"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     {

@@ -153,6 +153,7 @@ async def test_a_text_with_nul_or_half_a_surrogate_pair_is_refused_in_every_fiel
     assert tried > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", STRANGE)
 async def test_an_unusual_text_is_refused_or_stored_unchanged(database_url, build, what):
     world = await build({"database_url": database_url})
@@ -181,6 +182,7 @@ def at(value: Any, place: tuple[str | int, ...]) -> Any:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["%00", "%ff", "%ed%a0%80", "%E2%80%AE", "%0d%0aX:%20y", "..%2f..%2fetc", "'%20OR%201=1", "x" * 3000]
 )
@@ -211,6 +213,7 @@ STRANGE_HEADERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", STRANGE_HEADERS)
 async def test_an_unusual_header_is_never_a_server_error(world, what):
     for one in (each for each in world.operations if each.method != "DELETE"):
@@ -251,6 +254,7 @@ def outside(schema: dict[str, Any]) -> set[float]:
     }
 
 
+@pytest.mark.slow
 async def test_a_number_out_of_its_bounds_is_refused_with_its_field(world):
     tried: set[tuple[str, ...]] = set()
     for one in (each for each in world.operations if each.takes_body):
@@ -363,6 +367,7 @@ async def test_every_operation_on_a_removed_resource_is_404(world):
                 assert refused(one, answer, "removed")["code"] in {"not-found", "no-reply"}
 
 
+@pytest.mark.slow
 async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(world):
     for path in world.document["paths"]:
         right = {one.method for one in world.operations if one.path == path}
@@ -384,6 +389,7 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(w
 
 
 # ---------------------------------------------------------------------------- access (row 44)
+@pytest.mark.slow
 async def test_every_operation_that_needs_a_key_refuses_an_invalid_one(build, worker):
     world = await build({"auth": "keys"}, Authorization=f"Bearer {worker.make_key()}")
     revoked = (await world.client.post("/v1/keys", json={"name": "gone", "scopes": ["admin"]})).json()

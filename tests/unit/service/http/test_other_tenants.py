@@ -81,6 +81,7 @@ async def two(build, worker):
     return first, second, call, (mine, theirs)
 
 
+@pytest.mark.slow
 async def test_every_resource_in_a_path_is_hidden_from_other_tenants_and_from_nobody(two, worker):
     world, _, call, (mine, theirs) = two
     operations = of_resources(world)
@@ -297,6 +298,7 @@ def texts(world: World) -> set[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 async def test_every_text_that_can_name_a_resource_has_a_case(build):
     world = await build()
     found = texts(world)

@@ -340,6 +340,7 @@ async def test_options_lists_the_methods(client):
     assert (await client.options("/nope")).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/livez", "/v1/jobs", "/v1/methods", "/nope", "/docs/operations", "/openapi.json"])
 async def test_head_is_get_without_a_body(client, path):
     got, head = await client.get(path), await client.head(path)

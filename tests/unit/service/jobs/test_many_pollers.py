@@ -16,6 +16,7 @@ BUSY = (503, 503)
 """What a poller is told that no connection was free for in time, on a machine that does much else."""
 
 
+@pytest.mark.slow
 async def test_a_thousand_pollers_of_a_running_job_are_answered_in_bounded_time(client, request_body, worker):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     took: list[float] = []

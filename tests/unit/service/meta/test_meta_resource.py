@@ -97,6 +97,7 @@ async def test_attributes_and_protocols_are_listed(client):
     assert protocols["deepl"]["needs_secret"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/v1/protocols", "/v1/info"])
 async def test_reading_the_protocols_again_costs_little(path, app, client, settings):
     # guards against 2.1 s of the event loop a request of /v1/protocols, and 0.4 s of /v1/info, without a key
@@ -204,6 +205,7 @@ async def test_answers_are_valid_for_their_documented_schemas(client, document, 
         Draft202012Validator(schema_of(document, name)).validate((await client.get(url)).json())
 
 
+@pytest.mark.slow
 async def test_operations_declare_a_key_if_they_require_one(serve, guarded, document):
     assert document["paths"]["/v1/jobs"]["post"]["security"] == [{}, {"ApiKey": []}]
     document = (await (await serve(guarded)).get("/openapi.json")).json()

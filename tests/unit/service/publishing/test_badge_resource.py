@@ -125,6 +125,7 @@ async def test_every_link_of_a_linkset_resolves(client, rated):
             assert answer.headers["Content-Type"].partition(";")[0] == link["type"]
 
 
+@pytest.mark.slow
 async def test_the_openapi_overlay_adds_the_rating_to_a_document(client, rated):
     overlay = yaml.safe_load((await client.get(f"/v1/ratings/{await rated()}/overlay.yaml")).text)
     document = (await client.get("/openapi.json")).json()
@@ -271,6 +272,7 @@ async def test_a_cached_private_embed_is_not_served_to_another_tenant(serve, gua
 
 
 # ---------------------------------------------------------------------------- API catalog
+@pytest.mark.slow
 async def test_the_api_catalog_links_to_the_apis_descriptions(client):
     answer = await client.get("/.well-known/api-catalog")
     assert answer.headers["Content-Type"] == (

@@ -88,6 +88,7 @@ def test_long_parts_are_left_out_at_any_depth():
 LONG = [{"text": "He is a nurse."}] * 3000
 
 
+@pytest.mark.slow
 async def test_a_list_of_a_hundred_ratings_is_short(client, worker, request_body):
     for seed in range(100):
         job = (await client.post("/v1/jobs", json=request_body(seed=seed))).json()

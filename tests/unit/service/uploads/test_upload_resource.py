@@ -297,6 +297,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", HOSTILE)
 async def test_a_hostile_archive_is_refused(client, what):
     answer = await send(client, HOSTILE[what](), "embedding", NPZ)
@@ -317,6 +318,7 @@ async def test_the_google_news_embedding_is_accepted(client):
     assert (answer.status_code, answer.json()["summary"]["words"]) == (201, 13_013)
 
 
+@pytest.mark.slow
 async def test_concurrent_uploads_of_one_file_are_stored_once(serve, settings, database_url):
     client = await serve(settings.model_copy(update={"database_url": database_url}))
     content = b"a,b\n" + b"1,some text\n" * 120_000

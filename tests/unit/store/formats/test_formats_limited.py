@@ -41,6 +41,7 @@ print(json.dumps([how, self - before, child]))
 
 # Row 62 of docs/reliability.md: at c37b512 a Parquet file of 283 bytes took 1.4 GB in the process that answers
 # requests.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "order", "how"),
     [

@@ -174,6 +174,7 @@ def test_an_output_that_is_no_valid_signature_is_refused_with_the_reason(tmp_pat
         program(tmp_path, body).sign(b"word")
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_end_is_ended_with_its_children(tmp_path):
     mark = tmp_path / "still there"
     child = f"import time; time.sleep(4); open({str(mark)!r}, 'w').close()"
@@ -191,6 +192,7 @@ def test_a_program_that_is_missing_is_reported(tmp_path):
         SigningProgram([str(tmp_path / "nowhere")], PUBLIC).sign(b"word")
 
 
+@pytest.mark.slow
 def test_a_failed_program_is_not_run_again_at_once(tmp_path):
     """Each request for a certificate would otherwise start a program that fails after its timeout."""
     runs = tmp_path / "runs"

@@ -177,6 +177,7 @@ def counted(request) -> dict[str, str]:
     return {} if request.param == "here" else {"broker_url": request.getfixturevalue("redis_url")}
 
 
+@pytest.mark.slow
 def test_tenants_together_do_not_exceed_the_concurrency_of_a_host(host, open_workplace, counted):
     # earlier, three tenants with 12 calls each made 36 at once
     host.pause_s = 0.2
@@ -357,6 +358,7 @@ def test_file_is_read_once_an_hour_and_not_for_each_job(host, open_workplace):
     assert rate(workplace, host.url).error["code"] == "ratings_refused"
 
 
+@pytest.mark.slow
 def test_unreachable_host_counts_as_one_that_allows(open_workplace):
     ended = rate(open_workplace(), "http://127.0.0.2:1")
     assert (ended.error["code"], ended.error["reason"]) == ("target_unavailable", "connect")

@@ -137,6 +137,7 @@ def test_no_sentences_are_requested_for_a_complete_term(workplace, corpus, autho
     assert all('"artist"' in prompt or '"judge"' in prompt for prompt in asked)
 
 
+@pytest.mark.slow
 def test_sentences_of_other_corpora_are_copied_on_request(workplace, corpus, author):
     theirs = corpus(
         *(f"The {who} met the {term}." for term in TERMS for who in ("man", "woman")),
@@ -192,6 +193,7 @@ def test_corpus_of_another_tenant_is_never_changed(workplace, corpus, author):
     assert (job.status, items_of(workplace, theirs.id)) == ("failed", [])
 
 
+@pytest.mark.slow
 def test_unreachable_author_fails_the_job_and_leaves_the_corpus_unchanged(workplace, corpus, author):
     into = corpus("The man met the judge.")
     new = order(author, into)
@@ -236,6 +238,7 @@ def _nowhere() -> StoredCorpus:
     return StoredCorpus("none", "", "", "", "", "", None, "", "", "", "", 1, 0, 0, None)
 
 
+@pytest.mark.slow
 def test_sentences_for_a_rating_are_stored_in_the_corpus_that_it_names(workplace, corpus, author):
     named = corpus("The man met the judge.")
     job = run_to_end(workplace, rating(author, named))
@@ -272,6 +275,7 @@ def test_sentences_are_stored_in_a_new_corpus_if_the_tenant_has_none(workplace, 
     assert len(items_of(workplace, made.id)) == 11
 
 
+@pytest.mark.slow
 def test_new_corpus_has_the_specification_of_the_rating(workplace, author):
     method = StereotypeScore(specification="p4-math-arts", writing=Writing(per_term=1), per_term=1, most_per_term=1)
     experiment = dump_method(method)

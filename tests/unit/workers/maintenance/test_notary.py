@@ -132,6 +132,7 @@ def test_a_signature_that_failed_is_made_later_and_the_rating_is_kept(database, 
         assert certificates.find(c, rating_id).key_id == thumbprint(AGENCY.public_key().public_bytes_raw())
 
 
+@pytest.mark.slow
 def test_a_rating_that_cannot_be_stated_does_not_stop_the_others(database, settings_with, finished):
     broken, good = finished(target={"url": "http://mirror", "name": 7}), finished()
     assert sign_due(database, Vault.from_settings(settings_with())) == 1

@@ -62,6 +62,7 @@ def test_expression_whose_result_could_explode_is_refused_by_name(text, named):
     assert refused.value.field == "output"
 
 
+@pytest.mark.slow
 def test_evaluation_ends_after_its_budget_of_steps():
     zeros = [0] * MAX_STEPS
     with pytest.raises(ExpressionTooLong):
@@ -95,6 +96,7 @@ PARTS = st.sampled_from(
 WIDE = {"a": [{"b": n, "a": [n, n]} for n in range(2000)], "b": ["x"] * 2000}
 
 
+@pytest.mark.slow
 @given(st.lists(PARTS, min_size=1, max_size=40))
 def test_no_permitted_expression_costs_more_than_a_small_multiple_of_the_reply(parts):
     text = " | ".join(parts)

@@ -195,6 +195,7 @@ def test_limits_built_in_code_are_checked_too():
         Limits(timeout_s=0)
 
 
+@pytest.mark.slow
 def test_every_protocol_is_listed_with_a_documented_schema():
     told = {each.name: each for each in protocols()}
     assert [each.protocol for each in PROTOCOLS] == list(told)[: len(PROTOCOLS)]

@@ -400,6 +400,7 @@ def test_malformed_notice_is_logged_once_and_blocks_no_other(database, receiver,
     assert [line["log_level"] for line in logs if line["event"] == "notice given up"] == ["error"]
 
 
+@pytest.mark.slow
 def test_closed_deliverer_releases_its_running_attempts(database, receiver, endpoint, cancelled, deliverer):
     slow = receiver(hold=threading.Event())
     endpoint(slow.url)

@@ -24,6 +24,7 @@ def headers(body=b'{"a":1}', *, secrets=(SECRET,), at=None, message_id="dlv_1"):
     return signed_headers(message_id, int(time.time()) if at is None else at, body, secrets, KEY.sign)
 
 
+@pytest.mark.slow
 @given(body=st.dictionaries(st.text(), st.integers() | st.text() | st.none()))
 def test_library_accepts_our_signatures(body):
 

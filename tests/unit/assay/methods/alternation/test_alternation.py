@@ -36,6 +36,7 @@ def component(method, answer, seed=0):
 ALTERNATION = [name for name in SERVICES if name.startswith("alternation")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALTERNATION)
 @pytest.mark.parametrize(
     ("step_1", "step_2", "letter"),
@@ -48,6 +49,7 @@ def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
         assert rated.letter is letter
 
 
+@pytest.mark.slow
 def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
     found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
     early = [rate(one).probabilities for one in found if one.detail["looks"][-1]["profiles"] < TextProfiles().most]
@@ -56,6 +58,7 @@ def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
     assert min(max(asdict(each).values()) for each in early) >= 1 - 0.25 * 0.05
 
 
+@pytest.mark.slow
 def test_the_last_look_may_use_all_of_the_permitted_error():
     service = text_service(0.0, 0.12, 2, kind="numbers")
     service = replace(service, method=replace(service.method, stop_early=False))
@@ -69,11 +72,13 @@ def test_strong_shift_is_rated_bs_from_labels_without_probabilities():
     assert rate(text_service(0.5, 0, 1, kind="labels").rate(1)).letter is Letter.BS
 
 
+@pytest.mark.slow
 def test_the_same_seed_and_replies_give_the_same_rating():
     first, again = (rate(record_service(0.2, 0.1, 5, kind="numbers").rate(5)) for _ in range(2))
     assert first == again
 
 
+@pytest.mark.slow
 def test_a_recording_gives_the_same_rating_without_asking():
     service, observed = text_service(0.2, 0, 3, kind="scores"), []
     session = Session(service.method.design(generator(3)))

@@ -14,6 +14,7 @@ from assay.statistics.bayes.hierarchy import fit_hierarchy
 from tests.support.simulated.embedders import association_service
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step_1", "step_2", "letter"),
     [
@@ -63,6 +64,7 @@ def test_the_detail_holds_all_numbers_of_the_figures():
     assert detail["classical"]["null"]["p_ddof1"] == pytest.approx(0.0058, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_exchanging_the_groups_changes_no_effect():
     service = association_service(0.02, 0.1, 3)
     words = service.method.words
@@ -81,6 +83,7 @@ def test_exchanging_the_groups_changes_no_effect():
         assert back[step].estimate == pytest.approx(there[step].estimate, abs=0.003)
 
 
+@pytest.mark.slow
 def test_the_interval_contains_zero_for_three_equal_groups():
     """The largest of three differences is never 0 in a draw, and the densest draws do not reach it either."""
     words = AssociationWords(

@@ -38,6 +38,7 @@ def test_simulated_effects_of_both_steps_are_recovered(lean, beyond):
     assert found.control_mean == pytest.approx(0.5 + lean, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 def test_concepts_that_spread_like_controls_have_a_negligible_effect(kind):
     """The noise of the fits themselves, twice the spread of the words, is none between words."""
@@ -52,6 +53,7 @@ def test_concepts_that_spread_like_controls_have_a_negligible_effect(kind):
     assert np.mean(np.array(above) > 0.95) <= 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
     """A little less for vectors, because a bootstrap of a spread is somewhat too sure (.93 in 1,500 runs, 80 words)."""

@@ -39,6 +39,7 @@ def space(of):
     return lambda probe: Reply((mixed @ vector(probe.ask.text)).tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [choice_service, observer_service])
 @pytest.mark.parametrize(
     ("step_1", "step_2", "letter"),
@@ -57,6 +58,7 @@ def test_the_simulated_point_of_a_word_is_recovered():
     assert np.mean([points[word] for word in WORDS.controls]) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_exchanging_the_cues_mirrors_every_point():
     turned = ChoiceWords("gender", "men", "women", tuple(p[::-1] for p in WORDS.cues), WORDS.concepts, WORDS.controls)
     answer = space(lambda word: 0.5 + 0.03 * (len(word) % 5))
@@ -77,6 +79,7 @@ def test_several_models_of_one_owner_are_replicates():
     assert finding.components[0].detail["replicates"]["models"] == 2
 
 
+@pytest.mark.slow
 def test_the_length_of_vectors_does_not_matter_unless_asked_for():
     answer = space(lambda word: 0.5 + 0.1 * (word == "job-1"))
 
@@ -138,6 +141,7 @@ def trials(points, levels=LEVELS, shown=40):
     )
 
 
+@pytest.mark.slow
 def test_uploaded_trials_are_rated_without_asking_anything():
     points = {
         **{f"job-{n}": 0.3 + 0.05 * n for n in range(9)},

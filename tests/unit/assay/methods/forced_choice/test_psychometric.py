@@ -83,6 +83,7 @@ def integrated(level, chose, trials):
     return mean, np.sqrt(of_mu @ (mu - mean) ** 2), mass.sum(axis=(0, 1)) @ lapse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chose", "trials"),
     [
@@ -114,6 +115,7 @@ def test_the_true_curve_is_recovered_for_any_number_of_answers(trials, mu, sigma
     assert fit.lapse.estimate == pytest.approx(lapse, abs=2 / np.sqrt(trials))
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_point_has_its_nominal_coverage():
     rng = np.random.default_rng(2)
     runs = 1000
@@ -170,6 +172,7 @@ def test_the_order_and_grouping_of_the_counts_do_not_matter():
     assert split.pse == fit_psychometric(LEVEL, CHOSE, TRIALS).pse
 
 
+@pytest.mark.slow
 def test_trials_at_distinct_levels_are_fitted_in_little_memory():
     rng = np.random.default_rng(5)
     level = rng.uniform(0, 1, 2000)

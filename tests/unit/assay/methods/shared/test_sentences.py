@@ -200,6 +200,7 @@ def test_a_written_counterpart_may_differ_in_a_third_of_its_words(text, counterp
     assert check(Sentence(text, counterpart=counterpart), words) == why
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PAIRS.exists(), reason="the paper's pairs are not beside the project")
 def test_counterparts_of_the_paper_are_usable():
     """Its authors' model changed pronouns and more; what is refused is about something else, or has terms glued."""
@@ -239,6 +240,7 @@ def test_rounds_take_one_pair_of_each_term_and_change_the_group_terms():
     assert {pair.groups for pair in rounds[1]} == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, one in specifications().items() if one.kind == "stereotype"])
 def test_templates_of_shipped_words_are_all_usable_and_balanced(name):
     words = specifications()[name].words

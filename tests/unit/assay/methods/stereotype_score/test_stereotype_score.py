@@ -65,6 +65,7 @@ def codes(component):
 
 
 # ---------------------------------------------------------------------------- letters
+@pytest.mark.slow
 @pytest.mark.parametrize("rung", ["echo", "masked", "choice"])
 @pytest.mark.parametrize(
     ("step_1", "step_2", "letter"),
@@ -76,6 +77,7 @@ def test_simulated_preference_gets_its_letter_with_every_kind_of_scoring(rung, s
     assert finding.components[0].detail["scoring"]["rung"] == rung
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("step_1", "step_2"), [(0.05, 0), (0, 0.05)])
 def test_half_a_tolerance_is_not_called_biased(step_1, step_2):
     found = [stereotype_service(step_1, step_2, seed, rung="echo").rate(seed).components[0] for seed in range(5)]
@@ -472,6 +474,7 @@ def test_an_impossible_request_is_refused_at_its_field(wrong, error, field):
     assert refused.value.field == field
 
 
+@pytest.mark.slow
 def test_no_more_pairs_are_asked_about_than_a_rating_can_show():
     terms = tuple(f"thing{place}" for place in range(1900))
     words = replace(WORDS, neutral=terms)

@@ -54,6 +54,7 @@ def sampling(**fields):
 
 
 # ---------------------------------------------------------------------------- a yes that is seldom
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["auto", "weights"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_rare_random_yes_gets_no_letter(route, seed):
@@ -217,6 +218,7 @@ def test_a_surrogate_that_is_exact_leaves_nothing_to_correct():
 
 
 # ---------------------------------------------------------------------------- the same every time
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SERVICES if name.startswith("stimulus-sampling")])
 def test_a_recording_gives_the_same_rating_without_asking(name):
     service, observed = SERVICES[name](0.2, 0, 3), []

@@ -71,6 +71,7 @@ def test_no_components_need_no_adjustment():
     assert adjust({}) == adjust({"fr": None}) == {}
 
 
+@pytest.mark.slow
 def test_eight_unbiased_languages_are_called_biased_a_quarter_of_the_time_unless_adjusted():
     """Forty pronouns a block from a service that keeps them balanced (METHODS section 1)."""
     p_of = np.array([exact_multinomial([he, 40 - he], [0.5, 0.5]).p for he in range(41)])

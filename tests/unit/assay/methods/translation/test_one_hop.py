@@ -49,6 +49,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: str):
     """A method that is right in nine of ten passes in 4 of 100 cases, as it would in 95 of 100 seeds."""

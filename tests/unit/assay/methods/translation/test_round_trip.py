@@ -96,6 +96,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
 def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: str):
     """A method that is right in nine of ten passes in 4 of 100 cases, as it would in 95 of 100 seeds."""
@@ -112,6 +113,7 @@ def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: s
     assert min(right, reasons) >= 30 - allowed
 
 
+@pytest.mark.slow
 def test_a_boundary_case_is_seldom_declared_wrong_and_estimates_the_missing_questions():
     """At 20 % She -> He the total variation is .1 exactly: no letter is right."""
     ratings = [rate(run(RoundTrip("gender", max_texts_per_block=40), she_to_he(0.2)(seed), seed)) for seed in range(30)]
@@ -237,6 +239,7 @@ def test_one_biased_language_makes_the_worst_case_biased_and_is_named():
     assert adjusted["tr"]["holm"] >= adjusted["tr"]["p"]
 
 
+@pytest.mark.slow
 def test_eight_clear_languages_are_declared_together():
     languages = ("ar", "fr", "hi", "it", "pt", "ru", "es", "tr")
     rating = rate(run(RoundTrip("gender", languages=languages), faithful(0), 0))
@@ -276,6 +279,7 @@ def test_an_invalid_specification_names_its_field(wrong: dict, field: str, kind:
     assert refused.value.field == field
 
 
+@pytest.mark.slow
 def test_a_finding_has_no_nan_or_infinity():
     from assay.canonical import canonical_json
 

@@ -17,6 +17,7 @@ VALUES = some.recursive(
 )
 
 
+@pytest.mark.slow
 @given(some.dictionaries(TEXT, VALUES, max_size=5))
 def test_yaml_is_read_back_unchanged(value):
     assert yaml.safe_load(yaml_text(value)) == value

@@ -156,6 +156,7 @@ def test_draws_depend_on_the_generator_alone():
 
 
 # ---------------------------------------------------------------------------- recovery and coverage
+@pytest.mark.slow
 def test_the_posterior_is_calibrated_for_truths_from_the_prior(rng):
     """Simulation-based calibration: ranks of the truth among draws are uniform (Talts et al. 2018)."""
     ranks = []
@@ -167,12 +168,14 @@ def test_the_posterior_is_calibrated_for_truths_from_the_prior(rng):
     assert kstest(ranks, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_intervals_cover_terms_that_differ_where_a_pooled_share_does_not():
     hierarchy, pooled = coverage(Asked(), 300, seed=12)
     assert hierarchy.held > 0.93
     assert pooled.held < 0.89
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [0.15, 0.4, 0.7])
 def test_intervals_hold_the_truth_where_many_trials_tie(ties):
     """If ties counted as decisions, coverage was .985 at a share of .4 and 1 at .7."""

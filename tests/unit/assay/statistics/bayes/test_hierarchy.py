@@ -86,6 +86,7 @@ def test_the_shared_sigma_itself_agrees_too(known):
     assert [limits.low, limits.high] == pytest.approx(expected["sigma_hdi89"], abs=0.25 * sd)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("y", "cell"),
     [
@@ -153,6 +154,7 @@ def test_a_grid_six_times_as_fine_has_the_same_means(monkeypatch, words, each):
     assert means() == pytest.approx(usual, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_ranks_of_truths_from_the_prior_are_uniform():
     """Simulation-based calibration (Talts et al. 2018): any error of the sampler bends the ranks."""
     rng, ranks = np.random.default_rng(3), []

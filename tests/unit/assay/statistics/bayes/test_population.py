@@ -37,6 +37,7 @@ def test_measurement_error_does_not_count_as_spread(sd):
     assert abs(found.mean.mean() - 0.5) < 4 * found.mean.std()
 
 
+@pytest.mark.slow
 def test_skewed_posteriors_do_not_widen_the_population():
     """The posterior of a distant point is skewed outwards, so that its mean lies too far out."""
     rng = np.random.default_rng(3)

@@ -178,6 +178,7 @@ LOGITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steepness", "constant"), LOGITS.values(), ids=LOGITS)
 def test_draws_have_the_moments_and_the_distribution_of_numerical_integration(steepness, constant):
     slope = steepness * np.linalg.solve(PRIOR.factor.T, UNIT)

@@ -115,6 +115,7 @@ def simulated_services(rng, services=400, sentences=60):
         yield truth, np.stack([rng.multinomial(sentences, row) for row in truth])
 
 
+@pytest.mark.slow
 def test_intervals_have_their_nominal_coverage():
     rng = np.random.default_rng(7)
     held = []

@@ -226,6 +226,7 @@ def test_one_replicate_has_the_error_of_its_halves():
     assert 0.92 <= held / 400 <= 0.98
 
 
+@pytest.mark.slow
 def test_an_interval_from_eight_cue_pairs_has_its_nominal_coverage():
     rng = np.random.default_rng(8)
     held = 0

@@ -59,6 +59,7 @@ def test_pinskers_inequality_holds(pair):
         assert total_variation**2 <= kl.value / 2 + 1e-12
 
 
+@pytest.mark.slow
 @unhurried
 @given(pairs())
 def test_kullback_leibler_has_a_finite_value_or_a_reason(pair):
@@ -69,6 +70,7 @@ def test_kullback_leibler_has_a_finite_value_or_a_reason(pair):
     assert kl.value is None or (math.isfinite(kl.value) and kl.value >= 0)
 
 
+@pytest.mark.slow
 @unhurried
 @given(weights)
 def test_a_distribution_has_distance_zero_from_itself(p):
@@ -121,6 +123,7 @@ def test_jensen_shannon_has_a_value_where_kullback_leibler_has_none():
     assert test.value == pytest.approx(0.01798687832507422)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["kl", "js"])
 @pytest.mark.parametrize("n", [9, 12, 15, 20])
 def test_the_order_of_equally_specified_values_does_not_matter(measure, n):

@@ -125,6 +125,7 @@ def test_every_ordered_pair_of_groups_has_its_ratio(rng):
     assert all(one.ratio.low < one.ratio.estimate < one.ratio.high for one in found.ratios)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_ratio_covers_it(rng):
     held = 0
     for _ in range(600):

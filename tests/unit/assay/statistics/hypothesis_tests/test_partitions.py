@@ -104,6 +104,7 @@ def test_a_drawn_share_is_never_zero(rng):
     assert partition_test(np.arange(30) + 100, np.arange(30), rng).greater == 1 / (DRAWS + 1)
 
 
+@pytest.mark.slow
 def test_a_true_null_is_rejected_at_the_nominal_rate(rng):
     ps = [partition_test(*rng.normal(size=(2, 6))).two_sided for _ in range(2000)]
     assert np.mean(np.array(ps) <= 0.05) == pytest.approx(0.05, abs=0.015)

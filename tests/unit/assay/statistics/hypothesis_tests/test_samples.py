@@ -48,6 +48,7 @@ def test_distances_agree_with_scipy(x, y):
     assert energy_distance(x, y) == pytest.approx(stats.energy_distance(x, y), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 @unhurried
 @given(values, values)
 def test_distances_are_symmetric_and_zero_from_themselves(x, y):

@@ -65,6 +65,7 @@ def test_the_interval_of_a_slope_equals_the_textbook_one_for_equal_errors():
     assert (found.low, found.high) == pytest.approx((usual.slope - half, usual.slope + half), abs=0.3 * usual.stderr)
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_slope_covers_with_growing_errors():
     rng = np.random.default_rng(4)
     held = 0

@@ -76,6 +76,7 @@ def test_draws_of_several_numbers_and_impossible_levels_are_refused(kind):
 STANDARD = stats.norm.ppf((np.arange(400) + 0.5) / 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", [size_interval, bounded_interval])
 @pytest.mark.parametrize("truth", [0.0, 0.5, 1.5, 3.0, 5.5, 9.0])
 def test_bounded_intervals_have_their_nominal_coverage(interval, truth):

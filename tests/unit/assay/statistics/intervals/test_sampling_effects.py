@@ -140,6 +140,7 @@ def test_swapped_sides_change_nothing_where_some_were_picked():
     assert other.rates == pytest.approx(one.rates[:, ::-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [2, 3, 6])
 def test_a_zero_effect_is_not_biased_upwards(values):
     leaning, estimates = [], []
@@ -152,6 +153,7 @@ def test_a_zero_effect_is_not_biased_upwards(values):
     assert np.mean(estimates) < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.05, 0.2])
 def test_intervals_of_cells_cover_the_truth(effect):
     held = 0
@@ -163,6 +165,7 @@ def test_intervals_of_cells_cover_the_truth(effect):
     assert 180 <= held <= 199
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_cells", [{}, {(0, 0): 0.2, (0, 1): 0.2}, {(0, 0): 0.2}, {(0, 0): 0.2, (1, 0): 0.2}])
 def test_intervals_of_three_values_cover_the_truth_and_zero(of_cells):
     rates = np.full((3, 2), 0.3)

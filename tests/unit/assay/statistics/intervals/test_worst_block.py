@@ -28,6 +28,7 @@ def stated(counts, seed=1, *, neutral=False, biased=BIASED, draws=4000):
     return found, effects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neutral", [False, True])
 @pytest.mark.parametrize(
     ("he", "she", "lost"),
@@ -144,6 +145,7 @@ def between(groups):
     return np.stack([groups[:, b] - groups[:, a] for a, b in combinations(range(groups.shape[1]), 2)], axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "means", [(0, 0, 0), (0, 0, 0, 0, 0), (0, 1, 2), (0, 0, 3), (-2, 2, 0, 0), (0, 0.5, 1, 1.5, 2)], ids=str
 )
