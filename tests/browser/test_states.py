@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.test_whole_site import SCHEMES, WIDTHS, faults_of, with_axe
+from tests.browser.test_whole_site import SCREENS, faults_of, with_axe
 from tests.support.agency_process import Process
 
 EMPTY = ("/", "/overview", "/jobs", "/ratings", "/services", "/suites", "/schedules", "/specifications", "/corpora",
@@ -23,8 +23,7 @@ def nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @with_axe
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_empty_pages_and_errors_break_no_rule_of_accessibility(
     width: int, scheme: str, browser: Browser, nothing: str
 ) -> None:

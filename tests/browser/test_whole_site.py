@@ -23,8 +23,12 @@ NOT_PAGES = re.compile(
 MOST_OF_A_KIND = 2
 """Addresses that are visited for each page."""
 
-WIDTHS = (1280, 390)
-SCHEMES = ("light", "dark")
+SCREENS = [
+    (1280, "light"),
+    (390, "dark"),
+    *(pytest.param(width, scheme, marks=pytest.mark.slow) for width, scheme in ((1280, "dark"), (390, "light"))),
+]
+"""Widths in pixels with the scheme of colours."""
 
 ROUTES = {
     route.path: route.path_regex for area in AREAS for route in area.routes if route.methods and "GET" in route.methods
@@ -111,8 +115,7 @@ def faults_of(page: Page) -> list[str]:
 
 
 @with_axe
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_no_page_breaks_a_rule_of_accessibility(width, scheme, browser, site, addresses):
     found = []
     with browser.new_context(
