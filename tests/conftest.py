@@ -62,11 +62,13 @@ def _is_roomy(folder: Path) -> bool:
 
 HERE = Path(__file__).parent
 LONGEST_FIRST = (
+    "browser/test_whole_site.py",
     "chaos/test_faults.py",
     "fuzz/test_schemathesis.py",
     "chaos",
     "fuzz",
     "e2e",
+    "browser",
     "hostile",
     "papers",
     "unit/assay/methods",
