@@ -307,8 +307,10 @@ class Sensible:
                 experiment[name] = [{"he": share, "she": 1 - share}]
 
     def map_query(self, query: Any) -> Any:
-        """Insert the address of the rated target."""
+        """Insert the address of the rated target, and the first entry of the log."""
         if isinstance(query, dict):
+            if set(query) == {"position"} and type(query["position"]) is int and 0 <= query["position"] < 10**6:
+                query["position"] = 0
             self._put(query, "target_url", LOOPBACK, most=2048)
             self._put(query, "attribute", "gender", least=0, most=100)
             self._put(query, "method", "round-trip", least=0, most=100)

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 from assay.errors import SpecificationError
 
@@ -48,7 +47,7 @@ class DescribedModel(BaseModel):
     """
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Return the JSON schema with the descriptions."""
         written = handler(core)
         properties = handler.resolve_ref_schema(written).get("properties", {})
