@@ -41,7 +41,7 @@ OWN_TESTS = {
 
 SHELL, PARSED, OUTPUT = {"sh", "bash"}, {"json", "toml", "yaml"}, {"text", "http"}
 EMBEDDED = {"html", "markdown"}
-MOST_NOT_RUN = 8
+MOST_NOT_RUN = 9
 FIRST = {"refusing-ratings.md": "replies.md"}
 """Pages whose readers have worked through another one: a refusal needs the proof of ownership."""
 
