@@ -54,11 +54,14 @@ def register(app: FastAPI) -> None:
 
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
-    """Return the methods of every route that matches `path`; the framework returns only the first route's."""
-    found: set[str] = set()
-    for route in iter_route_contexts(app.routes):
-        if route.path and route.methods and compile_path(route.path)[0].match(path):
-            found |= route.methods
+    """Return the methods of every route that matches `path`; the framework returns only the first route's.
+
+    A path that is written out, such as /v1/jobs/plan, goes before one with a parameter, as in the OpenAPI document.
+    """
+    routes = [route for route in iter_route_contexts(app.routes) if route.path and route.methods]
+    same = [route for route in routes if route.path == path]
+    matching = same or [route for route in routes if compile_path(route.path)[0].match(path)]
+    found = {method for route in matching for method in route.methods}
     if "GET" in found:
         found.add("HEAD")
     return sorted(found | {"OPTIONS"}) if found else []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Reader
 from tests.support.filled_agency import Site
@@ -69,20 +71,37 @@ def test_a_service_is_rated_with_the_keyboard_alone(reader: Reader, keys: Keys, 
     expect(page.locator("svg.stamp")).to_have_attribute("aria-label", "BS, declared")
 
 
-def test_the_focus_stays_where_a_job_ends_under_it(reader: Reader, keys: Keys, site: Site) -> None:
-    target = {"name": "ends", "kind": "translator", "protocol": "libretranslate", "base_url": site.services.url("slow")}
-    target |= {"base_url": site.services.url("faithful"), "limits": {"requests_per_second": 2}}
+@pytest.mark.parametrize("swaps", ["at once", "after a page without its button"])
+def test_the_focus_stays_where_a_job_ends_under_it(reader: Reader, keys: Keys, site: Site, swaps: str) -> None:
+    target = {
+        "name": "ends",
+        "kind": "translator",
+        "protocol": "libretranslate",
+        "base_url": site.services.url("faithful"),
+    }
+    target |= {"limits": {"requests_per_second": 2}}
     experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
     job = site.process.agency.post("/v1/jobs", {"target": target, "experiment": experiment, "seed": 4711})
     page = begin(reader, keys, f"/jobs/{job['id']}")
     keys.to(page.get_by_role("button", name="Cancel the job"))
     seen = page.locator("[data-count=asked]").inner_text()
-    expect(page.locator("[data-count=asked]")).not_to_have_text(seen)
+    expect(page.locator("[data-count=asked]")).not_to_have_text(seen, timeout=20_000)
     expect(page.get_by_role("button", name="Cancel the job")).to_be_focused()
+    if swaps != "at once":  # so it is while the worker has not yet seen that the job was cancelled
+        page.route("**/now", without_button)
+        expect(page.locator("#content")).to_be_focused()
+        page.unroute("**/now")
     site.process.agency.post(f"/v1/jobs/{job['id']}/cancel", {})
     expect(page.get_by_role("heading", name="It was cancelled")).to_be_visible(timeout=20_000)
     expect(page.get_by_role("link", name="Try again")).to_be_focused()
     keys.keep()
+
+
+def without_button(route: Route) -> None:
+    answer = route.fetch()
+    body, taken = re.subn(r"<p data-top><button.*?</button></p>", "", answer.text())
+    assert taken == 1
+    route.fulfill(response=answer, body=body)
 
 
 def test_squares_and_their_evidence_are_read_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:

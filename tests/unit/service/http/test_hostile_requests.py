@@ -374,10 +374,9 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(w
         allowed = sorted(right | {"OPTIONS"} | ({"HEAD"} if "GET" in right else set()))
         url = path.format(**world.ids)
         covering = [one for one in world.operations if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", one.path), url)]
-        if {one.path for one in covering} != {path}:
-            continue  # an action such as POST /v1/jobs/plan has the address of a resource with that id
+        answered = {one.method for one in covering}  # POST /v1/jobs/plan has the address of a job named "plan"
         for method in METHODS:
-            if method in allowed:
+            if method in {*allowed, *answered} or (method == "HEAD" and "GET" in answered):
                 continue
             answer = await world.client.request(method, url)
             found = (answer.status_code, answer.headers.get("Allow"))

@@ -326,6 +326,7 @@ async def test_an_unknown_path_is_a_404_problem(client, path):
         ("POST", "/v1/ratings/latest", "GET, HEAD, OPTIONS"),
         ("TRACE", "/livez", "GET, HEAD, OPTIONS"),
         ("POST", "/openapi.json", "GET, HEAD, OPTIONS"),
+        ("DELETE", "/v1/jobs/plan", "OPTIONS, POST"),
     ],
 )
 async def test_a_wrong_method_is_405_with_the_allowed_methods(client, method, path, allow):
