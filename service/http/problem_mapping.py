@@ -58,10 +58,9 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
 
     A path that is written out, such as /v1/jobs/plan, goes before one with a parameter, as in the OpenAPI document.
     """
-    routes = [route for route in iter_route_contexts(app.routes) if route.path and route.methods]
-    same = [route for route in routes if route.path == path]
-    matching = same or [route for route in routes if compile_path(route.path)[0].match(path)]
-    found = {method for route in matching for method in route.methods}
+    routes = [(route.path, route.methods) for route in iter_route_contexts(app.routes) if route.path and route.methods]
+    same = [methods for written, methods in routes if written == path]
+    found = set().union(*(same or [methods for written, methods in routes if compile_path(written)[0].match(path)]))
     if "GET" in found:
         found.add("HEAD")
     return sorted(found | {"OPTIONS"}) if found else []

@@ -13,9 +13,9 @@ function neighbour(squares, from, [right, down]) {
     const ahead = right ? (v === y ? (u - x) * right : 0) : (v - y) * down;
     return ahead > 0 ? Math.abs(v - y) * 1000 + Math.abs(u - x) : Infinity;
   };
-  const best = squares.reduce((one, other) => (far(other) < far(one) ? other : one), from);
+  const best = squares.reduce((one, other) => (far(other) < far(one) ? other : one));
   if (far(best) < Infinity) return best;
-  return right ? squares[squares.indexOf(from) + right] ?? from : from;
+  return (right && squares[squares.indexOf(from) + right]) || from;
 }
 
 for (const figure of document.querySelectorAll("[data-peek]")) {
@@ -40,14 +40,14 @@ for (const figure of document.querySelectorAll("[data-peek]")) {
   choose(groups[0]?.querySelector("a"));
   for (const group of groups) {
     const squares = [...group.querySelectorAll("a")];
+    const here = () => (squares.includes(chosen) ? chosen : squares[0]);
     group.addEventListener("pointerover", (event) => choose(event.target.closest?.("a")));
-    group.addEventListener("focus", () => choose(squares.includes(chosen) ? chosen : squares[0]));
+    group.addEventListener("focus", () => choose(here()));
     group.addEventListener("keydown", (event) => {
-      const here = squares.includes(chosen) ? chosen : squares[0];
-      if (event.key === "Enter") location.href = here.getAttribute("href");
+      if (event.key === "Enter") location.href = here().getAttribute("href");
       if (!WAYS[event.key]) return;
       event.preventDefault();
-      choose(neighbour(squares, here, WAYS[event.key]));
+      choose(neighbour(squares, here(), WAYS[event.key]));
     });
   }
 }
