@@ -26,7 +26,7 @@ from assay.rating.decision import METHODOLOGY_VERSION
 from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.services import AT_ONCE, DRAWN, SERVICES
 from tools.compositions import measure_pairs, section
-from tools.worlds import measure_worlds
+from tools.worlds import measure_worlds, share_interval
 from tools.worlds import section as section_of_worlds
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
@@ -176,8 +176,15 @@ def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
                 f"{case[1]:g}",
                 f"{right} of {len(some)}",
                 str(counted[True, True]),
-                str(counted[False, True]),
+                f"{counted[False, True]} ({share_interval(counted[False, True], len(some))})",
             )
+
+
+def _all_letters(runs: Sequence[Run], seeds: int) -> str:
+    """Say in a sentence how many letters were declared wrongly."""
+    some = [one for one in runs if one.case and one.seed % SEEDS_A_CASE < seeds]
+    wrong = sum(one.declared and not one.right for one in some)
+    return f"**{wrong} of {len(some)}** ratings declared a wrong letter ({share_interval(wrong, len(some))})."
 
 
 def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]:
@@ -193,7 +200,9 @@ def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]
                 for size in SIZES
             ]
             of_prior = _share([one for one in drawn if path in one.held], path)
-            yield service, f"`{path}`", _share(covered, path), *by_size, of_prior, str(len(covered))
+            held = share_interval(sum(one.held[path] for one in covered), len(covered))
+            everything = f"{_share(covered, path)} ({held})"
+            yield service, f"`{path}`", everything, *by_size, of_prior, str(len(covered))
 
 
 def _share(runs: Sequence[Run], path: str) -> str:
@@ -213,6 +222,8 @@ def page(runs: Sequence[Run], seeds: int, simulations: int, worlds: Sequence[str
         "Effects are multiples of the tolerance `delta`; none lies on the boundary. Right: the letter is the true",
         f"one, declared or leaning, in {seeds} seeds. A confident mistake is a declared letter that is not true.",
         "",
+        _all_letters(runs, seeds),
+        "",
         *_table(
             ("method, service", "step 1", "step 2", "right", "declared right", "declared wrong"), letters(runs, seeds)
         ),
@@ -221,7 +232,8 @@ def page(runs: Sequence[Run], seeds: int, simulations: int, worlds: Sequence[str
         f"Share of stated {NOMINAL:.0%} intervals that hold the truth: over services of all effects that go together",
         "(none, half, twice and four times delta, of either step; as many of each), by the size of the effect that the",
         "interval is of, and over services *drawn* from the method's own prior (simulation-based calibration, Talts et",
-        "al. 2018). Of a thousand, a share of .95 comes out within .014 of it in 19 of 20 cases; of one size, .03.",
+        "al. 2018). In brackets: the 95 % interval of the share, which is the error of so many simulations; by size of",
+        "the effect it is about twice as wide.",
         "",
         "An effect of nothing is at the bound of what a distance can be: an interval that begins at 0 holds it, and",
         "there it can only err to one side. Methods ask more until a letter is clear, and when that is depends on",

@@ -79,7 +79,7 @@ def section(tried: Sequence[Tried]) -> Iterator[str]:
     wrong = sum(one.wrong for one in tried)
     worst = max(by_world, key=lambda key: sum(one.wrong for one in by_world[key]))
     yield "## Wrong letters, in worlds that break what the models assume"
-    share = _share(wrong, len(tried))
+    share = share_interval(wrong, len(tried))
     yield f"**{wrong} of {len(tried)}** services got a letter declared that they do not deserve ({share})."
     yield (
         f"The worst world is “{worst[0]}” with effects of size {worst[1]:g}:"
@@ -93,12 +93,13 @@ def section(tried: Sequence[Tried]) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|--:|"
     for (world, size), some in by_world.items():
         mistakes, silent = sum(one.wrong for one in some), sum(not one.declared for one in some)
-        told = f"{mistakes} ({_share(mistakes, len(some))})"
+        told = f"{mistakes} ({share_interval(mistakes, len(some))})"
         right = len(some) - mistakes - silent
         yield f"| {world} | {size:g} | {right} | {silent} | {told} | {median(one.questions for one in some):g} |"
     yield ""
 
 
-def _share(count: int, total: int) -> str:
+def share_interval(count: int, total: int) -> str:
+    """Write the 95 % interval of a share (Wilson), its Monte-Carlo error."""
     interval = wilson(count, total)
     return f"{interval.low:.1%} to {interval.high:.1%}"

@@ -17,7 +17,7 @@ class Limits(RequestModel):
 
     concurrency: Annotated[int, Field(ge=1, le=256)] = 8
     """Maximum number of concurrent calls."""
-    requests_per_second: Annotated[float, Field(gt=0, le=10_000)] | None = None
+    requests_per_second: Annotated[float, Field(ge=0.001, le=10_000)] | None = None
     """Maximum calls per second, over all jobs; null means no limit but the target's own (429)."""
     timeout_s: Annotated[float, Field(ge=0.05, le=600)] = 30
     """Seconds after which a call is given up."""

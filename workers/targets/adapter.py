@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar, cast
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Le
 
 from assay.bounds import check_bounds
 from assay.model import Ask, Choose, Classify, Draw, Embed, Fill, Kind, Look, Regress, Reply, Score, Translate, Write
@@ -39,7 +39,7 @@ class Limits:
     """
 
     concurrency: Annotated[int, Ge(1), Le(256)] = 8
-    requests_per_second: Annotated[float, Gt(0)] | None = None
+    requests_per_second: Annotated[float, Ge(1e-6)] | None = None
     timeout_s: Annotated[float, Ge(0.05), Le(600)] = 30.0
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}

@@ -115,6 +115,16 @@ async def test_without_latency_and_price_there_are_no_seconds_and_no_cost(client
     assert (plan["seconds"], plan["cost"], plan["at_most"]["seconds"]) == (None, None, None)
 
 
+async def test_the_slowest_pace_has_a_time_and_one_that_never_ends_is_refused(client, request_body):
+    body = request_body(latency_s=0.1)
+    body["target"]["limits"] = {"requests_per_second": 0.001}
+    plan = (await client.post("/v1/jobs/plan", json=body)).json()
+    assert plan["seconds"] == plan["calls"] * 1000
+    body["target"]["limits"] = {"requests_per_second": 5e-324}  # was a plan of infinitely many seconds, and 500
+    refused = await client.post("/v1/jobs/plan", json=body)
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/target/limits/requests_per_second")
+
+
 async def test_the_latency_is_that_of_the_newest_probe_of_a_saved_target(client, request_body, worker):
     target = (await client.post("/v1/targets", json=request_body()["target"])).json()["id"]
     body = request_body(target={"id": target})
