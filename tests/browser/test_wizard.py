@@ -18,6 +18,8 @@ from tests.support.agency_process import free_port
 
 SECRET = "sesame-7f3a9c2b41"
 RATED_S = 90
+WORDY = "the model that was asked for is not loaded; " * 4 + "write to <b>the operators</b> of it"
+"""A message of a service that is longer than what a cause quotes."""
 
 
 class Acts:
@@ -85,7 +87,7 @@ def test_a_translator_is_rated_without_scripts(plain: BrowserContext, site: Site
 
 
 class Keyed(BaseHTTPRequestHandler):
-    """A translator that wants a key, and one at another path that answers with a web page."""
+    """A translator that wants a key; at other paths it answers with a web page, and with a long message."""
 
     keys: ClassVar[list[str]] = []
 
@@ -93,6 +95,8 @@ class Keyed(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path.startswith("/site"):
             return self._answer(200, "text/html", b"<!doctype html><title>Welcome</title>")
+        if self.path.startswith("/wordy"):
+            return self._answer(500, "application/json", json.dumps({"error": WORDY}).encode())
         self.keys.append(str(asked.get("api_key", "")))
         if asked.get("api_key") != SECRET:
             return self._answer(401, "application/json", b'{"error": "this key is not known here"}')
@@ -142,6 +146,14 @@ def test_each_fault_has_its_own_remedy_before_anything_is_stored(reader: Reader,
     assert len({remedy for _, remedy in remedies}) == 3
     assert ratings_asked_for(site) == before
     assert site.process.agency.get("/v1/targets")["items"] == saved
+
+
+def test_a_long_message_of_the_service_is_shown_whole(reader: Reader, keyed: str) -> None:
+    page = reader.open("/new")
+    page.get_by_role("button", name="Translator").click()
+    page.get_by_label("Address").fill(f"{keyed}/wordy")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.locator("#probe .errors q")).to_have_text(WORDY)
 
 
 def test_the_secret_reaches_the_service_and_no_page(context: BrowserContext, site: Site, keyed: str) -> None:
