@@ -214,14 +214,16 @@ class ObservationView(ResponseModel):
     attempts: int
     elapsed_ms: int
     recorded_at: Instant
+    thumbnail: str | None = None
+    """Address of a small picture of what a rating's question showed, if you may see it."""
 
     @classmethod
-    def of(cls, kept: StoredObservation) -> Self:
+    def of(cls, kept: StoredObservation, thumbnail: str | None = None) -> Self:
         """Build the view of a row of the ledger."""
         written, failure = kept.observation.as_json(), kept.observation.reply.failure
         if failure is not None and (said := service_said(failure.message)) is not None:
             written["failure"] |= {"service_said": said}
-        return cls.from_row(kept, **written)
+        return cls.from_row(kept, thumbnail=thumbnail, **written)
 
 
 class ObservationList(ListModel[ObservationView]):

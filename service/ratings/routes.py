@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import Field
 
 import assay
@@ -139,7 +140,7 @@ class ObservationQuery(PageQuery):
 
 @router.get("/{rating_id}/observations", response_model=ObservationList)
 async def list_evidence(
-    request: Request, rating: FoundRating, here: Here, query: Annotated[ObservationQuery, Query()]
+    request: Request, rating: FoundRating, here: Here, caller: PublicReader, query: Annotated[ObservationQuery, Query()]
 ) -> Response:
     """List the questions of a rating with their replies, in the order of recording.
 
@@ -150,10 +151,26 @@ async def list_evidence(
     after, _ = query.before(name) or (0, "")
     wanted = observations.Wanted(**query.filters())
     rows, end = await here.database.read(observations.search, rating.job_id, wanted, after, query.limit)
-    views = [ObservationView.of(kept) for kept in rows]
+    shown = [getattr(row.observation.probe.ask, "image", "") for row in rows]
+    seen = await here.database.read(images.thumbnails, sorted(set(shown)), caller.tenant) if any(shown) else {}
+    addresses = {digest: f"{router.prefix}/{rating.id}/thumbnails/{digest}" for digest in seen}
+    views = [ObservationView.of(kept, addresses.get(digest)) for kept, digest in zip(rows, shown, strict=True)]
     response = list_response(request, query, name, Page(rows, None if end is None else (end, "")), views)
     response.headers.update(dated(rating))
     return response
+
+
+Digest = Annotated[str, Path(pattern="^sha256:[0-9a-f]{64}$", description="Digest of a picture that was shown.")]
+
+
+@router.get("/{rating_id}/thumbnails/{digest}", response_class=Response, dependencies=[Depends(found_rating)])
+async def get_thumbnail(request: Request, digest: Digest, here: Here, caller: PublicReader) -> Response:
+    """Download a small picture of what a question showed, from your own corpora or a shared one."""
+    small = await here.database.read(images.thumbnails, [digest], caller.tenant)
+    address = existing(small.get(digest), "picture that you may see", digest)
+    headers = {"ETag": f'"{digest}"', "Cache-Control": "private, max-age=86400", "Vary": "Authorization"}
+    content = base64.b64decode(address.partition(",")[2])
+    return not_modified(request, headers) or Response(content, headers=headers, media_type="image/webp")
 
 
 @router.get("/{rating_id}/observations.csv", response_class=Response)

@@ -184,6 +184,10 @@ def test_pictures_are_added_shown_and_tested(plain: Page, site: Site, services: 
     assert job["experiment"]["specification"] in {"p4-pictures-professions@1", "p4-pictures-professions"}
     assert job["experiment"]["corpus"].startswith(f"{corpus}@")
     assert job["target"]["settings"]["task"] == "zero-shot-image-classification"
+    page.get_by_role("link", name="See the rating").click()
+    page.get_by_role("link", name=re.compile("^Evidence")).click()
+    for place in range(2):
+        expect(page.get_by_role("img", name="What was shown").nth(place)).to_have_js_property("naturalWidth", 8)
 
 
 def drawn(folder: Path, number: int) -> Path:

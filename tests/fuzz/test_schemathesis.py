@@ -47,6 +47,7 @@ TESTED_ELSEWHERE = {
     # the jobs of a generated suite have already ended: see `test_suite_resource.py`
     "POST /v1/suites/{suite_id}/cancel",
     "POST /v1/jobs/{job_id}/cancel",  # a job may end before it can be cancelled here: see `test_job_state_machine.py`
+    "GET /v1/ratings/{rating_id}/thumbnails/{digest}",  # needs a picture: see `test_report_pictures.py`
     # need observations that fit the experiment: see `test_certificate_resource.py`
     "GET /v1/ratings/{rating_id}/export.jsonl",
     "GET /v1/ratings/{rating_id}/observations/{seq}/proof",

@@ -24,7 +24,7 @@ Piece = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Row:
-    """An observation for people; `asked_lang` and `answer_lang` are languages where they are known."""
+    """An observation for people; languages where they are known, and the digest of a picture that may be seen."""
 
     seq: int
     unit: str
@@ -33,6 +33,7 @@ class Row:
     answer: list[Piece]
     answer_lang: str | None
     failure: str | None
+    picture: str | None
 
 
 def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabulary) -> Row:
@@ -47,6 +48,7 @@ def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabula
         answer=list(pieces("" if observation["value"] is None else written(observation["value"]), looked_for)),
         answer_lang=ask.get("target") if translated else None,
         failure=None if failure is None else vocabulary.cause(str(failure)),
+        picture=ask["image"] if observation["thumbnail"] else None,
     )
 
 

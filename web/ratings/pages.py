@@ -151,6 +151,7 @@ async def file(visit: Visit) -> Response:
 
 
 @pages.get(OWN + "/files/observations/{seq}/proof")
-async def proof(visit: Visit) -> Response:
-    """Pass on the proof that an observation is part of the evidence."""
-    return visit.api.passed_on(f"/v1/ratings/{visit.path('rating_id')}/observations/{visit.path('seq')}/proof")
+@pages.get(OWN + "/files/thumbnails/{digest}")
+async def of_question(visit: Visit) -> Response:
+    """Pass on the proof that an observation is part of the evidence, or a small picture of what a question showed."""
+    return visit.api.passed_on("/v1" + visit.request.scope["path"].replace("/files/", "/", 1))

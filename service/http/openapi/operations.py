@@ -120,6 +120,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "getReportHtml": Operation(ETAG | RATED, media_type="text/html", public=True),
     "getReportMarkdown": Operation(ETAG | RATED, media_type=MARKDOWN, public=True),
     "downloadSentencesCsv": Operation(RATED, ("404",), media_type=CSV, public=True),
+    "getThumbnail": Operation(ETAG, media_type="image/webp", public=True),
     "listEvidence": Operation(LINK | RATED, public=True),
     "downloadEvidenceCsv": Operation(RATED, media_type=CSV, public=True),
     "downloadEvidenceParquet": Operation(RATED, media_type="application/vnd.apache.parquet", public=True),

@@ -12,6 +12,9 @@ from store.targets import domains
 from store.webhooks import fan_out
 from tests.support.documented_operations import World, operations_of
 
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="
+"""A picture of one black pixel."""
+
 
 @pytest.fixture(scope="module")
 def documents():
@@ -63,7 +66,12 @@ async def build(serve, settings, worker, request_body, documents):
         assert replied.status_code == 201, replied.text
         corpus = (await client.post("/v1/corpora", json=World.BODIES["createCorpus"])).json()
         item = (await client.post(corpus["links"]["items"], json={"items": [{"text": "Somebody came."}]})).json()
-        ids |= {"corpus_id": corpus["id"], "item_id": item["items"][0]["id"]}
+        pictures = {"name": "P", "kind": "images", "attribute": "gender"}
+        album = (await client.post("/v1/corpora", json=pictures)).json()
+        picture = (
+            await client.post(album["links"]["items"], json={"items": [{"image_b64": PNG, "term": "nurse"}]})
+        ).json()
+        ids |= {"corpus_id": corpus["id"], "item_id": item["items"][0]["id"], "digest": picture["items"][0]["image"]}
         ids |= {"suite_id": suite["id"], "schedule_id": schedule["id"]}
         ids |= {"composition_id": composition["id"], "domain_id": domain["id"]}
         if chosen.auth not in documents:

@@ -1,4 +1,4 @@
-"""Pictures in HTML reports over HTTP: shown to those who may see them, and never through a shared cache."""
+"""Pictures of a rating over HTTP: shown to those who may see them, and never through a shared cache."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from hashlib import sha256
 
 import pytest
 from PIL import Image
+
+from assay.model import Look, Observation, Probe, Reply
+from store.jobs import jobs
+from store.jobs.jobs import LedgerEntry
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +42,11 @@ def report(agency, request_body, worker):
         row = {"image": image, "term": "nurse", "list": "neutral", "towards": 1.0, "says": "woman"}
         job = await post("/v1/jobs", request_body(visibility="public"))
         part = {"name": "words", "letter": "DSBS", "declared": True, "images": [row], "values": ["woman", "man"]}
-        rating = worker.rate(job["id"], method="visual-stereotype", components=[part])
+        claim = worker.claim(job["id"])
+        asked = Observation(Probe("words/1", Look(image, ("woman", "man"))), Reply({"scores": None, "text": "a woman"}))
+        with worker.database.write() as c:
+            jobs.record(c, claim, [LedgerEntry(asked, 1, 12)], calls=1, expected=1, stage="asking")
+        rating = worker.finish(claim, method="visual-stereotype", components=[part])
         return f"/v1/ratings/{rating}/report.html"
 
     return report
@@ -70,3 +78,35 @@ async def test_pictures_of_a_private_corpus_are_not_in_the_public_report(agency,
 async def test_pictures_of_a_shared_corpus_are_in_the_public_report(agency, report):
     client, _ = agency
     assert "<img" in (await client.get(await report("shared"))).text
+
+
+async def first_thumbnail(client, url, headers=None):
+    """Return the address of the first observation's picture, if it has one."""
+    rating = url.removesuffix("/report.html")
+    return (await client.get(f"{rating}/observations", headers=headers)).json()["items"][0]["thumbnail"]
+
+
+@pytest.mark.parametrize("corpus", ["private", "shared"])
+async def test_an_observation_names_its_small_picture_to_those_who_may_see_it(agency, report, worker, corpus):
+    client, mine = agency
+    url = await report(corpus)
+    address = await first_thumbnail(client, url, mine)
+    answer = await client.get(address, headers=mine)
+    with Image.open(io.BytesIO(answer.content)) as picture:
+        assert (picture.format, picture.size) == ("WEBP", (64, 32))
+    assert answer.headers["Cache-Control"].startswith("private")
+    again = await client.get(address, headers={**mine, "If-None-Match": answer.headers["ETag"]})
+    assert again.status_code == 304
+    for others in (None, {"Authorization": f"Bearer {worker.make_key('theirs')}"}):
+        seen = corpus == "shared"
+        assert await first_thumbnail(client, url, others) == (address if seen else None)
+        assert (await client.get(address, headers=others)).status_code == (200 if seen else 404)
+
+
+async def test_a_picture_that_is_not_kept_is_not_found(agency, report):
+    client, mine = agency
+    rating = (await report("shared")).removesuffix("/report.html")
+    answer = await client.get(f"{rating}/thumbnails/sha256:{'0' * 64}", headers=mine)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+    wrong = await client.get(f"{rating}/thumbnails/0", headers=mine)
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid-request")
