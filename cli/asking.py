@@ -22,7 +22,7 @@ def probe(
 ) -> None:
     """Ask a service one question: print what was sent, what came back, how it was read, and what to mend.
 
-    Its key is masked. Ends with **0** if the answer was read, and 69 if not.
+    Its key is masked. Ends with 0 if the answer was read, and 69 if not.
     """
     from cli.rating.probe import probe_here
 
@@ -90,9 +90,9 @@ def rate(
     """Rate one service here and now, without a server, and print the report.
 
     The exit code is the letter, so that a build can be gated on it:
-    **0** UCS, **1** DSBS, **2** BS, **3** inconclusive, 64 a request that makes no sense,
-    69 a service that could not be rated. With --at-least it is **0** for a declared letter that is as
-    good or better, **1** for a worse one, and 3, 64 and 69 as before.
+    0 UCS, 1 DSBS, 2 BS, 3 inconclusive, 64 a request that makes no sense,
+    69 a service that could not be rated. With --at-least it is 0 for a declared letter that is as
+    good or better, 1 for a worse one, and 3, 64 and 69 as before.
 
     A service on this machine may be rated without further ado; other private networks need
     --egress-allow.

@@ -6,33 +6,47 @@ Every command imports what it needs when it is called, so that ``assay --help`` 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from cli.asking import init, plan, probe, rate
 from cli.exits import Exit
 from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, imports, settings_from
 
-app = typer.Typer(
+
+class Commands(TyperGroup):
+    """Commands whose list in the help has the whole first paragraph of each."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Find a command."""
+        if (found := super().get_command(ctx, cmd_name)) and found.help:
+            found.short_help = found.help.partition("\n\n")[0]
+        return found
+
+
+# Help is plain text, because importing rich for it would double its time.
+commands = partial(typer.Typer, cls=Commands, no_args_is_help=True, rich_markup_mode=None)
+app = commands(
     name="assay",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""
-An independent **bias-rating agency** for AI services.
+An independent bias-rating agency for AI services.
 
 Assay shows a service known material, measures what comes out, and stamps a letter:
-**UCS** (unbiased compensating), **DSBS** (follows the bias of its data), **BS** (biased) —
-or says honestly that the evidence is *inconclusive*.
+UCS (unbiased compensating), DSBS (follows the bias of its data), BS (biased) —
+or says honestly that the evidence is inconclusive.
 
 Start with `assay demo`. Then rate a service of your own:
 
+\b
     assay rate --protocol libretranslate --url http://127.0.0.1:5000 --language es
 
 or run the agency with its REST API: `assay serve`.
@@ -193,7 +207,7 @@ def verify(
 ) -> None:
     """Check a rating's export, or the log, without a network: signatures, and every digest computed again.
 
-    Ends with **0** if all is as it was sealed, and 65 with one line that says what differs.
+    Ends with 0 if all is as it was sealed, and 65 with one line that says what differs.
     """
     from cli.rating.verify import verify_file
     from cli.rating.verify_log import LogRules
@@ -239,7 +253,7 @@ def gate(context: typer.Context) -> None:
     raise typer.Exit(main(context.args))
 
 
-keys = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+keys = commands(help="Make, list and revoke API keys.")
 app.add_typer(keys, name="keys")
 
 
@@ -273,7 +287,7 @@ def list_keys(
     show(settings_from(data_dir, database_url), tenant, search, as_json=as_json)
 
 
-signing = typer.Typer(help="Look after the keys that certificates are signed with.", no_args_is_help=True)
+signing = commands(help="Look after the keys that certificates are signed with.")
 keys.add_typer(signing, name="signing")
 
 
@@ -310,7 +324,7 @@ def revoke_key(
     revoke(settings_from(data_dir, database_url), key_id, tenant)
 
 
-secrets = typer.Typer(help="Look after stored secrets.", no_args_is_help=True)
+secrets = commands(help="Look after stored secrets.")
 app.add_typer(secrets, name="secrets")
 
 
@@ -328,10 +342,7 @@ def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -
 Name = Annotated[str | None, typer.Argument(help="Only this one, with everything about it.")]
 OfKind = Annotated[
     str | None,
-    typer.Option(
-        "--kind",
-        help="translator, classifier, regressor, embedder, language-model or image-classifier.",
-    ),
+    typer.Option("--kind", help="translator, classifier, regressor, embedder, language-model or image-classifier."),
 ]
 Search = Annotated[str | None, typer.Option(help="Only those that contain this text.")]
 

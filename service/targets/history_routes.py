@@ -24,11 +24,7 @@ router = APIRouter(route_class=StrictRoute)
 
 @router.get("/v1/targets/{target_id}/history", tags=["targets"], response_model=HistoryList)
 async def target_history(
-    request: Request,
-    row: FoundTarget,
-    here: Here,
-    caller: Reader,
-    query: Annotated[HistoryQuery, Query()],
+    request: Request, row: FoundTarget, here: Here, caller: Reader, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
     """List a saved target's ratings, newest first, with the changes between them; withdrawn ones are marked.
 
@@ -43,10 +39,7 @@ async def target_history(
 
 @router.get("/v1/registry/history", tags=["registry"], response_model=HistoryList)
 async def address_history(
-    request: Request,
-    here: Here,
-    caller: PublicReader,
-    query: Annotated[AddressHistoryQuery, Query()],
+    request: Request, here: Here, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
     """List the ratings of an address, your own and public ones, newest first, with the changes between them."""
     asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from web.ratings.observations import written
+
 LONGEST = 300
 QUESTION = ("text", "given", "prompt", "question", "word")
 """Fields of a question that hold what was asked, the first of which is shown."""
@@ -30,19 +32,9 @@ def exchange_of(observation: Mapping[str, Any]) -> Exchange:
     source, target = ask.get("source") or "", ask.get("target") or ""
     return Exchange(
         f"{source} → {target}" if target else ask["asks"],
-        in_a_line(asked),
+        written(asked)[:LONGEST],
         source,
-        in_a_line(observation["value"]),
+        written(observation["value"])[:LONGEST],
         target,
         None if failure is None else failure.get("detail") or failure.get("code", ""),
     )
-
-
-def in_a_line(value: Any) -> str:
-    """Write a question or reply: a text, a choice, or numbers with their names."""
-    if isinstance(value, Mapping):
-        named = (f"{name}: {in_a_line(one)}" for name, one in value.items() if one is not None)
-        return ", ".join(named)[:LONGEST]
-    if isinstance(value, list | tuple):
-        return f"[{len(value)} numbers]" if len(value) > 8 else ", ".join(map(in_a_line, value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)[:LONGEST]
