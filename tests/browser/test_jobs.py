@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from cli.demo.client import Agency
 from demo.server import DemoServer
 from tests.browser.conftest import Reader
 from tests.support.agency_process import Process
 from tests.support.counting_target import CountingTarget
 from tests.support.filled_agency import Site, filled_agency
+from tests.support.scaled_agency import running_agency
 
 CANCELLED_S = 3
 
@@ -36,7 +38,7 @@ def slow() -> Iterator[CountingTarget]:
     target.__exit__(None, None, None)
 
 
-def asked_for(agency: Process, target: CountingTarget, name: str, **experiment: object) -> str:
+def asked_for(agency: Agency, target: CountingTarget, name: str, **experiment: object) -> str:
     described = {
         "name": name,
         "kind": "translator",
@@ -46,7 +48,7 @@ def asked_for(agency: Process, target: CountingTarget, name: str, **experiment: 
         "limits": {"concurrency": 2},
     }
     request = {"target": described, "experiment": {"method": "round-trip", "attribute": "gender", **experiment}}
-    return str(agency.agency.post("/v1/jobs", request)["id"])
+    return str(agency.post("/v1/jobs", request)["id"])
 
 
 def test_the_list_is_filtered_and_leads_to_ratings(reader: Reader, site: Site) -> None:
@@ -65,7 +67,7 @@ def test_the_list_is_filtered_and_leads_to_ratings(reader: Reader, site: Site) -
 def test_the_page_shows_within_three_seconds_that_a_job_is_cancelled(
     reader: Reader, site: Site, slow: CountingTarget
 ) -> None:
-    job_id = asked_for(site.process, slow, "cancelled")
+    job_id = asked_for(site.process.agency, slow, "cancelled")
     page = reader.open(f"/jobs/{job_id}")
     expect(page.locator(".feed li").first).to_be_visible(timeout=30_000)
     assert page.get_by_text("The letter is").count() == 0
@@ -100,34 +102,53 @@ def test_an_unchanged_job_costs_no_page(site: Site, reader: Reader) -> None:
     assert (first.status, again.status, again.body()) == (200, 304, b"")
 
 
+def follow(browser: Browser, agency: Agency, job_id: str, faults: Mapping[int, Callable[[], object]]) -> None:
+    """Follow a job's page to its end, with a fault after so many questions each: no reload, no count going back."""
+    left = sorted(faults)
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{agency.url}/jobs/{job_id}")
+        page.evaluate("() => { window.same = true }")
+        seen: list[int] = []
+        until = time.monotonic() + 120
+        while time.monotonic() < until and page.get_by_role("link", name="See the rating").count() == 0:
+            seen.append(int(page.locator("[data-count=asked]").inner_text().replace(",", "")))
+            if left and seen[-1] >= left[0]:
+                faults[left.pop(0)]()
+            page.wait_for_timeout(100)
+        expect(page.get_by_role("link", name="See the rating")).to_be_visible()
+        job = agency.get(f"/v1/jobs/{job_id}")
+        assert left == []
+        assert page.evaluate("() => window.same") is True
+        assert seen == sorted(seen)
+        assert job["status"] == "succeeded"
+        assert page.locator("[data-count=asked]").inner_text() == str(job["asked"])
+        meter = page.get_by_role("progressbar")
+        assert meter.get_attribute("aria-valuenow") == meter.get_attribute("aria-valuemax") == str(job["asked"])
+
+
+LONGER = {"languages": ["es"], "texts_per_block": 10, "stop_early": False}
+
+
 def test_the_page_reaches_the_end_over_a_restart_without_a_reload(
     browser: Browser, slow: CountingTarget, tmp_path: Path
 ) -> None:
     agency = Process(tmp_path, ASSAY_LEASE_S="5", ASSAY_HEARTBEAT_S="1")
+
+    def restart() -> None:  # the worker with it
+        agency.kill()
+        agency.start()
+
     try:
-        job_id = asked_for(agency, slow, "restarted", languages=["es"], texts_per_block=10, stop_early=False)
-        with browser.new_context() as context:
-            page = context.new_page()
-            page.goto(f"{agency.agency.url}/jobs/{job_id}")
-            page.evaluate("() => { window.same = true }")
-            seen: list[int] = []
-            killed = False
-            until = time.monotonic() + 120
-            while time.monotonic() < until and page.get_by_role("link", name="See the rating").count() == 0:
-                seen.append(int(page.locator("[data-count=asked]").inner_text().replace(",", "")))
-                if seen[-1] >= 12 and not killed:
-                    killed = True
-                    agency.kill()  # the worker with it
-                    agency.start()
-                page.wait_for_timeout(100)
-            job = agency.agency.get(f"/v1/jobs/{job_id}")
-            assert killed
-            assert page.evaluate("() => window.same") is True
-            assert seen == sorted(seen)
-            assert job["status"] == "succeeded"
-            assert page.locator("[data-count=asked]").inner_text() == str(job["asked"])
-            meter = page.get_by_role("progressbar")
-            assert meter.get_attribute("aria-valuenow") == meter.get_attribute("aria-valuemax") == str(job["asked"])
-            expect(page.get_by_role("link", name="See the rating")).to_be_visible()
+        follow(browser, agency.agency, asked_for(agency.agency, slow, "restarted", **LONGER), {12: restart})
     finally:
         agency.stop()
+
+
+@pytest.mark.slow
+def test_the_page_reaches_the_end_over_a_killed_worker_and_a_killed_api(browser: Browser, slow: CountingTarget) -> None:
+    with running_agency(workers=1) as agency:
+        (api,), (worker,) = agency.apis, agency.workers
+        job = asked_for(agency.client(), slow, "scaled", **LONGER)
+        follow(browser, agency.client(), job, {8: worker.kill, 20: api.kill})
+        assert worker.exits == api.exits == [-9]
