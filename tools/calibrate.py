@@ -187,6 +187,22 @@ def _all_letters(runs: Sequence[Run], seeds: int) -> str:
     return f"**{wrong} of {len(some)}** ratings declared a wrong letter ({share_interval(wrong, len(some))})."
 
 
+def _all_intervals(runs: Sequence[Run], simulations: int) -> str:
+    """Say in a sentence how many intervals held the truth, and of which they held it least often."""
+    some = [one for one in runs if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
+    held = Counter((one.service, path, right) for one in some for path, right in one.held.items())
+    shares = {
+        (service, path): (held[service, path, True], held[service, path, True] + held[service, path, False])
+        for service, path, _ in held
+    }
+    right, total = (sum(each[place] for each in shares.values()) for place in (0, 1))
+    worst, (fewest, of) = min(shares.items(), key=lambda one: one[1][0] / one[1][1])
+    return (
+        f"**{right} of {total}** intervals held the truth ({share_interval(right, total)}); least often `{worst[1]}` of"
+        f" {worst[0]}: {fewest} of {of} ({share_interval(fewest, of)})."
+    )
+
+
 def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]:
     """Return the coverage of each service and interval: over all cases, and by the size of the effect."""
     for service in dict.fromkeys(one.service for one in runs):
@@ -240,6 +256,8 @@ def page(runs: Sequence[Run], seeds: int, simulations: int, worlds: Sequence[str
         "chance: over services of one and the same effect intervals then hold a little more often than they say, or",
         "less. Where *all texts* are shown at once that is not so. What is too wide by itself, and why, is in",
         "[decision 33](decisions/0033-intervals-of-sizes-and-of-looks.md).",
+        "",
+        _all_intervals(runs, simulations),
         "",
         *_table(
             ("method, service", "interval", "all", *(f"at {size:g}" for size in SIZES), "drawn", "simulations"),
