@@ -79,7 +79,8 @@ def run_drawn(service: str, seed: int) -> Run:
 
 def _judged(service: str, case: tuple[float, float] | None, made: SimulatedService, seed: int) -> Run:
     component = made.rate(seed).components[0]
-    held = {path: _holds(component, path, truth) for path, truth in made.truths.items()}
+    judged = {path: _holds(component, path, truth) for path, truth in made.truths.items()}
+    held = {path: holds for path, holds in judged.items() if holds is not None}
     return Run(service, case, seed, component.letter is made.letter, component.declared, held)
 
 
@@ -88,11 +89,13 @@ def delta_of(service: str) -> float:
     return 0.05 if service.startswith(("forced-choice", "association")) else 0.1
 
 
-def _holds(component: Component, path: str, truth: float) -> bool:
-    """Whether the interval at `path` contains the true value."""
+def _holds(component: Component, path: str, truth: float) -> bool | None:
+    """Whether the interval at `path` contains the true value; ``None`` if no interval is stated."""
     at: Any = {**component.detail, "effects": component.effects}
     for step in path.split("."):
         at = at[int(step)] if isinstance(at, list) else at[step]
+        if at is None:
+            return None
     low, high = (at.low, at.high) if isinstance(at, Interval) else (at["low"], at["high"])
     return bool(low <= truth <= high)
 
@@ -209,16 +212,17 @@ def coverage(runs: Sequence[Run], simulations: int) -> Iterator[tuple[str, ...]]
         own = [one for one in runs if one.service == service]
         covered = [one for one in own if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
         drawn = [one for one in own if one.case is None]
-        for path in covered[0].held if covered else ():
+        for path in dict.fromkeys(path for one in covered for path in one.held):
+            stated = [one for one in covered if path in one.held]
             step = next((step for step in (0, 1) if path == f"effects.step_{step + 1}"), None)
             by_size = [
-                _share([one for one in covered if step is not None and one.case and one.case[step] == size], path)
+                _share([one for one in stated if step is not None and one.case and one.case[step] == size], path)
                 for size in SIZES
             ]
             of_prior = _share([one for one in drawn if path in one.held], path)
-            held = share_interval(sum(one.held[path] for one in covered), len(covered))
-            everything = f"{_share(covered, path)} ({held})"
-            yield service, f"`{path}`", everything, *by_size, of_prior, str(len(covered))
+            held = share_interval(sum(one.held[path] for one in stated), len(stated))
+            everything = f"{_share(stated, path)} ({held})"
+            yield service, f"`{path}`", everything, *by_size, of_prior, str(len(stated))
 
 
 def _share(runs: Sequence[Run], path: str) -> str:
