@@ -160,7 +160,7 @@ async def list_evidence(
     return response
 
 
-Digest = Annotated[str, Path(pattern="^sha256:[0-9a-f]{64}$", description="Digest of a picture that was shown.")]
+Digest = Annotated[str, Path(description="Digest of a picture that was shown: `sha256:` and 64 digits of base 16.")]
 
 
 @router.get("/{rating_id}/thumbnails/{digest}", response_class=Response, dependencies=[Depends(found_rating)])
