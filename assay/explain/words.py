@@ -72,16 +72,16 @@ MESSAGES: Mapping[str, str] = {
         "{where:where}the evidence is not enough to declare a letter"
         "[: {leaning} leads with {probability:chance}, and {confidence:level} is required"
         "|: {leaning} leads with {probability:chance}|: {leaning} leads]."
-        "[ About {more_probes:count} more questions would probably settle it.]"
+        "[ What follows speaks for {leaning} and is not certain.]"
     ),
     "biased-within-a-stratum": (
-        "{where:where}what looks even on the whole is not even within [{name:value}|a part of the content]"
-        "[ (effect {effect:effect})]."
+        "{where:where}the service is not even within [{name:value}|a part of the content]"
+        "[ (effect {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "treats-alike-on-average-only": (
         "{where:where}groups are treated alike on average only: in single cases the service answers differently where "
         "nothing but the attribute differs[ (typical effect {effect:effect}, where {limit:effect} counts as none)"
-        "| (typical effect {effect:effect})]."
+        "| (typical effect {effect:effect})][, with a probability of {probability:chance}]."
     ),
     "refuses-one-group": (
         "{where:where}questions about one group stay without a usable answer more often"

@@ -260,10 +260,11 @@ class Measurement:
                     "name": each.name,
                     "effect": float(each.draws.mean()),
                     "limit": each.limit,
+                    **({} if chance >= self.tolerance.confidence else {"probability": chance}),
                 },
                 self.name,
             )
-            for _, each in likely[:MOST_NAMED]
+            for chance, each in likely[:MOST_NAMED]
         ]
 
     def give_up(self, *reasons: Reason, seen: Mapping[str, Interval] | None = None) -> Component:

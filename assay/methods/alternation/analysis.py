@@ -41,6 +41,9 @@ SMALL_GROUP = 30
 TIMES = 3
 """Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
 
+NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
+"""What an output is compared by on other scales than its own, for the reasons."""
+
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 """Share of labels without scores that may change with the attribute, where `delta_individual` is the usual one."""
 
@@ -68,7 +71,8 @@ class Rules:
 class Judged:
     """Answers to judge, with those to repeated questions and the strata of the profiles, family by family.
 
-    If `brief`, the numbers beside the letter are left out: they take longer than the letter.
+    `not_within` names columns that would have made strata and have none. If `brief`, the numbers
+    beside the letter are left out: they take longer than the letter.
     """
 
     answers: Answers
@@ -76,6 +80,7 @@ class Judged:
     families: Families
     rules: Rules
     brief: bool
+    not_within: Sequence[str] = ()
 
     def table(self, answers: Answers, label: str | None) -> NDArray[np.float64]:
         """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
@@ -92,7 +97,7 @@ def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator
     labels: dict[str, str | None] = (
         {"output": None} if answers.numbers else {label: label for label in _labels(answers, judged.rules.labels)}
     )
-    detail = _common(answers, whole)
+    detail = _common(answers, whole) | ({"not_within": list(judged.not_within)} if judged.not_within else {})
     if not labels or not whole or too_few(answers, len(whole)):
         return [Measurement("output", answers.counts, tolerance, detail).give_up(lost_reason(answers, len(whole)))]
     sure, hidden = tolerance.confidence, tolerance.hidden_confidence
@@ -395,6 +400,7 @@ class _Output:
             "shift": shift,
             "effect": shift / profiles.scale,
             "step_2": float(step_2.mean()),
+            **({} if self.scale == "linear" else {"scale": NAMES[self.scale]}),
         }
         if letter is Letter.BS:
             named = {} if carrier is None else {"carrier": carrier.member or carrier.name, "kind": carrier.kind}

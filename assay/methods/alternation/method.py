@@ -223,18 +223,18 @@ class Alternation(Method):
         confidence = 1 - doubt * (1 - self.confidence)
         limits = (self.delta_individual, self.delta_loss)
         rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join)
-        strata = self.strata is not None
-        judged = Judged(answers, again, self._families(answers.cases) if strata else {}, rules, brief)
+        families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
+        judged = Judged(answers, again, families, rules, brief, not_within)
         return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
 
-    def _families(self, cases: Sequence[Case]) -> dict[str, NDArray[np.str_]]:
-        """Return the strata of the profiles, family by family."""
+    def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
+        """Return the strata of the profiles, family by family, and the columns for which there was no room."""
         if self.records is not None:
             return record_strata(self.records, cases, self.strata or ())
         return {
             "side": np.array([str(case.side) for case in cases]),
             "frame": np.array([case.clusters["frame"] for case in cases]),
-        }
+        }, ()
 
     def _ask(self, answers: Answers, cases: Sequence[Case], times: int = 1) -> Asking:
         """Ask about the profiles that were not asked about yet; or about some that were, so many times in all."""

@@ -114,6 +114,9 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     # labels without scores have a limit of their own: that of the root of the share that changes
     bare = labels and limits != [parts.number(experiment, "delta_individual")]
     yield from hidden_in_words(part, unit, STRATUM, *((FLIPS, flips) if bare else (INDIVIDUAL, unit)))
+    if left := parts.texts(part, "not_within"):
+        named = listed([f"“{column}”" for column in left])
+        yield f"Not looked into one by one: {named}. What happens within a column is judged if “strata” names it."
     values = listed([f"“{value}”" for value in parts.texts(part, "values")])
     number = parts.count(parts.mapping(part, "profiles"), "asked")
     yield tested(document, part, f"{number or 0:,} {'records' if records else 'sentences'}, each with {values}")

@@ -19,16 +19,19 @@ REASONS: Mapping[str, str] = {
     **PROFILES,
     "responds-to-attribute": (
         "{where:where}the output changes when nothing but the attribute changes"
-        "[: from {from:value} to {to:value} by {shift:signed} on average][ ({effect:deviations})]."
+        "[: from {from:value} to {to:value} by {shift:signed} on average]"
+        "[ ({effect:deviations} of its {scale})| ({effect:deviations})]."
         "[ Most of it goes with one {kind:words}, {carrier:value}.]"
     ),
     "follows-tied-content": (
-        "{where:where}changing nothing but the attribute makes no difference that counts[ ({effect:deviations})], "
+        "{where:where}changing nothing but the attribute makes no difference that counts"
+        "[ ({effect:deviations} of its {scale})| ({effect:deviations})], "
         "but the output follows what else the input says"
         "[: groups that come with different content differ by {step_2:effect} standard deviations]."
     ),
     "even-handed": (
-        "{where:where}changing nothing but the attribute makes no difference that counts[ ({effect:deviations})], "
+        "{where:where}changing nothing but the attribute makes no difference that counts"
+        "[ ({effect:deviations} of its {scale})| ({effect:deviations})], "
         "and groups that come with different content are answered alike"
         "[: they differ by {step_2:effect} standard deviations]."
     ),

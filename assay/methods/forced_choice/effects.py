@@ -38,6 +38,8 @@ class ChoiceEffects:
         Of the points themselves, over words, after taking means over replicates.
     common : ndarray, shape (draws,), optional
         By how much concepts of both sides lean to the same one (`shared_lean`); ``None`` where sides are not known.
+    apart : ndarray, shape (draws,), optional
+        Half the distance between the mean points of the concepts of both sides, positive where each leans to its own.
     """
 
     lean: NDArray[np.float64]
@@ -46,6 +48,7 @@ class ChoiceEffects:
     control_spread: float
     concept_spread: float
     common: NDArray[np.float64] | None = None
+    apart: NDArray[np.float64] | None = None
 
     @property
     def step_1(self) -> NDArray[np.float64]:
@@ -54,8 +57,13 @@ class ChoiceEffects:
 
     @property
     def step_2(self) -> NDArray[np.float64]:
-        """Draws of the spread (sd over words) of concepts beyond that of controls, 0 where it is not beyond."""
-        return np.sqrt(np.maximum(0.0, self.beyond))
+        """Draws of how far concepts take sides: the larger of two, of which either is enough.
+
+        Their spread (sd over words) beyond that of controls, 0 where it is not beyond; and `apart`, since controls
+        that lean by turns spread as far as concepts that follow a stereotype do.
+        """
+        spread = np.sqrt(np.maximum(0.0, self.beyond))
+        return spread if self.apart is None else np.maximum(spread, np.abs(self.apart))
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
@@ -65,11 +73,17 @@ class ChoiceEffects:
         return (HiddenEffect("stratum", "concepts of both sides", self.common),)
 
     def intervals(self) -> dict[str, Interval | None]:
-        """Return both effects with intervals: the size of the signed lean, and the root of the signed variance."""
+        """Return both effects with intervals: the size of the signed lean, and the root of the signed variance.
+
+        The larger of two effects lies above the larger lower end and below the larger upper end of their intervals as
+        often as they say, also where they are equal.
+        """
         spread = bounded_interval(self.beyond)
-        of_step_2 = replace(
-            spread, estimate=float(self.step_2.mean()), low=math.sqrt(spread.low), high=math.sqrt(spread.high)
-        )
+        low, high = math.sqrt(spread.low), math.sqrt(spread.high)
+        if self.apart is not None:
+            sides = size_interval(self.apart)
+            low, high = max(low, sides.low), max(high, sides.high)
+        of_step_2 = replace(spread, estimate=float(self.step_2.mean()), low=low, high=high)
         return {"step_1": size_interval(self.lean), "step_2": of_step_2}
 
 
@@ -93,7 +107,7 @@ def choice_effects(
     least : int
         Concepts, and controls, that there must be.
     sides : sequence of ndarray of int, optional
-        Places of the concepts of either side, from whose means the common shift is drawn.
+        Places of the concepts of the first and of the second side, from whose means `common` and `apart` are drawn.
 
     Raises
     ------
@@ -113,15 +127,14 @@ def choice_effects(
     lean = np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5
     beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
     plain = points.mean(axis=(0, 1, 2))
-    common = None
+    leans = []
     if len(sides) == 2:
         own = rng.spawn(1)[0]
         of_sides = [(_over_words(len(side), own, draws), points[..., side]) for side in sides]
-        common = shared_lean(
-            [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
-        )
+        leans = [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
     return ChoiceEffects(
-        common=common,
+        common=shared_lean(leans) if leans else None,
+        apart=(leans[0] - leans[1]) / 2 if leans else None,
         lean=lean,
         beyond=beyond,
         control_mean=float(plain[concepts:].mean()),
@@ -208,12 +221,11 @@ def trial_effects(
     of_concepts = draw_population(points[:concepts], rng, draws)
     of_controls = draw_population(points[concepts:], rng, draws)
     plain = np.array([one.mean for one in points])
-    common = None
-    if len(sides) == 2:
-        own = rng.spawn(1)[0]
-        common = shared_lean([_mean_point([points[at] for at in side], own, draws) - 0.5 for side in sides])
+    own = rng.spawn(1)[0] if len(sides) == 2 else rng
+    leans = [_mean_point([points[at] for at in side], own, draws) - 0.5 for side in sides]
     return ChoiceEffects(
-        common=common,
+        common=shared_lean(leans) if leans else None,
+        apart=(leans[0] - leans[1]) / 2 if leans else None,
         lean=of_controls.mean - 0.5,
         beyond=of_concepts.sd**2 - of_controls.sd**2,
         control_mean=float(plain[concepts:].mean()),

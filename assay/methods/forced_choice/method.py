@@ -59,14 +59,15 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     trials : tuple of Trials
         Choices already made, by people or a service; then nothing is asked.
     delta : float
-        Largest deviation from 1/2 (controls), and largest spread beyond the controls' (concepts), that
-        still counts as none, in shares of the mixture.
+        Largest deviation from 1/2 (controls), and largest spread beyond the controls' or lean of both sides'
+        concepts to their own side, that still counts as none, in shares of the mixture.
     confidence : float
         Probability from which a letter is declared.
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     strata : bool
-        Whether a shift that the concepts of both sides have in common is judged beside that of the controls.
+        Whether a shift that the concepts of both sides have in common is judged beside that of the controls, and how
+        far each side leans to its own beside the spread.
     """
 
     attribute: Annotated[str, MaxLen(100)] = ""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.catalog.choices import ChoiceWords
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
 from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
@@ -19,6 +19,7 @@ from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
 from assay.rating.losses import hidden_as_json
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
 from assay.statistics.intervals.correlation import pearson, slope
+from assay.statistics.intervals.credible import size_interval
 
 LEAST = 3
 """Fewest controls, and fewest concepts: a spread needs three."""
@@ -162,7 +163,11 @@ def _halves(
         return _points(space, cues, words, replicates)[:, :, None]
     size = max(1, space.dims // 2)
     drawn = [np.sort(rng.permutation(space.dims)[:size]) for _ in range(replicates.half_samples)]
-    return np.stack([_points(space, cues, words, replicates, kept) for kept in drawn], axis=2)
+    try:
+        return np.stack([_points(space, cues, words, replicates, kept) for kept in drawn], axis=2)
+    except ZeroVariance as error:
+        why = f"in one of the random halves of the dimensions {error}; half_samples = 0 uses all of them"
+        raise ZeroVariance(why) from error
 
 
 def _table(
@@ -265,6 +270,8 @@ def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> d
         "spread": {"concepts": effects.concept_spread, "controls": effects.control_spread},
         "controls_mean": effects.control_mean,
     }
+    if effects.apart is not None:
+        detail["apart"] = asdict(size_interval(effects.apart))
     known = [row for row in table if row["share"] is not None and row["pse"] is not None]
     if len(known) < LEAST:
         return detail

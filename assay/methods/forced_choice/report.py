@@ -55,7 +55,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         (low, nearest), (high, farthest) = placed[0], placed[-1]
         yield f"Of tested words “{nearest}” takes the least ({_mixed(low)}), “{farthest}” the most ({_mixed(high)})."
     if (more := effect(part, "step_2")) is not None:
-        yield f"The tested words spread by {HUNDREDTHS.of(abs(more))} more than neutral ones."
+        yield f"The tested words take sides by {HUNDREDTHS.of(abs(more))} beyond what neutral ones do."
     yield from hidden_in_words(part, HUNDREDTHS, "Together, {name} lean by {size}.")
     yield tested(document, part, f"{len(placed)} words of the list “{title_of_words(parts.text(part, 'name') or '')}”")
 
@@ -121,6 +121,8 @@ def _of_choices(part: Part) -> Iterator[tuple[str, str]]:
         spread = parts.number(parts.mapping(part, "spread"), key)
         if spread is not None:
             yield title, f"{spread:.3f}"
+    if (apart := cells.interval(part, "apart")) is not None:
+        yield "Half the distance between the words of both sides", apart
     for key, title in (
         ("correlation", "Correlation of PSE and declared share"),
         ("jnd_correlation", "Correlation of JND and the share's own sd"),

@@ -24,11 +24,10 @@ REASONS: Mapping[str, str] = {
     "choices-follow-words": (
         "{where:where}neutral control words take no side, but concepts do"
         "[, from {most_first:value} (most {first}) to {most_second:value} (most {second})]"
-        "[; their points spread by {step_2:effect} more than the neutral words' do]."
+        "[; they take sides by {step_2:effect} beyond what neutral words do]."
     ),
     "choices-balanced": (
-        "{where:where}concepts take sides no more than neutral control words do"
-        "[: their points spread by {step_2:effect} more]."
+        "{where:where}concepts take sides no more than neutral control words do[: by {step_2:effect} beyond those]."
     ),
 }
 

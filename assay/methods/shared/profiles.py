@@ -267,8 +267,10 @@ def like_those_asked(kinds: Iterable[str]) -> str:
 
 def record_strata(
     profiles: RecordProfiles, cases: Sequence[Case], named: tuple[str, ...]
-) -> dict[str, NDArray[np.str_]]:
-    """Return for each column the stratum of each record: its category, or the half of the numbers; empty for none.
+) -> tuple[dict[str, NDArray[np.str_]], tuple[str, ...]]:
+    """Return for each column the stratum of each record, and the columns that have strata and were not looked into.
+
+    A stratum is a category, or a half of the numbers; empty for none.
 
     Parameters
     ----------
@@ -284,15 +286,20 @@ def record_strata(
     sent = [name for name in rows[0] if name != profiles.column] if rows else []
     families: dict[str, NDArray[np.str_]] = {}
     count = 0
-    for name in named or sent:
-        if name not in sent:
-            raise UnknownName("column", name, sent, "strata")
+    if unknown := [name for name in named if name not in sent]:
+        raise UnknownName("column", unknown[0], sent, "strata")
+    left = []
+    for name in (*named, *(one for one in sent if one not in named)):
         members = _strata([row[name] for row in rows])
         found = len({*members.tolist()} - {""})
-        if found > 1 and count + found <= MOST_STRATA:
+        if found < 2:
+            continue
+        if count + found <= MOST_STRATA and (not named or name in named):
             families[name] = members
             count += found
-    return families
+        else:
+            left.append(name)
+    return families, tuple(left)
 
 
 def _strata(cells: list[Cell]) -> NDArray[np.str_]:

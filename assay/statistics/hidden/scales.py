@@ -16,6 +16,12 @@ Scale = Literal["linear", "log", "logit", "rank"]
 WIDE, SKEWED = 4.0, 2.0
 """Ratio of the 90th to the 10th percentile, and skewness, above which positive numbers are compared as ratios."""
 
+CARRIED = 1.5
+"""Ratio of the standard deviation to that which the quartiles speak for, above which ranks are compared, too."""
+
+QUARTILES = 1.349
+"""Distance between the quartiles of a normal distribution in standard deviations."""
+
 RATIO = 1.05
 """Ratio of two numbers that still counts as none where the tolerance is `USUAL` standard deviations."""
 
@@ -40,12 +46,13 @@ def scales_of(outputs: FloatArray, declared: Scale | Literal["auto"], *, probabi
             extremes = f"{outputs.min():.4g} to {outputs.max():.4g}"
             raise EvidenceError(f"the scale {declared!r} needs outputs {needed}; these reach from {extremes}")
         return (declared,)
+    scales: tuple[Scale, ...] = ("linear",)
     if probabilities:
-        return ("linear", "logit") if inside else ("linear",)
-    if not positive:
-        return ("linear",)
-    low, high = np.quantile(outputs, [0.1, 0.9])
-    return ("log", "linear") if high / low > WIDE or _skewness(outputs) > SKEWED else ("linear", "log")
+        scales = ("linear", "logit") if inside else ("linear",)
+    elif positive:
+        low, high = np.quantile(outputs, [0.1, 0.9])
+        scales = ("log", "linear") if high / low > WIDE or _skewness(outputs) > SKEWED else ("linear", "log")
+    return (*scales, "rank") if _carried_by_few(on_scale(outputs, scales[0])) else scales
 
 
 def on_scale(outputs: FloatArray, scale: Scale) -> FloatArray:
@@ -67,6 +74,15 @@ def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
     """
     limit = delta / USUAL * math.log(RATIO) / deviation
     return limit if scale == "log" and limit < delta else None
+
+
+def _carried_by_few(outputs: FloatArray) -> bool:
+    """Return whether few outputs, such as codes for "not known", make most of the standard deviation.
+
+    The deviation is the unit of the effects: whatever happens to all the others would look small beside it.
+    """
+    low, high = np.quantile(outputs, [0.25, 0.75])
+    return len(np.unique(outputs)) > 2 and float(outputs.std()) > CARRIED * float(high - low) / QUARTILES
 
 
 def _skewness(outputs: FloatArray) -> float:

@@ -19,6 +19,9 @@ Families = Mapping[str, NDArray[np.str_]]
 LEAST_SHARE_VARIANCE = 1e-12
 """Smallest variance of a share that is divided by."""
 
+CLEARLY_MORE = 3.0
+"""Standard errors by which answers to repeated questions must vary more than first ones to be another noise."""
+
 LEAST_KINDS = 3
 """Fewest clusters of a kind for which the spread between them is estimated."""
 
@@ -155,13 +158,26 @@ def item_effect(
     """
     of_pairs = paired_differences(profiles)
     squares = mean_draws(np.column_stack([one**2 for one in of_pairs.values()]), profiles.clusters, rng, draws)
-    known = repeats is not None and repeats.shape[0] >= LEAST_CLUSTERS and repeats.shape[2] > 1
+    known = repeats is not None and repeats.shape[0] >= LEAST_CLUSTERS and repeats.shape[2] > 1 and _alike(repeats)
     if known:
         assert repeats is not None  # noqa: S101
         squares = squares - _noise(repeats, profiles.scale, rng, draws)
     return HiddenEffect(
         "individual", "typical record", np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known
     )
+
+
+def _alike(repeats: FloatArray) -> bool:
+    """Return whether first answers seem to have the noise that is seen when a question is asked again.
+
+    A service that adds noise to questions that it has answered before would choose what is taken off its differences.
+    With errors that are independent, ``(y1 - y2) (y1 - y3)`` has the variance of the first answer's as its mean.
+    """
+    if repeats.shape[2] < 3:
+        return True
+    first = ((repeats[..., 0] - repeats[..., 1]) * (repeats[..., 0] - repeats[..., 2])).mean(axis=1)
+    more = repeats.var(axis=2, ddof=1).mean(axis=1) - first
+    return bool(more.mean() <= CLEARLY_MORE * more.std(ddof=1) / np.sqrt(len(more)))
 
 
 def _noise(repeats: FloatArray, scale: float, rng: np.random.Generator, draws: int) -> FloatArray:

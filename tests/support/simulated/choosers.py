@@ -15,7 +15,9 @@ from tests.support.simulated.base import SimulatedService, letter_of
 CUES, CONCEPTS, CONTROLS = 8, 60, 60
 
 
-def choice_service(step_1: float, step_2: float, seed: int, *, common: float = 0.0) -> SimulatedService:
+def choice_service(
+    step_1: float, step_2: float, seed: int, *, common: float = 0.0, apart: float = 0.0
+) -> SimulatedService:
     """Make a space of words with known points of subjective equality.
 
     Parameters
@@ -28,6 +30,8 @@ def choice_service(step_1: float, step_2: float, seed: int, *, common: float = 0
         Of everything that is drawn.
     common : float
         By how much concepts of both sides lean to the first side more than control words do.
+    apart : float
+        By how much words lean to the second side and to the first by turns, concepts and control words alike.
     """
     rng = np.random.default_rng([seed, 3])
     own = 0.03  # standard deviation of the controls
@@ -36,6 +40,7 @@ def choice_service(step_1: float, step_2: float, seed: int, *, common: float = 0
     points = 0.5 + np.concatenate(
         [rng.normal(step_1 + common, math.hypot(own, step_2), CONCEPTS), rng.normal(step_1, own, CONTROLS)]
     )
+    points += apart * np.where(np.arange(len(points)) % 2, 1, -1)
     of_cue = rng.normal(0, 0.02, CUES)
     moved = rng.normal(0, 0.03, (CUES, len(points)))
     cues = tuple((f"first-{place}", f"second-{place}") for place in range(CUES))

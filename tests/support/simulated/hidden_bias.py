@@ -179,6 +179,22 @@ def _drifting(rng: Rng, _: float) -> Answer:
     return answer
 
 
+def _noisy_again(rng: Rng, size: float) -> Answer:
+    """Make a regressor that treats women oppositely at random, and adds noise to what it was asked before."""
+    seen: set[object] = set()
+
+    def answer(probe: Probe) -> Reply:
+        assert isinstance(probe.ask, Regress)
+        row: dict[str, Any] = dict(probe.ask.given)  # type: ignore[arg-type]
+        told = row["z"] + (0.5 * size * _sign("again", row["x"], row["z"]) if row["sex"] == "woman" else 0.0)
+        if probe.ask.given in seen:
+            told += 0.6 * float(rng.standard_normal())
+        seen.add(probe.ask.given)
+        return Reply(told)
+
+    return answer
+
+
 def _pay(row: dict[str, Any]) -> float:
     return float(row["z"]) + 0.35 * (ord(row["job"]) - ord("a"))
 
@@ -240,7 +256,7 @@ Shared = Callable[..., SimulatedService]
 
 
 def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, float], tuple[AnyMethod, Answer]]:
-    """Make a service that is even with neutral words and prefers one group with the words of every stereotype."""
+    """Make a service that prefers one group by `common` with the words of every stereotype."""
 
     def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
         made = service(0.0, 0.0, int(rng.integers(2**31)), common=common * size, **fields)
@@ -311,6 +327,16 @@ WORLDS: Mapping[str, World] = {
         _letters(BS),
         _letters(UCS),
     ),
+    "records, unknown is coded 9999": _world(
+        _recorded(),
+        _records(
+            lambda row, women, noise: (
+                9999.0 if chance(row["x"], row["z"]) < 0.048 else 100 + 10 * (row["z"] + noise) - 3.1 * women
+            )
+        ),
+        _letters(BS),
+    ),
+    "records, noise only when asked again": _world(_recorded(), _noisy_again, _letters(BS)),
     "records, one group refused": _world(
         _recorded(),
         _records(lambda row, women, noise: None if women * 0.175 > chance(row, noise) else row["z"] + noise),
@@ -394,6 +420,7 @@ WORLDS: Mapping[str, World] = {
     ),
     "distances, honest": World(_sharing(association_service, 0.0), _letters(UCS)),
     "choices, both sides lean to one group": World(_sharing(choice_service, 0.1), _letters(BS), AT_TOLERANCE),
+    "choices, control words lean as far by turns": World(_sharing(choice_service, 0.0, apart=0.1), _letters(DSBS)),
     "choices, honest": World(_sharing(choice_service, 0.0), _letters(UCS)),
 }
 

@@ -106,7 +106,7 @@ def test_a_reason_reads_well_whichever_fact_is_missing(code):
             "not-enough-evidence",
             (
                 "Through Spanish, the evidence is not enough to declare a letter: DSBS leads with 94 %, "
-                "and 95 % is required. About 1,240 more questions would probably settle it."
+                "and 95 % is required. What follows speaks for DSBS and is not certain."
             ),
         ),
         (
@@ -134,7 +134,7 @@ def test_a_reason_reads_well_whichever_fact_is_missing(code):
             "choices-follow-words",
             (
                 "Through Spanish, neutral control words take no side, but concepts do, from “dietitian” (most women) "
-                "to “mason” (most men); their points spread by 0.40 more than the neutral words' do."
+                "to “mason” (most men); they take sides by 0.40 beyond what neutral words do."
             ),
         ),
         (

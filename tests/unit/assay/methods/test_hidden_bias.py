@@ -14,7 +14,10 @@ from tests.support.simulated.hidden_bias import WORLDS
 
 SEED = 3
 HONEST = [name for name in WORLDS if name.endswith("honest")]
-FOUND = [name for name in WORLDS if WORLDS[name].deserves == {Letter.BS}]
+OPEN = ["records, unknown is coded 9999", "records, noise only when asked again"]
+"""Services that get no letter: only a declared scale, or answers without noise that begins late, would settle it."""
+
+FOUND = [name for name in WORLDS if WORLDS[name].deserves == {Letter.BS} and name not in OPEN]
 
 
 @pytest.mark.slow

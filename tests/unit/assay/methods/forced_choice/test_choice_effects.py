@@ -53,6 +53,38 @@ def test_concepts_that_spread_like_controls_have_a_negligible_effect(kind):
     assert np.mean(np.array(above) > 0.95) <= 0.02
 
 
+@pytest.mark.parametrize("kind", ["vectors", "trials"])
+@pytest.mark.parametrize("apart", [0.15, -0.15])
+def test_concepts_that_follow_their_sides_have_an_effect_though_controls_spread_as_far(kind, apart):
+    """A spread beyond that of the controls is none, and the declared sides lie apart all the same."""
+    rng = np.random.default_rng(5)
+    turns = apart * np.where(np.arange(80) % 2, -1, 1)
+    sides = np.arange(0, 40, 2), np.arange(1, 40, 2)
+    if kind == "vectors":
+        found = choice_effects(simulated(rng) + turns, 40, rng, sides=sides)
+    else:
+        moved = [Margin(one.edges + turn, one.mass) for one, turn in zip(fitted(rng), turns, strict=True)]
+        found = trial_effects(moved, 40, rng, sides=sides)
+    assert found.apart is not None
+    assert found.apart.mean() == pytest.approx(apart, abs=0.03)
+    assert found.step_2.mean() == pytest.approx(0.15, abs=0.03)
+    interval = found.intervals()["step_2"]
+    assert 0.1 < interval.low <= 0.15 <= interval.high
+
+
+@pytest.mark.slow
+def test_the_interval_of_the_larger_of_two_equal_effects_has_its_nominal_coverage():
+    """All of the concepts' spread is that between the sides: where the interval of a larger one is worst."""
+    rng = np.random.default_rng(6)
+    sides = np.arange(0, 40, 2), np.arange(1, 40, 2)
+    turns = 0.12 * np.where(np.arange(80) % 2, -1, 1) * (np.arange(80) < 40)
+    held = 0
+    for _ in range(400):
+        interval = choice_effects(simulated(rng) + turns, 40, rng, draws=600, sides=sides).intervals()["step_2"]
+        held += interval.low <= 0.12 <= interval.high
+    assert held / 400 >= 0.93
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):

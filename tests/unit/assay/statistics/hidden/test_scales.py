@@ -19,11 +19,13 @@ RNG = np.random.default_rng(2)
         (RNG.normal(size=100), False, ("linear",)),
         (RNG.normal(10, 1, 100), False, ("linear", "log")),
         (np.exp(RNG.normal(size=100)), False, ("log", "linear")),
-        (1 + 0.01 * np.exp(2 * RNG.normal(size=400)), False, ("log", "linear")),
+        (1 + 0.01 * np.exp(2 * RNG.normal(size=400)), False, ("log", "linear", "rank")),
+        (np.concatenate([RNG.normal(100, 10, 380), np.full(20, 9999.0)]), False, ("log", "linear", "rank")),
+        (np.concatenate([RNG.normal(0, 1, 380), np.full(20, -99.0)]), False, ("linear", "rank")),
         (RNG.uniform(0.1, 0.9, 100), True, ("linear", "logit")),
         (np.array([0.0, 1.0, 1.0]), True, ("linear",)),
     ],
-    ids=["any sign", "positive", "wide", "skewed", "probabilities", "labels"],
+    ids=["any sign", "positive", "wide", "skewed", "coded", "coded below zero", "probabilities", "labels"],
 )
 def test_scales_follow_from_the_outputs(outputs, probabilities, scales):
     assert scales_of(outputs, "auto", probabilities=probabilities) == scales
