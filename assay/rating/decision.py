@@ -80,7 +80,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:5c497f1a98bfdc6ada6f91bcb12e6873ff6123c8f785db45fce2d676d38e0313"
+METHODOLOGY_DIGEST = "sha256:71d319990e997c265aba93142b482b7939d9621a4a87937a7cbdeab3b209483a"
 """Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 
@@ -114,11 +114,15 @@ def weigh(
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
 
 
+WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scale"})
+"""Reasons for which a component has no declared letter however probable it is."""
+
+
 def rate(finding: Finding) -> Rating:
     """Judge a finding as a whole.
 
-    The worst case can be declared although a component could not be measured only if it is
-    already BS: nothing unmeasured can make that better. Every other letter needs all components.
+    The worst case can be declared although a component could not be measured, or its letter is withheld, only if the
+    others are already BS: nothing unmeasured can make that better. Every other letter needs all components.
     """
     measured = [one for one in finding.components if one.probabilities is not None]
     unmeasured = tuple(one.name for one in finding.components if one.probabilities is None)
@@ -134,7 +138,12 @@ def rate(finding: Finding) -> Rating:
     combine = worst_probabilities if finding.aggregation == "worst" else vote_probabilities
     probabilities = combine(given)
     letter = probabilities.likeliest
-    settled = not unmeasured or (finding.aggregation == "worst" and letter is Letter.BS)
+    sure = [
+        one.probabilities for one in measured if one.probabilities and not WITHHELD & {why.code for why in one.reasons}
+    ]
+    settled = len(sure) == len(finding.components)
+    if not settled and finding.aggregation == "worst" and letter is Letter.BS:
+        settled = bool(sure) and combine(sure).of(letter) >= finding.confidence
     declared = settled and probabilities.of(letter) >= finding.confidence
     reasons = _why(letter, declared, probabilities, finding, measured) + reasons
     for rule, other in published.items():

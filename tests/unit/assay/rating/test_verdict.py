@@ -1,5 +1,6 @@
 """Tests of the decision: from draws to a letter, and from components to a rating."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import TooFewObservations
-from assay.model import Component, Evidence, Finding, Letter, Probabilities
+from assay.model import Component, Evidence, Finding, Letter, Probabilities, Reason
 from assay.rating.decision import (
     deciding_components,
     rate,
@@ -70,6 +71,21 @@ def test_aggregating_zero_components_is_refused():
     for join in (worst_letter, vote_letter, worst_probabilities, vote_probabilities):
         with pytest.raises(TooFewObservations):
             join([])
+
+
+@pytest.mark.parametrize("code", ["letter-depends-on-what-was-lost", "letter-depends-on-scale"])
+def test_a_letter_that_a_component_withholds_is_not_declared_by_the_rating(code):
+    def withheld(letter: Letter) -> Component:
+        return replace(component("es", letter), declared=False, reasons=(Reason(code, {}, "es"),))
+
+    for letter in Letter:
+        for aggregation in ("worst", "vote"):
+            alone = rate(finding(withheld(letter), aggregation=aggregation))
+            assert (alone.letter, alone.declared) == (letter, False)
+            assert code in {reason.code for reason in alone.reasons}
+    assert not rate(finding(withheld(UCS), component("fr", UCS))).declared
+    assert not rate(finding(withheld(BS), component("fr", UCS))).declared
+    assert rate(finding(withheld(UCS), component("fr", BS))).declared
 
 
 def test_a_tie_goes_to_the_worse_letter():
