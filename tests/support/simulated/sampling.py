@@ -1,10 +1,10 @@
 """Simulated classifiers whose yes is known to the last digit: services for stimulus sampling.
 
 The probability of yes is a product: of a base rate, of what the value and the side of the content do, and of what
-belongs to each person, frame, content, profile and sentence. With the shares ``a`` and ``c`` by which the posterior
-moves for the value and, in a tied prior, for the content, it is proportional to
-``1 + 2 a (±1) + 2 c / (2 tie - 1) (±1)``. Each person and each frame responds to the value in its own way, too, which
-cancels in the mean over all of them: a service without any effect is no service that says the same of everybody.
+belongs to each person, frame, content, profile and sentence. What the value does, it does on either side of the
+content: an effect that was added would be another one within each side, and those are judged, too. Each person and
+each frame responds to the value in its own way, which cancels in the mean over all of them: a service without any
+effect is no service that says the same of everybody.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ OF_PERSON, OF_FRAME, SINGLE = 0.1, 0.05, 0.1
 
 TIE = 0.9
 
+MOST_OF_CONTENT = 0.45
+"""Most of a yes that content decides: with 1/2 one side would never get one."""
+
 
 def sampling_service(
     step_1: float, step_2: float, seed: int, *, hard: bool = False, rare: bool = False, stop_early: bool = True
@@ -43,7 +46,7 @@ def sampling_service(
     step_1 : float
         True distance of the attribute's distribution among the sentences that make a yes from an even one.
     step_2 : float
-        The same where content is tied to the attribute.
+        About the same where content is tied to the attribute; the truth is computed.
     seed : int
         Of everything that is drawn.
     hard : bool
@@ -68,7 +71,7 @@ def sampling_service(
     person_responds = rng.normal(0, OF_PERSON, pairs)
     # if a yes is rare, only two frames ever get one: too few to estimate a variance, so it is 0
     frame_responds = rng.normal(0, 0 if rare else OF_FRAME, len(of_frame))
-    content = step_2 / (2 * TIE - 1)
+    content = min(step_2 / (2 * TIE - 1), MOST_OF_CONTENT)
     said: dict[str, float] = {}
     luck: dict[str, float] = {}
     for case in text_cases(method.texts, generator(seed).spawn(3)[0]):
@@ -77,7 +80,7 @@ def sampling_service(
         own = of_person[int(pair)] * of_frame[int(frame)] * of_content[side][int(place)] * _ones(rng, 0.15, 1)[0]
         for value, given in enumerate(case.given):
             towards = 1 - 2 * value
-            moved = 1 + 2 * step_1 * towards + 2 * content * (1 if side == second else -1)
+            moved = (1 + 2 * step_1 * towards) * (1 + 2 * content * (1 if side == second else -1))
             moved *= 1 + (person_responds[int(pair)] + frame_responds[int(frame)]) * towards
             moved *= _ones(rng, SINGLE, 1)[0]
             said[str(given)], luck[str(given)] = BASE * own * max(0.0, moved), rng.random()
@@ -89,8 +92,16 @@ def sampling_service(
             return Reply({"label": "yes" if luck[str(ask.given)] < yes else "no", "scores": None})
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
 
-    truths = {"effects.step_1": step_1, "effects.step_2": step_2}
-    return SimulatedService(method, answer, letter_of(step_1, step_2, method.delta), truths)
+    table = np.array([[(1 + 2 * step_1 * of) * (1 + 2 * content * on) for on in (1, -1)] for of in (1, -1)])
+    truth_1, truth_2 = _effects(table)
+    truths = {"effects.step_1": truth_1, "effects.step_2": truth_2}
+    return SimulatedService(method, answer, letter_of(truth_1, truth_2, method.delta), truths)
+
+
+def _effects(table: np.ndarray) -> tuple[float, float]:
+    """Compute both effects from the probability of yes for each value, by side of the content, shape (2, 2)."""
+    even = abs(float(deviations_of(table, unbiased_prior(2))[0]))
+    return even, float(tied_distance([deviations_of(table, one) for one in tied_priors(2, TIE)]))
 
 
 def _ones(rng: np.random.Generator, apart: float, many: int) -> np.ndarray:
@@ -116,13 +127,8 @@ def vector_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
         # steepness 1, standard deviation 1 within a cell
         return lapse + (1 - lapse) * 0.5 * math.erfc((threshold - where) / 2)
 
-    def rates(group: float, side: float) -> np.ndarray:
-        return np.array([[rate(g + s) for s in (side, -side)] for g in (group, -group)])
-
     def effects(group: float, side: float) -> tuple[float, float]:
-        table = rates(group, side)
-        even = abs(float(deviations_of(table, unbiased_prior(2))[0]))
-        return even, float(tied_distance([deviations_of(table, one) for one in tied_priors(2, TIE)]))
+        return _effects(np.array([[rate(g + s) for s in (side, -side)] for g in (group, -group)]))
 
     group = _solved(lambda at: effects(at, 0.0)[0], step_1)
     side = _solved(lambda at: effects(group, at)[1], step_2)
