@@ -11,17 +11,7 @@ from assay.explain.sentence import chance, fill, level, listed, share
 from assay.explain.words import LETTERS, MESSAGES, LetterWords, Vocabulary
 from assay.model import Letter, Reason
 
-__all__ = [
-    "LETTERS",
-    "LetterWords",
-    "Vocabulary",
-    "chance",
-    "explain",
-    "headline",
-    "level",
-    "listed",
-    "share",
-]
+__all__ = ["LETTERS", "LetterWords", "Vocabulary", "chance", "explain", "headline", "level", "listed", "share"]
 
 WHOLE = "output"
 """Name of the one component of a service with one output; sentences leave it out."""

@@ -21,17 +21,7 @@ from assay.reports.embeds import apisjson, azure, backstage, badge, huggingface,
 from assay.reports.embeds.notation import yaml_text
 from assay.reports.embeds.public_view import Shown
 
-__all__ = [
-    "EMBEDS",
-    "FORMATS",
-    "GROUP",
-    "Embed",
-    "Format",
-    "Shown",
-    "format_named",
-    "installed_formats",
-    "render",
-]
+__all__ = ["EMBEDS", "FORMATS", "GROUP", "Embed", "Format", "Shown", "format_named", "installed_formats", "render"]
 
 GROUP = "assay.reports"
 """Entry-point group in which installed packages offer a `Format`."""

@@ -7,17 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.explain import LETTERS, chance, level
 from assay.model import Letter
-from assay.reports.view import (
-    NOT_MEASURED,
-    RESIDUALS,
-    Block,
-    Component,
-    Effect,
-    RatingView,
-    Shares,
-    Table,
-    Verdict,
-)
+from assay.reports.view import NOT_MEASURED, RESIDUALS, Block, Component, Effect, RatingView, Shares, Table, Verdict
 
 
 # ---------------------------------------------------------------------------- numbers

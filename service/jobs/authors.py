@@ -34,8 +34,7 @@ def check_author(method: AnyMethod, author: dict[str, Any] | None) -> None:
     """Refuse an experiment without the author that it needs, and an author that it does not need."""
     if author is None:
         raise SpecificationError(
-            "the experiment's material is generated; name the service that generates it, or send the material",
-            "author",
+            "the experiment's material is generated; name the service that generates it, or send the material", "author"
         )
     if not method.needs_author:
         raise SpecificationError("this experiment needs no author; leave the author out", "author")

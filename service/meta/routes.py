@@ -28,11 +28,7 @@ from store.jobs import idempotency, jobs
 router = APIRouter(tags=["service"], route_class=StrictRoute)
 
 STATIC = Path(__file__).parent.parent / "static"
-ASSETS = {
-    "swagger-ui.css": "text/css",
-    "swagger-ui-bundle.js": "text/javascript",
-    "docs.js": "text/javascript",
-}
+ASSETS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript", "docs.js": "text/javascript"}
 DOCS_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; frame-ancestors 'none'"

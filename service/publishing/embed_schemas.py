@@ -57,10 +57,7 @@ def answers(form: Embed) -> dict[int | str, dict[str, Any]]:
 
 
 FRESHNESS = {
-    "X-Assay-Rated-At": {
-        "description": "Time of the rating.",
-        "schema": {"type": "string", "format": "date-time"},
-    },
+    "X-Assay-Rated-At": {"description": "Time of the rating.", "schema": {"type": "string", "format": "date-time"}},
     "X-Assay-Expires-At": {
         "description": "Time until which the rating is valid.",
         "schema": {"type": "string", "format": "date-time"},

@@ -39,12 +39,7 @@ async def create_schedule(
     rhythm = checked_rhythm(here, body.cron, body.interval_s)
     orders = await prepared_orders(here, caller, body.request)
     new = NewSchedule(
-        tenant=caller.tenant,
-        name=body.name,
-        orders=orders,
-        rhythm=rhythm,
-        paused=body.paused,
-        key_id=caller.key_id,
+        tenant=caller.tenant, name=body.name, orders=orders, rhythm=rhythm, paused=body.paused, key_id=caller.key_id
     )
 
     def add(c: Any) -> Answer:

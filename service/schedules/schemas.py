@@ -18,8 +18,7 @@ def _form_of_request(value: Any) -> str:
 
 
 AnyRequest = Annotated[
-    Annotated[RatingRequest, Tag("rating")] | Annotated[SuiteRequest, Tag("suite")],
-    Discriminator(_form_of_request),
+    Annotated[RatingRequest, Tag("rating")] | Annotated[SuiteRequest, Tag("suite")], Discriminator(_form_of_request)
 ]
 
 Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Every Monday"])]

@@ -140,12 +140,7 @@ async def probe_described_target(
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response, status_if_succeeded=200)
 
 
-@router.post(
-    "/{target_id}/probe",
-    status_code=202,
-    response_model=JobView,
-    response_description=PROBED_DESCRIPTION,
-)
+@router.post("/{target_id}/probe", status_code=202, response_model=JobView, response_description=PROBED_DESCRIPTION)
 async def probe_target(
     request: Request, row: OwnTarget, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
 ) -> Response:

@@ -70,10 +70,7 @@ class TargetView(ResponseModel):
     def of(cls, row: StoredTarget) -> Self:
         """Build the view of a stored target."""
         return cls.from_row(
-            row,
-            base_url=row.base_url or None,
-            secret_hint=hint(row.secret_last4),
-            digest=digest_of_target(vars(row)),
+            row, base_url=row.base_url or None, secret_hint=hint(row.secret_last4), digest=digest_of_target(vars(row))
         )
 
 

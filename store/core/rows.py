@@ -29,12 +29,7 @@ def all_rows(c: Connection, query: Executable, build: Callable[..., T]) -> list[
 
 
 def page_of(
-    c: Connection,
-    query: Select[Any],
-    table: Table,
-    build: Callable[..., T],
-    before: tuple[int, str] | None,
-    limit: int,
+    c: Connection, query: Select[Any], table: Table, build: Callable[..., T], before: tuple[int, str] | None, limit: int
 ) -> list[T]:
     """Return a page of a table's rows, newest first; see `newest_first`."""
     return all_rows(c, newest_first(query, table.c.created_at, table.c.id, before, limit), build)

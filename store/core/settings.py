@@ -125,9 +125,7 @@ class Settings(BaseSettings):
     reconcile_s: float = Field(5, gt=0, description="Seconds between polls for due jobs")
     redispatch_s: float = Field(15, gt=0, description="Seconds after which an unclaimed job is dispatched again")
     watchdog_s: float = Field(
-        15,
-        gt=0,
-        description="Age of an unclaimed job at which an idle worker counts a missed message; two: exit 75",
+        15, gt=0, description="Age of an unclaimed job at which an idle worker counts a missed message; two: exit 75"
     )
     attempt_cap: int = Field(5, gt=0, description="Consecutive attempts without a new observation before a job fails")
     ledger_replies: int = Field(20, gt=0, description="Number of replies per commit")

@@ -21,17 +21,7 @@ from store.core.rows import about_target, equal, one_row, page_of
 from store.core.schema import jobs
 from store.jobs.backlog import backlog, counts_by_status, queue_of
 from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
-from store.jobs.job import (
-    UNFINISHED,
-    Event,
-    Job,
-    NewJob,
-    Status,
-    changed,
-    end_cancelled,
-    events,
-    job_from,
-)
+from store.jobs.job import UNFINISHED, Event, Job, NewJob, Status, changed, end_cancelled, events, job_from
 from store.jobs.leases import Beat, Claim, claim, claim_next, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage

@@ -58,11 +58,7 @@ _LOCATION: Header = {
     "schema": {"type": "string", "format": "uri-reference"},
 }
 _LINK: Header = {"description": 'The next page, as `rel="next"` (RFC 8288).', "schema": {"type": "string"}}
-_RATE: Header = {
-    "description": "Rest of the limit on new jobs.",
-    "required": True,
-    "schema": {"type": "string"},
-}
+_RATE: Header = {"description": "Rest of the limit on new jobs.", "required": True, "schema": {"type": "string"}}
 
 ETAG = {"ETag": _ETAG}
 LOCATION = {"Location": _LOCATION}
@@ -146,9 +142,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "getCompositionReportMarkdown": Operation(ETAG, media_type=MARKDOWN, public=True),
     # targets
     "saveTarget": Operation(
-        LOCATION | ETAG,
-        CONFLICT,
-        then=_then("target_id", "getTarget", "replaceTarget", "probeTarget", "removeTarget"),
+        LOCATION | ETAG, CONFLICT, then=_then("target_id", "getTarget", "replaceTarget", "probeTarget", "removeTarget")
     ),
     "listTargets": Operation(LINK),
     "getTarget": Operation(ETAG),
@@ -176,11 +170,7 @@ OPERATIONS: Mapping[str, Operation] = {
         LOCATION | ETAG,
         CONFLICT,
         then=_then(
-            "specification_name",
-            "getSpecification",
-            "addSpecificationVersion",
-            "removeSpecification",
-            pointer="/name",
+            "specification_name", "getSpecification", "addSpecificationVersion", "removeSpecification", pointer="/name"
         ),
     ),
     "listSpecifications": Operation(LINK),

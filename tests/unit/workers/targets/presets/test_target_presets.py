@@ -105,10 +105,7 @@ GOOGLE_KEY = {
         "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}],
     }
 }
-MESSAGES = {
-    "system": lambda body: body["messages"][0]["content"],
-    "user": lambda body: body["messages"][-1]["content"],
-}
+MESSAGES = {"system": lambda body: body["messages"][0]["content"], "user": lambda body: body["messages"][-1]["content"]}
 
 PROVIDERS = {
     "anthropic": Provider(
@@ -276,12 +273,7 @@ EMBEDDERS = {
     "cohere": (
         {"model": "embed-v4.0"},
         "/v2/embed",
-        {
-            "model": "embed-v4.0",
-            "texts": ["one", "two"],
-            "input_type": "classification",
-            "embedding_types": ["float"],
-        },
+        {"model": "embed-v4.0", "texts": ["one", "two"], "input_type": "classification", "embedding_types": ["float"]},
         {"id": "1", "embeddings": {"float": [[1.0, 0.0], [0.0, 1.0]]}, "texts": ["one", "two"]},
     ),
     "mistral": (
@@ -369,10 +361,7 @@ def test_a_sagemaker_endpoint_takes_a_body_of_ones_own():
     (reply,) = ask(lambda one: said, "sagemaker", [Classify("good")], settings, AWS_SECRET, heard=heard)
     assert reply.value["scores"] == {"POSITIVE": 0.9, "NEGATIVE": 0.1}
     assert {one.path for one in heard} == {"/endpoints/wages-1/invocations"}
-    assert [one.json for one in heard] == [
-        {"instances": [{"features": {"age": 31, "hours": 40}}]},
-        {"inputs": "good"},
-    ]
+    assert [one.json for one in heard] == [{"instances": [{"features": {"age": 31, "hours": 40}}]}, {"inputs": "good"}]
 
 
 # ------------------------------------------------------------------------------------------------ Google Cloud, Triton
