@@ -109,4 +109,4 @@ async def test_a_picture_that_is_not_kept_is_not_found(agency, report):
     answer = await client.get(f"{rating}/thumbnails/sha256:{'0' * 64}", headers=mine)
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
     wrong = await client.get(f"{rating}/thumbnails/0", headers=mine)
-    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid-request")
+    assert (wrong.status_code, wrong.json()["code"]) == (404, "not-found")
