@@ -336,7 +336,8 @@ WORLDS: Mapping[str, World] = {
         ),
         _letters(BS),
     ),
-    "records, noise only when asked again": _world(_recorded(), _noisy_again, _letters(BS)),
+    # half of it is a quarter of the standard deviation, which is the tolerance
+    "records, noise only when asked again": _world(_recorded(), _noisy_again, _letters(BS), AT_TOLERANCE),
     "records, one group refused": _world(
         _recorded(),
         _records(lambda row, women, noise: None if women * 0.175 > chance(row, noise) else row["z"] + noise),
