@@ -169,7 +169,7 @@ def _weighted_means(
     # exponential numbers become Dirichlet weights after division by their sum
     weights = [rng.standard_exponential((draws, size)) for size in sizes]
     counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
-    if math.prod(sizes) * counted.shape[1] > LARGEST_TABLE:
+    if len(sizes) > 1 and math.prod(sizes) * counted.shape[1] > LARGEST_TABLE:
         by_row = math.prod(each[:, ids] for each, ids in zip(weights, kinds.values(), strict=True))
         sums = by_row @ counted
     else:
