@@ -81,11 +81,13 @@ def expected() -> dict[str, int]:
     return {name: service(STEP_1, STEP_2, SEED).method.expected_probes() for name, service in SERVICES.items()}
 
 
-def pin() -> None:
-    """Write the current numbers to the file."""
-    kept = {service: [float(f"{one:.12g}") for one in numbers(service, METHODOLOGY_VERSION)] for service in SERVICES}
-    written = {"methodology": METHODOLOGY_VERSION, "defaults": defaults(), "expected": expected(), "ratings": kept}
-    _file(METHODOLOGY_VERSION).write_text(json.dumps(written, indent=0) + "\n")
+def pin(version: str = METHODOLOGY_VERSION) -> None:
+    """Write the current numbers to a version's file; the defaults of an earlier version stay as they were."""
+    kept = {service: [float(f"{one:.12g}") for one in numbers(service, version)] for service in SERVICES}
+    written = {"methodology": version, "defaults": defaults(), "expected": expected()}
+    if version != METHODOLOGY_VERSION:
+        written = pinned(version)
+    _file(version).write_text(json.dumps({**written, "ratings": kept}, indent=0) + "\n")
 
 
 def _file(version: str) -> Path:
