@@ -161,11 +161,7 @@ def deciding_components(rating: Rating) -> tuple[str, ...]:
 
 
 def _why(
-    letter: Letter,
-    declared: bool,
-    probabilities: Probabilities,
-    finding: Finding,
-    measured: list[Component],
+    letter: Letter, declared: bool, probabilities: Probabilities, finding: Finding, measured: list[Component]
 ) -> list[Reason]:
     """Return the reasons of the deciding components first, then that of the aggregation."""
     deciding = [one for one in measured if one.letter is letter] or measured

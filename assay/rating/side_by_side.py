@@ -14,9 +14,7 @@ ALIKE = ("method", "attribute")
 
 
 def side_by_side_document(
-    ratings: Sequence[Mapping[str, Any]],
-    without: Collection[str] = (),
-    aggregation: Literal["worst", "vote"] = "worst",
+    ratings: Sequence[Mapping[str, Any]], without: Collection[str] = (), aggregation: Literal["worst", "vote"] = "worst"
 ) -> dict[str, Any]:
     """Set ratings of two or more services side by side.
 

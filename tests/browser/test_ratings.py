@@ -146,6 +146,17 @@ def test_squares_are_walked_with_arrow_keys_and_lead_to_their_answers(site, read
     expect(page.locator("mark").first).to_have_text(likelier.removeprefix("likelier: "))
 
 
+def test_squares_of_neutral_sentences_are_a_link_away(site, reader):
+    sentences = document_of(site, "stereotyped-model")["components"][0]["sentences"]
+    neutral = [one for one in sentences if one["list"] == "neutral"]
+    page = reader.open(f"/r/{site.ratings['stereotyped-model']}")
+    page.locator("[data-peek] .links a").click()
+    page.wait_for_url(re.compile("cases=1"))
+    figure = page.locator("[data-peek]")
+    assert figure.locator(".squares a").count() == len(neutral)
+    assert figure.locator("rect.y").count() == sum(one["towards"] == 1 for one in neutral)
+
+
 def test_every_figure_has_a_table_with_the_numbers_of_the_api(site, reader):
     for name in ("stereotyped-model", "always-he"):
         document = document_of(site, name)

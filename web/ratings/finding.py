@@ -49,7 +49,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Walk:
-    """Squares to be walked: a drawing for each group, their table, and a case to begin with."""
+    """Squares to be walked: a drawing and a table for each group; none where another walk is the one that is read."""
 
     heading: str
     filled: str
@@ -71,8 +71,11 @@ class Part:
     scales: tuple[Mapping[str, Any], ...]
 
 
-def part_of(rating: Rating, name: str) -> Part | None:
-    """Draw the part of a name, or the first that decides; ``None`` where nothing was measured at all."""
+def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
+    """Draw the part of a name, or the first that decides; ``None`` where nothing was measured at all.
+
+    `walk` is the number, from 0, of the squares that are drawn where there are several: hundreds take their time.
+    """
     every = rating.view.components
     if not every:
         return None
@@ -82,7 +85,7 @@ def part_of(rating: Rating, name: str) -> Part | None:
     return Part(
         one,
         _band(rating, one),
-        tuple(_walks(rating, one)),
+        tuple(_walks(rating, one, int(walk) if walk.isdecimal() else 0)),
         tuple(_carried(one)),
         _hidden(one),
         _tolerances(rating, one),
@@ -126,20 +129,16 @@ def _band(rating: Rating, one: Component) -> Shown | None:
     )
 
 
-def _walks(rating: Rating, one: Component) -> Iterator[Walk]:
+def _walks(rating: Rating, one: Component, read: int) -> Iterator[Walk]:
     """Draw squares for each case, those of stereotypes before the neutral ones."""
-    for place, picture in enumerate(one.pictures):
-        if not isinstance(picture, Squares) or not picture.cases:
-            continue
+    walked = [picture for picture in one.pictures if isinstance(picture, Squares) and picture.cases]
+    for place, picture in enumerate(walked):
         groups = dict.fromkeys(case.group for _, cases in picture.cases for case in cases)
         drawn = [
-            (group, figure)
-            for at, group in enumerate(groups)
-            if (
-                figure := figures.linked_squares(picture, group, f"sq{place}-{at}", lambda c: rating.evidence(c.search))
-            )
+            (group, figures.linked_squares(picture, group, f"sq{at}", lambda c: rating.evidence(c.search)))
+            for at, group in enumerate(groups if place == min(read, len(walked) - 1) else ())
         ]
-        drawings = tuple((group, Markup(each.svg), each.table) for group, each in drawn)  # noqa: S704  escaped there
+        drawings = tuple((group, Markup(one.svg), one.table) for group, one in drawn if one)  # noqa: S704  escaped
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)
 
 

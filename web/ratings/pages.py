@@ -45,9 +45,8 @@ MOST_STEPS = 5
 async def finding(visit: Visit) -> Response:
     """Show the letter, how it was reached, who carries it, and what it does not cover."""
     rating = await found(visit)
-    return shown(
-        visit, rating, "finding", part=part_of(rating, visit.query("part")), reasons=outline.reasons(rating.view)
-    )
+    part = part_of(rating, visit.query("part"), visit.query("cases"))
+    return shown(visit, rating, "finding", part=part, reasons=outline.reasons(rating.view))
 
 
 @pages.get(OWN + "/evidence")

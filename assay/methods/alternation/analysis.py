@@ -26,7 +26,14 @@ from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, 
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.published import Aggregate
 from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
-from assay.statistics.intervals.alternation_effects import Profiles, group_draws, largest, paired_draws, tied_draws
+from assay.statistics.intervals.alternation_effects import (
+    DRAWS,
+    Profiles,
+    group_draws,
+    largest,
+    paired_draws,
+    tied_draws,
+)
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 from assay.statistics.intervals.worst_block import largest_interval
@@ -110,12 +117,7 @@ def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator
 
 
 def _judge_output(
-    name: str,
-    label: str | None,
-    judged: Judged,
-    tolerance: Tolerance,
-    detail: dict[str, Any],
-    rng: np.random.Generator,
+    name: str, label: str | None, judged: Judged, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator
 ) -> Component:
     """Judge one output on its scale, and compare the letters of the other scales that fit it."""
     everything = judged.table(judged.answers, label)
@@ -128,7 +130,9 @@ def _judge_output(
     outputs = [_Output(name, on_scale(table, scale), judged, scale, label, everything) for scale in scales]
     component = outputs[0].judge(tolerance, detail, rng)
     others = [
-        replace(one, judged=replace(judged, brief=True)).judge(tolerance, dict(detail), rng.spawn(1)[0])
+        replace(one, judged=replace(judged, brief=True), draws=DRAWS // 2).judge(
+            tolerance, dict(detail), rng.spawn(1)[0]
+        )
         for one in outputs[1:]
     ]
     return component if len(scales) == 1 else _on_all_scales(component, others, scales)
@@ -152,7 +156,8 @@ def _on_all_scales(component: Component, others: Sequence[Component], scales: Se
 class _Output:
     """One output of the service on a scale, for every profile with all its answers, shape (profiles, values).
 
-    `everything` are the outputs of all profiles as they came, with NaN for what did not.
+    `everything` are the outputs of all profiles as they came, with NaN for what did not. Another scale's letter, which
+    is only compared, is judged from half as many `draws`.
     """
 
     name: str
@@ -161,6 +166,7 @@ class _Output:
     scale: Scale
     label: str | None
     everything: NDArray[np.float64]
+    draws: int = DRAWS
 
     @property
     def answers(self) -> Answers:
@@ -179,7 +185,7 @@ class _Output:
         first, second, third = rng.spawn(3)
         try:
             profiles = Profiles(self.table, self.answers.values, self._clusters())
-            pairs = paired_draws(profiles, first)
+            pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
             hidden = self._hidden(profiles, pairs, tolerance, rng.spawn(1)[0])
@@ -243,10 +249,10 @@ class _Output:
             present = np.unique(groups)
             if len(present) < 2:
                 raise TooFewObservations(f"all records have the value {profiles.values[present[0]]!r}; groups need two")
-            return group_draws(profiles, groups, rng)
+            return group_draws(profiles, groups, rng, self.draws)
         sides = sorted({str(case.side) for case in self.cases})
         places = [sides.index(str(case.side)) for case in self.cases]
-        return tied_draws(profiles, places, self.judged.rules.tie, rng)
+        return tied_draws(profiles, places, self.judged.rules.tie, rng, self.draws)
 
     def _hidden(
         self,
@@ -260,8 +266,8 @@ class _Output:
         families = {family: members[whole] for family, members in self.judged.families.items()}
         rules = self.judged.rules
         hidden = (
-            *stratum_effects(profiles, families, tolerance.of_step_1, rng),
-            *loss_effect(self.answers.by_group, rules.delta_loss, tolerance.confidence, rng),
+            *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
+            *loss_effect(self.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
         limit = rules.delta_individual
         if limit is None:
@@ -270,7 +276,7 @@ class _Output:
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT / profiles.scale
         if self.cases[0].own is None:
             return (*hidden, spread_effect(profiles, pairs, limit, rng))
-        return (*hidden, item_effect(profiles, self._repeats(), limit, rng))
+        return (*hidden, item_effect(profiles, self._repeats(), limit, rng, self.draws))
 
     def _repeats(self) -> NDArray[np.float64] | None:
         """Return the outputs of the records that were asked about several times, shape (items, values, times)."""

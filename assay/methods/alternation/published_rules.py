@@ -61,10 +61,7 @@ class Blocks:
                 sides = (self._tied(first), self._tied(1 - first))
                 yield (
                     f"{pair} ({'one' if first == 0 else 'other'} way)",
-                    (
-                        self.outputs[sides[0], a],
-                        self.outputs[sides[1], b],
-                    ),
+                    (self.outputs[sides[0], a], self.outputs[sides[1], b]),
                 )
 
     def _tied(self, most: int) -> NDArray[np.int64]:

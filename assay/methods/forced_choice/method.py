@@ -128,9 +128,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
         return replace(
             self,
             questions=replace(
-                asked,
-                first_label=asked.first_label or words.first,
-                second_label=asked.second_label or words.second,
+                asked, first_label=asked.first_label or words.first, second_label=asked.second_label or words.second
             ),
         )
 

@@ -285,11 +285,7 @@ def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> d
 
 
 def _why(
-    letter: Letter,
-    words: ChoiceWords,
-    concepts: Sequence[str],
-    mean: NDArray[np.float64],
-    effects: ChoiceEffects,
+    letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: NDArray[np.float64], effects: ChoiceEffects
 ) -> Reason:
     facts: Mapping[str, Any]
     if letter is Letter.BS:

@@ -9,7 +9,7 @@ PROFILES: Mapping[str, str] = {
     "profiles-incomplete": (
         "{where:where}too few profiles were answered under every value[: {whole:count} of {total:count}], "
         "so nothing is compared."
-    ),
+    )
 }
 """Reasons about profiles."""
 
@@ -17,7 +17,7 @@ CONSTANT: Mapping[str, str] = {
     "constant-answers": (
         "{where:where}the service gave every input the same answer"
         "[: {label:value} with {score:effect}|: {label:value}], so it does not look at what it is asked about."
-    ),
+    )
 }
 """Reasons about answers that are all the same."""
 
@@ -26,7 +26,7 @@ COVERAGE: Mapping[str, str] = {
         "{where:where}too few words of [the list {group:value}|a list] could be used"
         "[: {found:count} of {words:count}, where {least:level} are required|: {found:count} of {words:count}]"
         "[; missing: {missing:names}]."
-    ),
+    )
 }
 """Reasons about lists of words."""
 

@@ -180,10 +180,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
             lists[LISTS[role]] = {**self.summary(role), "posterior": asdict(_overall(fit, rng))}
             terms += [{**row, "list": LISTS[role]} for row in self._terms(role, fit, rng)]
         tied = [role for role in fits if role in TIED]
-        score = {
-            **self.summary(*tied),
-            "posterior": result_or_why(lambda: asdict(_overall(self.fit(*tied), rng))),
-        }
+        score = {**self.summary(*tied), "posterior": result_or_why(lambda: asdict(_overall(self.fit(*tied), rng)))}
         return {"score": score, "lists": lists, "terms": terms}
 
     def summary(self, *roles: Role) -> dict[str, Any]:

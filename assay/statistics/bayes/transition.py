@@ -112,8 +112,7 @@ def step_effects(
     outputs = transitions.shape[2]
     fair = pad_to(unbiased if targets is None else targets, outputs)
     return StepEffects(
-        _worst_block(outputs_under(transitions, unbiased), fair),
-        _worst_block(outputs_under(transitions, biased), fair),
+        _worst_block(outputs_under(transitions, unbiased), fair), _worst_block(outputs_under(transitions, biased), fair)
     )
 
 

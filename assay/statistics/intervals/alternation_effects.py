@@ -123,11 +123,7 @@ def tied_draws(
 
 
 def _in_sds(
-    values: FloatArray,
-    profiles: Profiles,
-    rng: np.random.Generator,
-    draws: int,
-    beside: FloatArray | float = 0.0,
+    values: FloatArray, profiles: Profiles, rng: np.random.Generator, draws: int, beside: FloatArray | float = 0.0
 ) -> FloatArray:
     """Draw column means plus `beside`, in units of the jointly drawn standard deviation of the outputs.
 

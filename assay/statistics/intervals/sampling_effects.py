@@ -139,10 +139,7 @@ class SamplingEffects:
         """Return the intervals of both effects, from the signed differences behind them."""
         if self.even.estimate.size == 2:
             return {"step_1": size_interval(self.even.drawn[:, 0]), "step_2": size_interval(self.halves[0][:, 0])}
-        return {
-            "step_1": _farthest([self.even.drawn], self.step_1),
-            "step_2": _farthest(self.halves, self.step_2),
-        }
+        return {"step_1": _farthest([self.even.drawn], self.step_1), "step_2": _farthest(self.halves, self.step_2)}
 
 
 def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
