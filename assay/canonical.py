@@ -44,6 +44,11 @@ def target_digest(descriptor: Mapping[str, Any]) -> str:
     return digest_of({key: descriptor[key] for key in ("kind", "protocol", "url", "settings") if key in descriptor})
 
 
+def described_digest(target: Mapping[str, Any]) -> str:
+    """Compute `target_digest` of a target that has its address under ``base_url``, as jobs and saved targets do."""
+    return target_digest({**target, "url": target["base_url"]})
+
+
 class EvidenceTree:
     """Merkle tree over observations, built as they come (RFC 9162, section 2.1.1)."""
 

@@ -59,11 +59,12 @@ class SourceTree:
 
     @classmethod
     def read(cls, root: Path = ROOT) -> SourceTree:
-        """Find every module of the product below `root`; generated code is left out."""
+        """Find every module of the product below `root`, without generated code and symbolic links."""
         files: dict[str, Path] = {}
         for package in PACKAGES:
             for path in sorted((root / package).rglob("*.py")):
-                files[_dotted(path.relative_to(root))] = path
+                if not path.is_symlink():
+                    files[_dotted(path.relative_to(root))] = path
         for path in sorted((root / CLIENT).glob("*.py")):
             if path.name not in GENERATED:
                 files[_dotted(path.relative_to((root / CLIENT).parent))] = path

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.canonical import described_digest
 from assay.composition.compatibility import Incompatible
 from assay.composition.document import MEASURED, check_chain, composition_document, matrices_of
 from assay.composition.notes import note
@@ -19,7 +20,6 @@ from service.dependencies import Service
 from service.http.json import pointer_to
 from service.http.openapi.common_schemas import instant
 from service.http.problems import Problem
-from service.targets.schemas import digest_of_target
 from store.core import clock
 from store.jobs import observations
 from store.ratings import compositions
@@ -82,7 +82,7 @@ def _choose(c: Any, tenant: str, asked: CompositionRequest) -> tuple[list[Chosen
     newest = compositions.latest_of_targets(
         c,
         tenant,
-        {name: digest_of_target(vars(row)) for name, row in saved.items()},
+        {name: described_digest(vars(row)) for name, row in saved.items()},
         saved.values(),
         attribute=attribute,
         method=asked.method,
@@ -175,5 +175,5 @@ def _notes(chosen: Sequence[Chosen], now: int) -> list[dict[str, str]]:
     return notes + [
         note("target-changed", link=place)
         for place, one in enumerate(chosen, start=1)
-        if one.target is not None and digest_of_target(vars(one.target)) != one.rating.target.get("digest")
+        if one.target is not None and described_digest(vars(one.target)) != one.rating.target.get("digest")
     ]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from assay.canonical import described_digest
 from assay.rating.difference import difference
 from service.dependencies import Here
 from service.http.authentication import PublicReader, Reader
@@ -15,7 +16,6 @@ from service.http.json import StrictRoute
 from service.http.pagination import Page, PageQuery, list_response
 from service.publishing.schemas import AddressHistoryQuery, HistoryEntry, HistoryList, HistoryQuery
 from service.targets.routes import FoundTarget
-from service.targets.schemas import digest_of_target
 from store.ratings import history
 from store.ratings.history import Step
 
@@ -32,7 +32,7 @@ async def target_history(
     """
     name = f"history of {row.id}"
     asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
-    same = (row.id, row.base_url, digest_of_target(vars(row)))
+    same = (row.id, row.base_url, described_digest(vars(row)))
     steps = await here.database.read(history.of_target, caller.tenant, *same, **asked)
     return await _listed(request, query, name, steps)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import Field, SecretStr
 
-from assay.canonical import target_digest
+from assay.canonical import described_digest
 from service.http.openapi.common_schemas import Instant, KindName, ListModel, RequestModel, ResponseModel, Url
 from store.targets.targets import StoredTarget
 
@@ -70,7 +69,7 @@ class TargetView(ResponseModel):
     def of(cls, row: StoredTarget) -> Self:
         """Build the view of a stored target."""
         return cls.from_row(
-            row, base_url=row.base_url or None, secret_hint=hint(row.secret_last4), digest=digest_of_target(vars(row))
+            row, base_url=row.base_url or None, secret_hint=hint(row.secret_last4), digest=described_digest(vars(row))
         )
 
 
@@ -81,15 +80,3 @@ class TargetList(ListModel[TargetView]):
 def hint(last4: str | None) -> str | None:
     """Return the hint of a secret from its last four characters."""
     return None if last4 is None else f"…{last4}"
-
-
-def digest_of_target(descriptor: Mapping[str, Any]) -> str:
-    """Return the digest that a target's ratings name (`assay.canonical.target_digest`)."""
-    return target_digest(
-        {
-            "kind": descriptor["kind"],
-            "protocol": descriptor["protocol"],
-            "url": descriptor["base_url"],
-            "settings": descriptor["settings"],
-        }
-    )

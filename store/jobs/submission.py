@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Connection, Integer, and_, bindparam, func, insert, or_, select
 from sqlalchemy.sql.dml import ReturningInsert
 
-from assay.canonical import digest_of, target_digest
+from assay.canonical import described_digest, digest_of
 from store.core.clock import now_ms
 from store.core.columns import AnyText
 from store.core.schema import events as events_table
@@ -156,7 +156,7 @@ def request_digest(
     author : mapping, optional
         Description of the service that generates sentences or pictures, as in a job.
     """
-    described = _described(target)
+    described = described_digest(target)
     request = {
         "tenant": tenant,
         "target": target_id or described,
@@ -165,19 +165,8 @@ def request_digest(
         "seed": seed,
     }
     if author is not None:
-        request["author"] = {"id": author.get("id"), "described": _described(author)}
+        request["author"] = {"id": author.get("id"), "described": described_digest(author)}
     return digest_of(request)
-
-
-def _described(target: Mapping[str, Any]) -> str:
-    return target_digest(
-        {
-            "kind": target["kind"],
-            "protocol": target["protocol"],
-            "url": target["base_url"],
-            "settings": target["settings"],
-        }
-    )
 
 
 # ------------------------------------------------------------------------------- new jobs

@@ -18,6 +18,7 @@ from assay.model import Letter
 from assay.rating.decision import worst_letter
 from assay.reports.view import Table
 from assay.statistics.bayes.transition import step_effects
+from assay.statistics.hypothesis_tests.goodness import FitTest
 from assay.statistics.hypothesis_tests.published import PublishedVerdict, published_letter
 from demo.translators.apertium import Apertium, ApertiumDidNotStart, ApertiumNotInstalled
 from tools.compositions import BIASED, DELTA, UNBIASED, random_service
@@ -43,7 +44,7 @@ RATING_S = 120
 """Longest time in seconds that the rating of a translator on this machine may take."""
 
 
-def rule_of_section_4_3(observed: Mapping[str, Sequence[int]]) -> PublishedVerdict:
+def rule_of_section_4_3(observed: Mapping[str, Sequence[int]]) -> PublishedVerdict[FitTest]:
     """Rate counts to the letter of the section: similarity to a biased specification, comparisons joined by OR."""
     return published_letter(
         observed, SPECIFIED_UNBIASED, SPECIFIED_BIASED,

@@ -16,7 +16,7 @@ from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_
 from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few
-from assay.methods.shared.profiles import Case, like_those_asked
+from assay.methods.shared.profiles import Case, like_those_asked, numbered_clusters
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
@@ -35,11 +35,7 @@ from assay.statistics.intervals.alternation_effects import (
     tied_draws,
 )
 from assay.statistics.intervals.credible import interval_of
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 from assay.statistics.intervals.worst_block import largest_interval
-
-FRAME = "frame"
-"""Kind of cluster of which a few may be all there are: then the finding is about those."""
 
 SMALL_GROUP = 30
 """Groups with fewer records are flagged (METHODS section 3)."""
@@ -184,7 +180,7 @@ class _Output:
         measurement = Measurement(self.name, self.answers.counts, tolerance, detail)
         first, second, third = rng.spawn(3)
         try:
-            profiles = Profiles(self.table, self.answers.values, self._clusters())
+            profiles = Profiles(self.table, self.answers.values, numbered_clusters(self.cases))
             pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
@@ -233,14 +229,6 @@ class _Output:
         return letters
 
     # -------------------------------------------------------------------- effects
-    def _clusters(self) -> dict[str, NDArray[np.int64]]:
-        """Number the clusters of each kind; leave out frames if they are too few to estimate their spread."""
-        numbered = {
-            kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
-            for kind in self.cases[0].clusters
-        }
-        return {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
-
     def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw the gaps between groups with tied content: sentences have a declared tie, records their own values."""
         own = [case.own for case in self.cases]

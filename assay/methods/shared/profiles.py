@@ -19,6 +19,7 @@ from assay.catalog.profiles import contents, frames, people, write_profile
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.explain import listed
 from assay.model import Record
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 
 Cell = str | int | float | bool | None
 Words = Mapping[str, tuple[str, ...]]
@@ -30,6 +31,9 @@ MOST_STRATA, LEAST_ROWS = 12, 30
 
 ROW = "row"
 """Kind of cluster of records that are the same but for the protected column: what was written once counts once."""
+
+FRAME = "frame"
+"""Kind of cluster of which a few may be all there are: then the finding is about those."""
 
 JOINED = " / "
 """Separator of the people of a pair (one for each value) in the name of their cluster."""
@@ -258,6 +262,14 @@ def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bo
             clusters[profiles.cluster] = str(row[profiles.cluster])
         cases.append(Case(name=f"row-{number}", given=given, clusters=clusters, own=places[row[profiles.column]]))
     return tuple(cases)
+
+
+def numbered_clusters(cases: Sequence[Case]) -> dict[str, NDArray[np.int64]]:
+    """Number the clusters of each kind, shape (cases,); leave out frames if they are too few to estimate a spread."""
+    numbered = {
+        kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters
+    }
+    return {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
 
 
 def like_those_asked(kinds: Iterable[str]) -> str:

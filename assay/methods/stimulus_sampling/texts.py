@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
-from assay.methods.shared.profiles import Case, like_those_asked
+from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
@@ -20,16 +20,12 @@ from assay.statistics.bayes.importance import Weights, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects, paired_effects
 
 Floats = NDArray[np.float64]
 
 TRAINING = 2000
 """Most profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
-
-FRAME = "frame"
-"""Kind of cluster of which a few may be all there are."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +61,8 @@ class TextsHeard:
     @cached_property
     def paired(self) -> Paired:
         """The profiles in the form of `paired_effects`."""
-        numbered = {
-            kind: np.unique([case.clusters[kind] for case in self.cases], return_inverse=True)[1]
-            for kind in self.cases[0].clusters
-        }
-        clusters = {kind: ids for kind, ids in numbered.items() if kind != FRAME or ids.max() + 1 >= LEAST_CLUSTERS}
         side = np.array([self.sides.index(str(case.side)) for case in self.cases])
-        return Paired(Profiles(self.yes, self.values, clusters), side, 1 / self.taken)
+        return Paired(Profiles(self.yes, self.values, numbered_clusters(self.cases)), side, 1 / self.taken)
 
     @cached_property
     def carried_by(self) -> dict[str, float]:

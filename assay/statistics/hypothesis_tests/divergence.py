@@ -16,9 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import rel_entr
 
 from assay.errors import OutOfBounds
-from assay.model import Letter
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
-from assay.statistics.hypothesis_tests.published import Aggregate, aggregate_biased, check_blocks, two_step_letter
+from assay.statistics.hypothesis_tests.published import (
+    Aggregate,
+    PublishedVerdict,
+    aggregate_biased,
+    check_blocks,
+    two_step_letter,
+)
 
 Measure = Literal["kl", "js"]
 
@@ -51,27 +56,6 @@ class DivergenceTest:
     threshold: float
     biased: bool
     reason: str | None = None
-
-
-@dataclass(frozen=True)
-class DivergenceVerdict:
-    """Letter of a service by a divergence and its threshold.
-
-    Attributes
-    ----------
-    letter : Letter
-        BS if step 1 is biased, else DSBS if step 2 is, else UCS.
-    step_1_biased, step_2_biased : bool
-        Whether an unbiased (a biased) block's output exceeds the threshold against every declared
-        unbiased distribution.
-    tests : mapping
-        Block name -> unbiased specification's name -> test.
-    """
-
-    letter: Letter
-    step_1_biased: bool
-    step_2_biased: bool
-    tests: Mapping[str, Mapping[str, DivergenceTest]]
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
@@ -175,7 +159,7 @@ def divergence_letter(
     alpha: float,
     rng: np.random.Generator,
     aggregate: Aggregate = "worst",
-) -> DivergenceVerdict:
+) -> PublishedVerdict[DivergenceTest]:
     """Rate observed counts in two steps by a divergence with a bootstrap threshold.
 
     A block's output is biased if it exceeds the threshold against *every* declared unbiased
@@ -210,7 +194,7 @@ def divergence_letter(
     step_1, step_2 = (
         aggregate_biased([departs[block] for block in blocks], aggregate) for blocks in (unbiased, biased)
     )
-    return DivergenceVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
+    return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
 
 
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,8 +104,11 @@ COMPARISONS: Mapping[Statistic, Comparison] = MappingProxyType(
 """Comparison of a block's counts with a specification, by the statistic's published name."""
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
-class PublishedVerdict:
+class PublishedVerdict(Generic[T]):
     """Letter of a service by a published rule.
 
     Attributes
@@ -116,18 +119,13 @@ class PublishedVerdict:
         Whether the outputs of the unbiased, and of the biased, blocks are called biased. The
         paper stops after a biased step 1; step 2 is computed all the same, to be shown.
     tests : mapping
-        Block name -> specification name -> comparison, for every block and specification.
+        Block name -> specification name -> comparison: a `FitTest`, or a `DivergenceTest` of unbiased specifications.
     """
 
     letter: Letter
     step_1_biased: bool
     step_2_biased: bool
-    tests: Mapping[str, Mapping[str, FitTest]]
-
-    @property
-    def pvalues(self) -> dict[str, dict[str, float]]:
-        """Block name -> specification name -> p-value."""
-        return {block: {name: test.p for name, test in row.items()} for block, row in self.tests.items()}
+    tests: Mapping[str, Mapping[str, T]]
 
 
 def published_letter(
@@ -140,7 +138,7 @@ def published_letter(
     statistic: Statistic = "two-sample",
     join: Join | None = None,
     alpha: float = 0.05,
-) -> PublishedVerdict:
+) -> PublishedVerdict[FitTest]:
     """Rate observed counts by a published decision rule.
 
     Parameters

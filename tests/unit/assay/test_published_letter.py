@@ -63,8 +63,8 @@ def test_each_reading_has_its_default_join(reading):
 
 def test_every_block_is_compared_with_every_specification():
     verdict = published_letter(FAITHFUL, UNBIASED, BIASED)
-    assert [*verdict.pvalues] == ["U", "B1", "B2"]
-    assert all([*row] == ["U", "B1", "B2"] for row in verdict.pvalues.values())
+    assert [*verdict.tests] == ["U", "B1", "B2"]
+    assert all([*row] == ["U", "B1", "B2"] for row in verdict.tests.values())
 
 
 @pytest.mark.parametrize("reading", JOIN_OF)
