@@ -8,13 +8,10 @@ from functools import cache
 from assay.catalog.tables import read_table
 from assay.catalog.values import Attribute
 
-PERSON, CONTENT = "person", "content"
-"""The slots of a frame; ``{Person}`` begins a sentence."""
-
 
 @cache
 def frames() -> tuple[str, ...]:
-    """Sentences with a slot for a person and one for a content."""
+    """Sentences with the slots ``{person}`` (``{Person}`` at the beginning) and ``{content}``."""
     return tuple(read_table("profiles")["frames"])
 
 

@@ -162,15 +162,6 @@ def consistency_spans(before: int, after: int) -> list[Span]:
     return found[::-1]
 
 
-def consistency_proof(leaves: Sequence[bytes], before: int) -> list[bytes]:
-    """Compute the consistency proof from the first `before` leaves to all leaves.
-
-    Raise `IndexError` if `before` is 0 or more than there are leaves.
-    """
-    node = nodes_from(leaves)
-    return [span_head(span, node) for span in consistency_spans(before, len(leaves))]
-
-
 def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof: Sequence[bytes]) -> bool:
     """Whether `proof` shows that the tree of `after` leaves begins with that of `before` leaves.
 

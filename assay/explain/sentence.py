@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from string import Formatter
-from typing import Any
+from typing import Any, TypeVar
 
 from assay.explain.words import Vocabulary
+
+T = TypeVar("T", str, float)
 
 
 def share(part: float) -> str:
@@ -120,20 +123,15 @@ def _number(value: Any) -> float | None:
     return float(value)
 
 
-def _numeric(write: Callable[[float], str]) -> Writer:
+def _writer(read: Callable[[Any], T | None], write: Callable[[T], str]) -> Writer:
     def written(value: Any) -> str | None:
-        number = _number(value)
-        return None if number is None else write(number)
+        known = read(value)
+        return None if known is None else write(known)
 
     return written
 
 
-def _textual(write: Callable[[str], str]) -> Writer:
-    def written(value: Any) -> str | None:
-        text = _text(value)
-        return None if text is None else write(text)
-
-    return written
+_numeric, _textual = partial(_writer, _number), partial(_writer, _text)
 
 
 def _names(value: Any) -> str | None:

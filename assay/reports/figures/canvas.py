@@ -40,11 +40,6 @@ class Figure:
     table: Table
     height: float
 
-    def standalone(self) -> str:
-        """Return the drawing as a file of its own, with its style sheet."""
-        start, rest = self.svg.split(">", 1)
-        return f"{start}>{tag('style', Markup(stylesheet()))}{rest}"
-
 
 @cache
 def stylesheet() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.reports import outline, tables
-from assay.reports.figures import decision_tree, overview_matrix, probabilities_bar, stamp
+from assay.reports.figures import Figure, decision_tree, overview_matrix, probabilities_bar, stamp
 from assay.reports.html.pieces import figure, figures, folded, foreign, paragraphs, reasons, table
 from assay.reports.markup import Markup, join, tag
 from assay.reports.view import RatingView, Table
@@ -45,13 +45,16 @@ def _warning(rating: RatingView) -> Markup | None:
     return None if said is None else tag("p", foreign(said), class_="warning")
 
 
-def meaning_section(rating: RatingView) -> Markup:
-    """Write the paragraph for readers who know no statistics, and the reasons."""
+def meaning_section(rating: RatingView, most: int | None = None) -> Markup:
+    """Write the paragraph for readers who know no statistics, and the reasons: all, or so many and their number."""
     meaning, *said = rating.in_words
+    why = outline.reasons(rating)
+    left = 0 if most is None else max(0, len(why) - most)
     return join(
         tag("p", meaning, class_="lede"),
         tag("p", foreign(" ".join(said))),
-        reasons(outline.reasons(rating)),
+        reasons(why[:most]),
+        paragraphs(f"{left} more reasons are in the full report." if left else None),
     )
 
 
@@ -64,15 +67,18 @@ def reply_section(rating: RatingView) -> Markup | None:
     return join(tag("blockquote", *said), link, paragraphs(outline.reply_sentence(rating.reply)))
 
 
-def reached_section(rating: RatingView) -> Markup:
-    """Write the two steps and the probabilities."""
-    drawn = {
+def _of_the_letter(rating: RatingView) -> dict[str, Figure | None]:
+    return {
         "the path through the two steps": decision_tree(rating.verdict, KEY),
         "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
     }
+
+
+def reached_section(rating: RatingView) -> Markup:
+    """Write the two steps and the probabilities."""
     looks = [folded(each) for each in rating.sheets]
     below = tag("div", *looks, class_="tables") if looks else None
-    return join(paragraphs(tables.confidence_note(rating)), figures(drawn), below)
+    return join(paragraphs(tables.confidence_note(rating)), figures(_of_the_letter(rating)), below)
 
 
 def overview_section(rating: RatingView) -> Markup | None:
@@ -101,24 +107,12 @@ def published_section(rating: RatingView) -> Markup | None:
 
 def summary_sections(rating: RatingView) -> list[Markup]:
     """Write the sections of the one-page summary; what is left out is counted."""
-    meaning, *said = rating.in_words
-    why = outline.reasons(rating)
-    more = [f"{len(why) - MOST_REASONS} more reasons are in the full report."] if len(why) > MOST_REASONS else []
     parts = [f"{one.title}: {one.verdict.headline}" for one in rating.components]
     left = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
-    drawn = {
-        "the path through the two steps": decision_tree(rating.verdict, KEY),
-        "the probability of each letter": probabilities_bar(rating.verdict, rating.confidence, KEY),
-    }
-    bare = [tag("figure", tag("figcaption", one.title), one.svg) for one in drawn.values() if one is not None]
+    bare = [tag("figure", tag("figcaption", one.title), one.svg) for one in _of_the_letter(rating).values() if one]
     record = [(name, value) for name, value in rating.provenance.items() if name in RECORD]
     sections = {
-        "What it means": join(
-            tag("p", meaning, class_="lede"),
-            tag("p", foreign(" ".join(said))),
-            reasons(why[:MOST_REASONS]),
-            paragraphs(*more),
-        ),
+        "What it means": meaning_section(rating, MOST_REASONS),
         "How the letter was reached": join(
             paragraphs(tables.confidence_note(rating)), tag("div", *bare, class_="figures") if bare else None
         ),

@@ -77,10 +77,6 @@ class SharesPosterior:
         m, rho = _draw(self._grid, rng, draws)
         return np.asarray(m * (1 - m) * rho)
 
-    def draw_shares(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-        """Draw the share of every kind, together with each other; shape (draws, kinds)."""
-        return self._draw(self._counts.successes, self._counts.trials, rng, draws)
-
     def shares(self, rng: np.random.Generator, draws: int = DRAWS, level: float = 0.95) -> tuple[Interval, ...]:
         """Return the share of every kind with its interval. Kinds with equal counts are drawn once."""
         of = self._counts

@@ -116,34 +116,13 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     )
 
 
-def posterior_shares(cell: ArrayLike, cells: int, weights: Weights) -> Floats:
-    """Return the distribution of a category, such as the attribute's value, under the posterior.
-
-    Parameters
-    ----------
-    cell : array_like of int, shape (n,)
-        Which of the cells each input is in, from 0.
-
-    Returns
-    -------
-    ndarray, shape (cells,)
-        Shares; their sum is 1.
-
-    Raises
-    ------
-    OutOfBounds
-        If an input is in no cell, or there are not as many inputs as weights.
-    """
-    return as_shares(np.bincount(_cells(cell, cells, weights), weights=weights.shares, minlength=cells))
-
-
 def share_draws(cell: ArrayLike, cells: int, weights: Weights, rng: np.random.Generator, draws: int = 4000) -> Floats:
     """Draw the distribution of a category under the posterior, by Bayesian bootstrap over the inputs.
 
     Parameters
     ----------
-    cell, cells, weights
-        As for `posterior_shares`, with the same errors.
+    cell : array_like of int, shape (n,)
+        Which of the `cells` each input is in, from 0.
 
     Returns
     -------

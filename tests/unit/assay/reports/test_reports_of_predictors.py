@@ -84,7 +84,7 @@ def test_every_measured_number_has_a_figure(name, beginnings, documents):
 
 def test_every_figure_is_small_and_has_a_description_and_a_table(document):
     for title, figure in _drawn(document).items():
-        root = ET.fromstring(figure.standalone())
+        root = ET.fromstring(figure.svg)
         assert root.find(f"{SVG}title").text == title
         assert len(root.find(f"{SVG}desc").text) > 20
         assert figure.table.rows

@@ -44,7 +44,7 @@ def test_every_measured_number_has_a_figure(documents, name):
 def test_every_figure_is_small_and_has_a_description_and_a_table(documents, name):
     for place, one in enumerate(read(documents[name]).components[0].pictures):
         figure = figures.picture(one, f"k{place}")
-        root = ET.fromstring(figure.standalone())
+        root = ET.fromstring(figure.svg)
         assert len(root.find("{http://www.w3.org/2000/svg}desc").text) > 20
         assert figure.table.rows
         assert len(figure.svg) < 16_000

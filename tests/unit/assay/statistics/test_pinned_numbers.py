@@ -58,7 +58,7 @@ from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.importance import distances, posterior_shares, share_draws, weigh
+from assay.statistics.bayes.importance import distances, share_draws, weigh
 from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.predictive_check import predictive_check
@@ -912,13 +912,11 @@ def test_beta_binomial_fits_equal_their_pinned_numbers(same):
         cases[name] = fit
         cases[f"{name}, drawn"] = {
             "overall": fit.draw_overall(rng(), 100),
-            "shares": fit.draw_shares(rng(), 100),
             "intervals": fit.shares(rng(), 100, 0.8),
         }
     few = fit_shares([3, 5, 1], [2, 0, 4])
     cases["by default"] = {
         "overall": few.draw_overall(rng()),
-        "shares": few.draw_shares(rng()),
         "intervals": few.shares(rng()),
     }
     same("beta_binomial", cases)
@@ -950,8 +948,6 @@ def test_importance_weights_equal_their_pinned_numbers(same):
         "weights, heavy": weigh(np.minimum(1.0, np.arange(1, 401) ** -1.2)),
         "one input": weigh([0.3]),
         "weights as json": corrected.as_json(),
-        "shares": posterior_shares(cell, 3, corrected),
-        "shares, an empty cell": posterior_shares(cell, 4, plain_weights),
         "drawn": drawn,
         "drawn by default": share_draws(cell, 3, corrected, rng()),
         "drawn once": share_draws(cell, 3, corrected, rng(), 1),
@@ -1359,10 +1355,10 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "weights: proposed": (OutOfBounds, "2 proposed", lambda: weigh([0.1, 0.2], [1.0])),
     "weights: proposed nought": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, 0.0])),
     "weights: proposed infinite": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, INF])),
-    "cells: lengths": (OutOfBounds, "2 cells", lambda: posterior_shares([1], 2, weigh([0.1, 0.2]))),
-    "cells: beyond": (OutOfBounds, "0 to 1", lambda: posterior_shares([0, 2], 2, weigh([0.1, 0.2]))),
-    "cells: before": (OutOfBounds, "0 to 1", lambda: posterior_shares([0, -1], 2, weigh([0.1, 0.2]))),
-    "cells: half": (OutOfBounds, "0 to 1", lambda: posterior_shares([0, 0.5], 2, weigh([0.1, 0.2]))),
+    "cells: lengths": (OutOfBounds, "2 cells", lambda: share_draws([1], 2, weigh([0.1, 0.2]), rng())),
+    "cells: beyond": (OutOfBounds, "0 to 1", lambda: share_draws([0, 2], 2, weigh([0.1, 0.2]), rng())),
+    "cells: before": (OutOfBounds, "0 to 1", lambda: share_draws([0, -1], 2, weigh([0.1, 0.2]), rng())),
+    "cells: half": (OutOfBounds, "0 to 1", lambda: share_draws([0, 0.5], 2, weigh([0.1, 0.2]), rng())),
     "cells: no draw": (OutOfBounds, "not 0", lambda: share_draws([0, 1], 2, weigh([0.1, 0.2]), rng(), 0)),
     "inclusion: nothing": (OutOfBounds, "not 0", lambda: inclusion([1.0], 0)),
     "inclusion: nobody": (EvidenceError, "positive", lambda: inclusion([], 1)),

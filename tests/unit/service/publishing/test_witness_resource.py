@@ -31,7 +31,8 @@ def asked(size: int, old: int = 0, leaves=LEAVES, signer=LOG, proof=None, origin
     """Write a request for a cosignature of the head of the first `size` leaves."""
     head = Checkpoint(origin, size, merkle.head(leaves[:size]), extension)
     if proof is None:
-        proof = merkle.consistency_proof(leaves[:size], old) if 0 < old < size else []
+        spans = merkle.consistency_spans(old, size) if 0 < old < size else []
+        proof = [merkle.head(leaves[start:stop]) for start, stop in spans]
     note = head.signed(signer.public_key().public_bytes_raw(), signer.sign)
     return AddCheckpoint(old, tuple(proof), note).written().encode()
 

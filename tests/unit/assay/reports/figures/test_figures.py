@@ -53,7 +53,7 @@ def _contrast(one: str, other: str) -> float:
 
 def test_every_figure_is_well_formed_small_and_has_a_description(sample, any_sample):
     for figure in filter(None, _drawn(any_sample)):
-        root = ET.fromstring(figure.standalone())
+        root = ET.fromstring(figure.svg)
         assert root.find(f"{SVG}title").text == figure.title
         assert root.find(f"{SVG}desc").text == figure.description
         assert figure.table.rows
