@@ -198,11 +198,11 @@ class Method(ABC):
 
     # ------------------------------------------------------------------------ references
     def references(self) -> References:
-        """List what the experiment names instead of holding it."""
+        """List the references of the experiment to stored material."""
         return NOTHING
 
     def with_references(self, found: Found) -> Self:  # noqa: ARG002
-        """Return the method with what was found in the place of its names; parts not looked up stay as they are.
+        """Return the method with its references replaced by the found material; other references stay.
 
         Raise `SpecificationError` if what was found is of no use.
         """
@@ -344,7 +344,7 @@ def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Find
 
 
 def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bool = False) -> Session:
-    """Run an experiment again on what was recorded, without asking anything.
+    """Run an experiment again on recorded replies, without asking anything.
 
     Parameters
     ----------

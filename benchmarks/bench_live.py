@@ -67,7 +67,7 @@ async def view(port: int, path: str, pause_s: float, until: float, seen: Seen) -
 
 
 async def watched(port: int, path: str, pause_s: float, seconds: float) -> Seen:
-    """Let all viewers ask for so many seconds."""
+    """Run all viewers for a number of seconds."""
     seen, until = Seen(), time.perf_counter() + seconds
     await asyncio.gather(*(view(port, path, pause_s, until, seen) for _ in range(VIEWERS)))
     return seen

@@ -76,7 +76,7 @@ def bodies_of(pairs: Sequence[tuple[str, str]]) -> list[bytes]:
 
 
 async def bare_loop(port: int, bodies: list[bytes], concurrency: int) -> float:
-    """Send every body over one of `concurrency` open connections, and add up what comes back."""
+    """Send every body over one of `concurrency` open connections; return the total size of the responses."""
     rest, total = iter(bodies), 0.0
 
     async def work() -> None:
@@ -135,7 +135,7 @@ async def scored(workplace: Workplace, claim: Claim, model: Target, pairs: Seque
 
 
 def claimed(workplace: Workplace, model: Target) -> Claim:
-    """Add a job and claim it; what its experiment is does not matter to the ledger."""
+    """Add a job and claim it; the ledger does not depend on the experiment."""
     new = NewJob(
         tenant="default",
         kind="rating",

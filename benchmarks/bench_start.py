@@ -1,4 +1,4 @@
-"""Seconds until the help is shown, the agency is ready, its first and its next rating are there, `assay rate` ends.
+"""Seconds to the help text, the ready agency, its first and its next rating, and the end of `assay rate`.
 
 Each is a new process, as a newcomer starts it, with a service of known bias on this machine that answers at once.
 """
@@ -59,7 +59,7 @@ def agency() -> Iterator[tuple[str, float]]:
 
 
 def timed_rating(url: str, service: str, seed: int) -> float:
-    """Ask the agency for a rating; return the seconds until it is there."""
+    """Request a rating; return the seconds until it is complete."""
     target = {"name": "t", "kind": "translator", "protocol": "libretranslate", "base_url": service}
     body = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}, "seed": seed}
     start = time.perf_counter()

@@ -68,7 +68,7 @@ class Measured:
 
     @property
     def error(self) -> float:
-        """Standard error of the coverage, were it what it should be."""
+        """Standard error of the coverage under its nominal value."""
         return math.sqrt(NOMINAL * (1 - NOMINAL) / self.observers)
 
     def __str__(self) -> str:

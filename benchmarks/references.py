@@ -1,4 +1,4 @@
-"""Print what the environment of a reference needs: ``python -m benchmarks.references weat``.
+"""Print the requirements of a reference's environment: ``python -m benchmarks.references weat``.
 
 The reference itself comes from the extra ``bench-<name>``. What the science needs is named without versions: a
 reference may want older ones than Assay does (wefe 1.0.1 wants numpy 1), and Assay is installed beside it as it is.

@@ -221,7 +221,7 @@ def check() -> None:
 
 
 def main() -> None:
-    """Print what saturates when, or check the model."""
+    """Print the saturation point of each resource, or check the model."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     if "--check" in sys.argv:
         check()

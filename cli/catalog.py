@@ -1,4 +1,4 @@
-"""`assay methods|attributes|specifications|protocols`: lists of what a request can name."""
+"""`assay methods|attributes|specifications|protocols`: lists of names for requests."""
 
 from __future__ import annotations
 

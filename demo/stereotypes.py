@@ -62,7 +62,7 @@ class About:
 
     @property
     def fits(self) -> bool:
-        """Whether the text says of a group what the stereotype says of it."""
+        """Whether the text attributes the stereotype to the group."""
         return self.group != NEITHER and self.group == self.attribute
 
 

@@ -1,4 +1,4 @@
-"""What routes depend on: the service, wired in `service.app`, and ``Prefer: wait=N`` (RFC 7240)."""
+"""Dependencies of routes: the service, built in `service.app`, and ``Prefer: wait=N`` (RFC 7240)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every test may use: databases and a Redis of its own, and the certainty that nothing leaves the machine.
+"""Fixtures for all tests: databases, Redis, and a guard that blocks all traffic beyond this machine.
 
 Postgres and Redis come from wheels and run as processes of this session, in directories of its
 own. Each test gets an empty, migrated database: a copied file, or a copy of a template database.
@@ -28,7 +28,7 @@ from tests.support.redis import RedisServer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the chaos suite run at length."""
+    """Add the option ``--chaos-scale``, which lengthens the chaos tests."""
     parser.addoption(
         "--chaos-scale", choices=("short", "long", "night"), default="short", help="how much the chaos suite breaks"
     )
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Let what tests start hear Ctrl-C, which a suite in the background ignores; keep temporary files in memory."""
+    """Restore Ctrl-C for child processes of a suite in the background; keep temporary files in memory."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if "TMPDIR" not in os.environ and _is_roomy(MEMORY):
@@ -104,7 +104,7 @@ def pytest_collection_finish() -> None:
 # ---------------------------------------------------------------------------- what is left behind
 @pytest.fixture(scope="session", autouse=True)
 def _children_leave_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give every process that is started a folder for its temporary files: one that is killed removes none.
+    """Set a folder for the temporary files of child processes, because a killed process removes none.
 
     This process keeps its own, where Postgres may enter as another user.
     """
@@ -159,7 +159,7 @@ class NetworkGuard:
         return guarded
 
     def resolving(self, name: str) -> Callable[..., Any]:
-        """Guard a function that looks names up; to read a number asks nobody."""
+        """Guard a function that resolves names; numeric addresses need no lookup and are allowed."""
         original = getattr(socket, name)
 
         def guarded(host: Any, *args: Any, **kwargs: Any) -> Any:
@@ -183,7 +183,7 @@ LOOKUPS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
 
 @pytest.fixture(scope="session")
 def outside_attempts() -> list[str]:
-    """What tests tried to reach outside, and were refused."""
+    """Blocked attempts to connect to other machines."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""Programs that developers run from the project's folder; not part of what is installed.
+"""Programs that developers run from the project's folder; they are not installed.
 
 =========================  =====================================================================
 `tools.calibrate`          rates simulated services of known bias; writes docs/calibration.md

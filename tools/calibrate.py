@@ -184,14 +184,14 @@ def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
 
 
 def _all_letters(runs: Sequence[Run], seeds: int) -> str:
-    """Say in a sentence how many letters were declared wrongly."""
+    """Write the sentence with the number of wrongly declared letters."""
     some = [one for one in runs if one.case and one.seed % SEEDS_A_CASE < seeds]
     wrong = sum(one.declared and not one.right for one in some)
     return f"**{wrong} of {len(some)}** ratings declared a wrong letter ({share_interval(wrong, len(some))})."
 
 
 def _all_intervals(runs: Sequence[Run], simulations: int) -> str:
-    """Say in a sentence how many intervals held the truth, and of which they held it least often."""
+    """Write the sentence with the coverage of the intervals, and the lowest coverage."""
     some = [one for one in runs if one.case and one.seed % SEEDS_A_CASE < _of_case(simulations)]
     held = Counter((one.service, path, right) for one in some for path, right in one.held.items())
     shares = {

@@ -155,7 +155,7 @@ def measure_pairs(pairs: int = PAIRS, seed: int = 9, inputs: int = INPUTS) -> li
 
 
 def share_right(pairs: Sequence[Pair], how: str) -> float:
-    """Share of composites whose true letter a way says, declared or leaning."""
+    """Share of composites for which a prediction gives the true letter, declared or leaning."""
     return sum(one.told[how].letter is one.truth for one in pairs) / len(pairs)
 
 

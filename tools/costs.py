@@ -1,4 +1,4 @@
-"""``make costs``: what one hostile request or job costs at most, as the table of docs/reliability.md."""
+"""``make costs``: maximum cost of one hostile request or job, as the table of docs/reliability.md."""
 
 from __future__ import annotations
 

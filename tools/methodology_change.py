@@ -36,7 +36,7 @@ SEXES = ("Female", "Male")
 
 @dataclass(frozen=True)
 class Case:
-    """A real service, how it is rated, and what it answers."""
+    """A real service, the settings of its rating, and its answers."""
 
     name: str
     method: AnyMethod

@@ -1,4 +1,4 @@
-"""Write the OpenAPI document that a deployed agency tells: the one that linters read."""
+"""Write the OpenAPI document of a deployed agency, for linters."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ CASES: Mapping[str, Case] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a report said of one rating, and what more questions brought."""
+    """Advice of a report on one rating, and the result after more questions."""
 
     name: str
     said: str
@@ -68,7 +68,7 @@ class Outcome:
 
 
 def run(name: str, seed: int) -> Outcome:
-    """Rate one service, and once more with as many more questions as its report says."""
+    """Rate one service, and once more with the number of questions that its report advises."""
     case = CASES[name]
     rng = np.random.default_rng([seed, 62])
     step = 0.1 * rng.uniform(SMALLEST, LARGEST)

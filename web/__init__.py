@@ -1,4 +1,4 @@
-"""What people see: pages over the API (docs/dashboard.md). `add_pages` adds them to the application."""
+"""Web pages over the API (docs/dashboard.md). `add_pages` adds them to the application."""
 
 from __future__ import annotations
 

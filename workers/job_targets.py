@@ -149,7 +149,7 @@ def _called(job: Job, rated: Target, author: Target | None) -> dict[str, bool]:
 
 
 async def _admit(workplace: Workplace, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]) -> None:
-    """Let a job begin at the hosts that it calls; hosts in the operator's own networks cost one read."""
+    """Admit a job at the hosts that it calls; hosts in the operator's own networks need only one read."""
     watched = workplace.database.value_of(refusals.EXIST)
     try:
         watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])

@@ -1,4 +1,4 @@
-"""One exchange with a target, for people: what was sent, what came back, how it was read, and what to mend."""
+"""One exchange with a target for people: the request, the response, its reading, and remedies."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def probe(
     asks: Sequence[Ask] = (),
     examine: bool = False,
 ) -> Probed:
-    """Ask a target one question, and say what was sent, what came back and how it was read.
+    """Ask a target one question; return the request, the response and its reading.
 
     A failed call is a result and not an exception. Nothing is retried and nothing is stored.
 

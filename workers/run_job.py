@@ -134,7 +134,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
 
 
 async def _write(workplace: Workplace, claim: Claim) -> None:
-    """Have an author write the sentences that a corpus lacks; nothing is rated."""
+    """Generate the missing sentences of a corpus with an author; nothing is rated."""
     job = claim.job
     task = await asyncio.to_thread(corpus_sentences.task_of, workplace.database, job)
     questions = Questions(lambda: task.experiment(job.seed), task.first_questions(job.seed), (), job.expected)
@@ -143,7 +143,7 @@ async def _write(workplace: Workplace, claim: Claim) -> None:
 
 
 async def _probe(workplace: Workplace, claim: Claim) -> None:
-    """Examine a service without rating it, and store what was found as the job's result.
+    """Examine a service without rating it, and store the findings as the job's result.
 
     Of a service that is described in the request and not saved, it is the exchange too, even where it failed.
     """

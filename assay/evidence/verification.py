@@ -48,7 +48,7 @@ class Check:
 def check_statements(
     rating: Mapping[str, Any], envelopes: Sequence[Opened], is_signature: IsSignature
 ) -> Iterator[Check]:
-    """Check that each statement about a rating is signed, and says what the rating says."""
+    """Check that each statement about a rating is signed and agrees with the rating."""
     for place, one in enumerate(envelopes, start=1):
         yield check_signature(f"signature {place}", one, is_signature)
     yield _target(rating)

@@ -1,4 +1,4 @@
-"""The words of a rating: what a letter means, and why it was given.
+"""The words of a rating: the meaning of its letter, and the reasons.
 
 `words` holds the common tables (a sentence for every reason code that all methods share, the words for
 every letter); a method's `Vocabulary` adds its own. `sentence` fills them with facts; `numbers` writes percentages.

@@ -66,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Lost:
-    """What lost replies can do to a letter (METHODS section 11.3).
+    """Largest possible influence of lost replies on a letter (METHODS section 11.3).
 
     Attributes
     ----------

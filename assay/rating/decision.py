@@ -154,7 +154,7 @@ def rate(finding: Finding) -> Rating:
 
 
 def deciding_components(rating: Rating) -> tuple[str, ...]:
-    """Name the components whose own letter is the rating's."""
+    """List the components that have the same letter as the rating."""
     return tuple(
         one.name for one in rating.finding.components if one.letter is not None and one.letter == rating.letter
     )

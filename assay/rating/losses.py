@@ -1,4 +1,4 @@
-"""What lost replies can do to a letter: whether one group was refused more often, and the worst case."""
+"""Influence of lost replies on a letter: differences between groups, and the worst case."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def loss_effect(
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float) -> Lost:
-    """Say what lost replies could change: the effects by `step_1` and `step_2` at most.
+    """Return the largest change that lost replies could make: `step_1` and `step_2` of the effects.
 
     `limit` is that of `loss_effect`; ``None``: the letter need not survive the worst case.
     """

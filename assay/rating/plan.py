@@ -57,7 +57,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Effort:
-    """Questions and calls, without repeated ones, and what they take.
+    """Questions and calls of a rating, without repeated ones, and their time.
 
     `seconds` is ``None`` while the latency is unknown, `cost` without a price.
     """

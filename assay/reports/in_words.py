@@ -119,7 +119,7 @@ AT_TOLERANCE = (
 
 
 def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | None:
-    """Say how many more questions would settle an open component, as far as they can be asked; else what to do."""
+    """Write how many more questions would settle an open component; if they cannot be asked, write the alternative."""
     if "settle" not in part:
         return None
     more = parts.count(parts.mapping(part, "settle"), "more_probes")
@@ -141,7 +141,7 @@ def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | N
 
 
 def tested(document: Part, part: Part, what: str) -> str:
-    """Say what was tested for which attribute, with the first example of the component."""
+    """Write the sentence about the tested material and attribute, with the first example of the component."""
     asked = next((text for one in parts.objects(part, "examples") if (text := parts.text(one, "asked"))), None)
     example = f"; for example “{asked}”" if asked else ""
     return f"Tested for {parts.text(document, 'attribute') or 'the attribute'}: {what}{example}."
@@ -162,7 +162,7 @@ def _foremost(document: Part, letter: Letter | None) -> Part | None:
 
 
 def _which(part: Part, count: int) -> Iterator[str]:
-    """Say which part the numbers are of, where there are several."""
+    """Write which component the numbers belong to, if there are several."""
     if count > 1:
         name = parts.text(part, "language_name") or parts.text(part, "name") or "one"
         template = parts.text(part, "template")

@@ -38,7 +38,7 @@ _HIDDEN = re.compile("[\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ud800-\ud
 
 
 def render(document: Mapping[str, Any], method: type[Method]) -> str:
-    """Write the whole document, every field as it was stored, and beside them what it means in words (`in_words`).
+    """Write the whole document as stored, with an added field ``in_words``.
 
     NaN and infinity, which JSON has no word for, become ``null``.
     """

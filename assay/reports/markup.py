@@ -49,7 +49,7 @@ def join(*content: Content) -> Markup:
 
 
 def text(value: str) -> Markup:
-    """Escape a text; what XML cannot hold becomes the replacement character."""
+    """Escape a text; characters that XML forbids become the replacement character."""
     return Markup(escape(_FORBIDDEN.sub("\ufffd", value), {'"': "&quot;", "'": "&#39;"}))
 
 

@@ -172,7 +172,7 @@ def _against_tolerances(title: str, effects: Sequence[Effect], estimand: str | N
 
 
 def transitions(component: Component) -> Table:
-    """How many sentences sent with each value came back with each value."""
+    """Count the sentences by the value that was sent and the value that came back."""
     values = list(dict.fromkeys(value for row in component.transitions.values() for value in row))
     values.sort(key=lambda value: value in RESIDUALS)
     rows, heat = [], []

@@ -363,7 +363,7 @@ class Component:
 
 @dataclass(frozen=True)
 class OwnersReply:
-    """What the owner of the rated service says of the rating, in paragraphs. It is no part of the rating."""
+    """Reply of the rated service's owner to the rating, in paragraphs. It is not part of the rating."""
 
     paragraphs: tuple[str, ...]
     host: str

@@ -116,7 +116,7 @@ class Case:
 
     @property
     def as_expected(self) -> bool:
-        """Whether it ended as its known behaviour says it should, and for that reason."""
+        """Whether the rating has the letter and the reason that the known behaviour requires."""
         return self.expected in (self._end, "any") and (self.reason is None or self.reason in self._codes)
 
     @property

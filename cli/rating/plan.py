@@ -1,4 +1,4 @@
-"""`assay plan` and `assay rate --dry-run`: what a rating would ask and take; nothing is sent and nothing stored."""
+"""`assay plan` and `assay rate --dry-run`: questions and time of a rating; nothing is sent or stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay probe`: one exchange with a service, and what to mend."""
+"""`assay probe`: one exchange with a service, and remedies for its problems."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ LETTERS = ("UCS", "DSBS", "BS")
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """How `assay rate` shows a rating.
+    """Output options of `assay rate`.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
 
 
 def without(sentence: str) -> str:
-    """Write a sentence so that its pronouns no longer tell he from she."""
+    """Replace the pronouns of a sentence by gender-neutral ones."""
     return rewrite(sentence, lambda _: "it")
 
 

@@ -12,7 +12,7 @@ down_revision = "0009"
 
 
 def upgrade() -> None:
-    """Let a session have a rule instead of a key."""
+    """Allow sessions with a rule instead of a key."""
     with op.batch_alter_table("sessions") as sessions:
         sessions.alter_column("key_id", existing_type=sa.Text(), nullable=True)
         for column in optional(sa.Text, "rule", "subject"):

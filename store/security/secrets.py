@@ -74,7 +74,7 @@ class Vault:
         return self._key_id
 
     def mark(self, text: str) -> str:
-        """Return a mark of a text, in 43 characters, which nobody can make without the encryption key (HMAC-SHA256)."""
+        """Return the HMAC-SHA256 of a text with the encryption key, in 43 characters."""
         mark = hmac.digest(self._marking_key, _bytes(text), "sha256")
         return base64.urlsafe_b64encode(mark).decode().rstrip("=")
 

@@ -54,7 +54,7 @@ class Domain:
 
     @property
     def proven_until(self) -> int | None:
-        """When the proof expires or expired."""
+        """Time at which the proof expires."""
         return None if self.verified_at is None else self.verified_at + PROOF_DAYS * DAY_MS
 
 

@@ -37,7 +37,7 @@ EXIST = or_(
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known of a host and a tenant.
+    """Relation of a host to a tenant: its proof, and whether it refuses ratings.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A bias in one's own words: three steps from the words to a rating."""
+"""Rating of a bias that the user describes: three steps from a description to a rating."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def describe(page: Page, name: str, url: str) -> None:
 
 
 def have_written(page: Page, services: DemoServer) -> None:
-    """Have a writer, whose every tenth sentence breaks the rules, write what is lacking."""
+    """Generate the missing sentences with a writer that breaks the rules in every tenth sentence."""
     describe(page, "Our writer", services.url("sloppy-writer-10"))
     page.get_by_label("Sentences of each term").fill(str(PER_TERM))
     page.get_by_role("button", name="Write what is lacking").click()

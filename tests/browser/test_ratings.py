@@ -89,7 +89,7 @@ def test_not_reached_inconclusive_and_unmeasured_look_and_read_different(site, l
 
 
 def states(band):
-    """Return what a figure says of letters and steps that are not declared or not reached."""
+    """Return a figure's labels of undeclared letters and unreached steps."""
     said = [one.rpartition(", ")[2] for one in band.locator("text").all_text_contents()]
     return [one for one in said if one in {"not declared", "not reached"}]
 

@@ -44,7 +44,7 @@ class Locked:
         return f"http://127.0.0.1:{self.process.port}"
 
     def client(self, **headers: str) -> httpx.Client:
-        """A client that follows no redirect and keeps no cookie by itself."""
+        """A client without redirects and without automatic cookies."""
         return httpx.Client(base_url=self.url, headers={"Accept": "text/html", **headers}, timeout=60)
 
     def api(self) -> httpx.Client:

@@ -275,7 +275,7 @@ def test_worker_with_a_wrong_clock_claims_no_leased_job(agency, post):
 
 # ---------------------------------------------------------------------------- processes
 def test_job_is_dispatched_if_the_api_dies_after_the_commit(agency, target):
-    """A copied row without a message stands for the job of such an API."""
+    """The test simulates such an API by a copied row without a message."""
     asked = rating_request(target.url("undispatched"), 5)
     job_id = agency.post(asked)
     with psycopg.connect(agency.database_url, autocommit=True) as connection:

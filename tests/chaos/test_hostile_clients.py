@@ -21,7 +21,7 @@ MOST_MEMORY_MB = 600
 
 
 def orders(here) -> list[tuple[str, list[str]]]:
-    """Give each client a tenant of its own, so that no rate limit adds them up, and one kind of attack.
+    """Return one tenant and one kind of attack for each client, so that they share no rate limit.
 
     Four send files, JSON and texts; two ask for jobs; two hold connections.
     """

@@ -84,7 +84,7 @@ def faults_of(agency: ScaledAgency, rng: np.random.Generator) -> dict[str, tuple
 
 
 def inject(agency: ScaledAgency, rng: np.random.Generator, times: int, pause_s: float) -> Counter[str]:
-    """Let random faults happen, one about every `pause_s` seconds; return how many of each kind."""
+    """Inject a random fault about every `pause_s` seconds; return the number of each kind."""
     faults, done = faults_of(agency, rng), Counter[str]()
     names, shares = list(faults), [share for share, _ in faults.values()]
     due = time.monotonic()

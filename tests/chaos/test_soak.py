@@ -25,7 +25,7 @@ REPORTS = ("report.html", "report.md")
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a process holds: resident memory now and at its highest (MB), file descriptors and threads."""
+    """Resources of a process: current and peak resident memory (MB), file descriptors and threads."""
 
     memory_mb: float
     peak_mb: float

@@ -17,7 +17,7 @@ TOKEN = "access-token-of-one-hour-0815"
 
 
 def answer(one):
-    """Give a token to the client that knows its secret, and translate for callers with the token."""
+    """Issue a token to a client with the right secret, and translate for callers with that token."""
     if one.path == "/token":
         known = parse_qs(one.body.decode()).get("client_secret") == [SECRET]
         token = {"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600}

@@ -33,7 +33,7 @@ NOBODY = VerifierKey("nobody.example/witness", COSIGNATURE, STRANGERS)
 
 @dataclass(frozen=True)
 class Files:
-    """What a reader downloaded: an export, the keys, the first and the second checkpoint, and the proof between."""
+    """Downloaded files: an export, the keys, two checkpoints, and the proof between them."""
 
     export: Path
     keys: Path

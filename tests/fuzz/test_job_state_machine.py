@@ -347,7 +347,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("running")
     @rule(job_id=among("running"))
     def take_over(self, job_id: str) -> None:
-        """Let the lease of a worker expire and another worker claim the job."""
+        """Expire the lease of a worker, and claim the job with another worker."""
         self.kill_every_worker()
         self._claim(job_id)
 
@@ -425,7 +425,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("dead_claims")
     @rule(claim=among("dead_claims"), late=st.sampled_from(["finish", "fail", "beat"]))
     def write_after_the_end(self, claim: Claim, late: str) -> None:
-        """Let a worker with a lost lease write to a finished job."""
+        """Write to a finished job with a worker that has lost its lease."""
         self.record(claim, {"late": True}, 1)
         self.release(claim, charged=True)
         getattr(self, late)(claim)
@@ -433,7 +433,7 @@ class JobsOfATenant(RuleBasedStateMachine):
     @there_are("running")
     @rule()
     def kill_every_worker(self) -> None:
-        """Let the leases of all workers expire."""
+        """Expire the leases of all workers."""
         self._in_a_transaction(jobs.release_orphans)
         for one in self.expected.values():
             if one.status == "running":

@@ -1,4 +1,4 @@
-"""What one hostile request or job costs a running agency: at most 100 MB, and 1 s of the event loop."""
+"""Maximum cost of one hostile request or job: 100 MB of memory, and 1 s of the event loop."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_jnd_is_smaller_for_occupations_shared_by_women_and_men(lengths):
 
 
 def test_jnd_without_cue_pairs_does_not_correlate_with_the_shares():
-    """Halves of the dimensions alone, which stand for the paper's corpora, show neither sign."""
+    """Random halves of the dimensions, used in place of the paper's corpora, show neither sign."""
     words, vectors = ForcedChoice(specification="gender-occupations").words, p1.vectors(SHARED)
     known = [word for word, share in words.concepts.items() if share is not None and word in vectors]
     unit = {word: vector / np.linalg.norm(vector) for word, vector in vectors.items()}

@@ -122,7 +122,7 @@ def test_other_shares_of_the_authors_tables_differ_from_the_printed_ones_by(cell
 
 @pytest.mark.parametrize(("word", "ours"), [("muslim", "associated"), ("priest", "neutral")])
 def test_nearest_attributes_of_two_words(word, ours):
-    """As printed for "muslim"; of "priest" the paper says that human attributes are nearest."""
+    """The order printed for "muslim"; for "priest", the paper states that human attributes are nearest."""
     assert p2.nearest(SHARED, word) == ours
     assert (ours == printed.NEAREST[word]) == (word == "muslim")
 

@@ -77,7 +77,7 @@ def test_the_posterior_holds_the_published_score(model):
     ("model", "score", "low", "high"), [("gpt2", 0.555, 0.516, 0.593), ("bert-base-uncased", 0.512, 0.471, 0.553)]
 )
 def test_neither_model_is_far_from_chance_on_the_predefined_specifications(model, score, low, high):
-    """What the published figures do not say: GPT-2's excess is real and small, BERT's may be none."""
+    """Significance of the published figures: GPT-2's excess is real and small, BERT's may be zero."""
     found = p4.posterior(SHARED, model)
     assert [found.overall.estimate, found.overall.low, found.overall.high] == pytest.approx(
         [score, low, high], abs=0.001

@@ -23,7 +23,7 @@ BEHAVIOUR = {"BS": "he", "UCS": "coin", "DSBS": "faithful"}
 
 
 def through(behaviour: dict[str, str]):
-    """A translator that says "he" to everything, or tosses a coin, in the named middle languages."""
+    """A translator that always answers "he", or answers at random, in the named middle languages."""
 
     def translate(probe: Probe) -> Reply:
         ask = probe.ask

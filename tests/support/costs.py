@@ -1,4 +1,4 @@
-"""What requests and jobs cost a running agency: peak memory of its processes, and answers that others wait for."""
+"""Measurement of the cost of requests and jobs: peak memory, and the delay of other requests."""
 
 from __future__ import annotations
 

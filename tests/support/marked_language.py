@@ -59,7 +59,7 @@ class Marked(NullTranslations):
 
 
 class Told:
-    """Everything that the API has told the pages: names, keys and texts."""
+    """Recorder of all texts in API responses: names, keys and values."""
 
     def __init__(self) -> None:
         self.texts: set[str] = set()
@@ -79,7 +79,7 @@ class Told:
                     self.add(one)
 
     def not_in(self, written: str) -> str:
-        """Return what is left of a text without marked messages, what the API has told, and names."""
+        """Return a text without marked messages, recorded API texts and names."""
         rest = " ".join(written.split())
         for one in sorted((one for one in self.texts if len(one) > 1 and one in rest), key=len, reverse=True):
             rest = re.sub(rf"(?<!\w){re.escape(one)}(?!\w)", " ", rest)
@@ -95,7 +95,7 @@ def untranslated(text: str, told: Told) -> Iterable[str]:
 
 @contextmanager
 def marked_pages(site: Site) -> Iterator[tuple[str, Told]]:
-    """Serve an agency a second time, here and in that language; yield its address, and what its API tells."""
+    """Serve an agency again in the marked language; yield its address and the recorded API texts."""
     settings = Settings(data_dir=site.process.data, auth="none", egress_allow="127.0.0.0/8")
     app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
     add_pages(app)

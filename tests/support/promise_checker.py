@@ -23,7 +23,7 @@ LEDGER = [observations.c[name] for name in ("unit", "fence", "recorded_at", "cop
 
 @dataclass
 class PromiseReport:
-    """What happened to the jobs of a database, and which promises were broken.
+    """Outcomes of the jobs of a database, and the broken promises.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ START_S = 120
 
 
 def free_port() -> int:
-    """Find a port that nobody listens on."""
+    """Return a free TCP port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -53,7 +53,7 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Return the URL of this server."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self, *options: str) -> None:

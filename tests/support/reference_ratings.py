@@ -20,7 +20,7 @@ OF_ONE_RUN = ("id", "rated_at", "expires_at")
 
 
 def without_run(rating: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what differs between two equal ratings, and how each stands today."""
+    """Remove the fields that differ between two equal ratings, and the current status."""
     return {name: value for name, value in sealed_part(rating).items() if name not in OF_ONE_RUN}
 
 

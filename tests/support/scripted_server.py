@@ -1,4 +1,4 @@
-"""An HTTP service on the loopback address that answers as a function says, for any method, status and headers."""
+"""An HTTP service on the loopback address whose responses a function returns, with any status and headers."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Supervised:
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume the process."""
         self._signal(signal.SIGCONT)
 
     def children(self) -> list[psutil.Process]:

@@ -70,7 +70,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Paper:
-    """What was computed of a paper, and what was not. `key` is its anchor on the page."""
+    """Computed exhibits of a paper, and the missing ones. `key` is its anchor on the page."""
 
     key: str
     citation: str

@@ -100,7 +100,7 @@ def check(shared: Shared, name: str) -> PredictiveCheck:
 
 
 def place(shared: Shared, name: str, one: str, other: str) -> str:
-    """Say how the 89 % intervals of two connections' means lie: the words of `printed.PLACES`."""
+    """Return the order of two connections' 89 % intervals, in the words of `printed.PLACES`."""
     first, second = (limits(posterior(shared, name).mean(each)) for each in (one, other))
     if first.high < second.low:
         return "is closer than"
@@ -155,7 +155,7 @@ def nearest(shared: Shared, word: str) -> str:
 
 
 def moved_as_told(group: str, before: Posterior, after: Posterior) -> bool:
-    """Return whether debiasing moved the connections as section 5.2 says of a list."""
+    """Return whether debiasing moved the connections as section 5.2 reports."""
     effect = [float((one.mean("different") - one.mean("associated")).mean()) for one in (before, after)]
     moved = [float(after.mean(name).mean() - before.mean(name).mean()) for name in before.connections]
     if group == "religion":

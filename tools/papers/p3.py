@@ -81,7 +81,7 @@ class Predicted:
         return float(np.mean([np.nan if fold.kl_xy is None else fold.kl_xy for fold in self.folds(of, to)]))
 
     def move(self, of: int, to: int) -> str:
-        """Say whether the mean prediction rises or falls."""
+        """Return whether the mean prediction rises or falls."""
         own, other = self.swapped(of, to)
         return "rises" if other.mean() > own.mean() else "falls"
 
@@ -140,7 +140,7 @@ def predict(shared: Shared, features: tuple[str, ...] = FEATURES, degree: int = 
 
 
 def race_moves(shared: Shared) -> dict[tuple[str, str], str]:
-    """Return whether the mean prediction rises or falls for every move that the paper tells."""
+    """Return whether the mean prediction rises or falls for each change that the paper reports."""
     found = predict(shared, attribute="race")
     return {move: found.move(*map(RACES.index, move)) for move in printed.RACE_MOVES}
 

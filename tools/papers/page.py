@@ -31,7 +31,7 @@ OPEN_LINES = 24
 
 
 def compute(shared: Shared) -> tuple[Paper, ...]:
-    """Compute every paper; one whose data are missing has no exhibits, and says so."""
+    """Compute every paper; if its data are missing, it has a note instead of exhibits."""
     return tuple(_computed(shared, *one) for one in PAPERS)
 
 

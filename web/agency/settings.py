@@ -1,4 +1,4 @@
-"""``/settings``: who one is here, the limits, the agency, and domains."""
+"""``/settings``: the caller's identity, the limits, the agency, and domains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/webhooks``: endpoints that are told what happens, and what was sent to them."""
+"""``/webhooks``: endpoints for notices, and the deliveries to them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def webhook(visit: Visit) -> Response:
 
 @pages.get("/webhooks/{webhook_id}/deliveries/{delivery_id}")
 async def delivery(visit: Visit) -> Response:
-    """Show a delivery: what was sent, and how each attempt was answered."""
+    """Show a delivery: its payload, and the answer to each attempt."""
     address = f"/v1/webhooks/{visit.path('webhook_id')}"
     sent = await visit.api.get(f"{address}/deliveries/{visit.path('delivery_id')}")
     payload = json.dumps(sent["payload"], indent=2, ensure_ascii=False)
@@ -77,7 +77,7 @@ async def delivery(visit: Visit) -> Response:
 
 @pages.post("/webhooks/{webhook_id}/{act}")
 async def act(visit: Visit) -> Response:
-    """Ping an endpoint, rotate its secret, enable or remove it, or send again what failed."""
+    """Ping an endpoint, rotate its secret, enable or remove it, or resend failed deliveries."""
     webhook_id, wanted = visit.path("webhook_id"), visit.path("act")
     address = f"/v1/webhooks/{webhook_id}"
     match wanted:

@@ -1,1 +1,1 @@
-"""Ratings side by side, and what changed from one to another."""
+"""Ratings side by side, and the changes between them."""

@@ -1,4 +1,4 @@
-"""``/compare``: ratings side by side; of two by one method, what changed from the first to the second."""
+"""``/compare``: ratings side by side; for two ratings by one method, the changes between them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Chains of rated services: what is known of them without a call."""
+"""Chains of rated services: letters inferred without a call."""

@@ -33,7 +33,7 @@ async def compose(visit: Visit) -> Response:
 
 @pages.post("/compose")
 async def infer(visit: Visit) -> Response:
-    """Have the letter of the chain inferred, and show it."""
+    """Request the inferred letter of the chain, and show it."""
     form = await visit.form()
     chain = [str(one) for one in form.getlist("rating") if one]
     body = {"chain": [{"rating": one} for one in chain], "table": str(form.get("table", "published"))}
@@ -46,14 +46,14 @@ async def infer(visit: Visit) -> Response:
 
 @pages.get("/compose/{composition_id}")
 async def composition(visit: Visit) -> Response:
-    """Show the letter of a chain, why it is that, and what may add up unseen."""
+    """Show the letter of a chain, its reason, and hidden effects that may add up."""
     found = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
     return visit.page("compose/composition.html", found=found, hidden=_hidden(found))
 
 
 @pages.get("/compose/{composition_id}/report.html")
 async def composition_report(visit: Visit) -> Response:
-    """Pass the report of a composition on."""
+    """Send the report of a composition."""
     return visit.api.passed_on(f"/v1/compositions/{visit.path('composition_id')}/report.html")
 
 
@@ -73,7 +73,7 @@ async def remove(visit: Visit) -> Response:
 
 
 def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
-    """Return the chain after an act, and what has the focus then: a place of the chain, or ``add``.
+    """Return the chain after an action, and the element with the focus: a place of the chain, or ``add``.
 
     Acts are ``up-N``, ``down-N`` and ``remove-N`` for the place N, from 0; others change nothing.
     """

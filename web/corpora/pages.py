@@ -1,4 +1,4 @@
-"""``/corpora`` and ``/corpora/{id}``: the list, one corpus, and what is done to it as a whole."""
+"""``/corpora`` and ``/corpora/{id}``: the list, one corpus, and actions on a whole corpus."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def create_corpus(visit: Visit) -> Response:
 
 @pages.get("/corpora/{corpus_id}")
 async def corpus(visit: Visit) -> Response:
-    """Show a corpus: its items, its coverage, and what can be done with it."""
+    """Show a corpus: its items, its coverage, and the possible actions."""
     found = await corpus_of(visit)
     return visit.page("corpora/corpus.html", **await review_of(visit, found, found["words"]), refused=None, typed=found)
 

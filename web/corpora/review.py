@@ -1,4 +1,4 @@
-"""What the review of a corpus shows: one page of its items, its filters, and how its terms are covered."""
+"""Review of a corpus: one page of its items, its filters, and the coverage of its terms."""
 
 from __future__ import annotations
 

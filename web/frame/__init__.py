@@ -1,4 +1,4 @@
-"""What every page needs: the API as a function, who asks, the frame around its content."""
+"""Shared parts of all pages: the API as a function, the caller, and the frame around the content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API as pages use it: requests to the same application in this process, as a caller who is already known.
+"""Client for the API within this process, with the caller already authenticated.
 
 Pages have no other source, so that nothing is shown that the API cannot give.
 """

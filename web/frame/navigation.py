@@ -1,4 +1,4 @@
-"""What the rail of every page links to."""
+"""Links of the navigation bar."""
 
 from __future__ import annotations
 

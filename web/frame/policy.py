@@ -1,4 +1,4 @@
-"""Headers of pages: what a page may load and run, and who may keep it."""
+"""Headers of pages: content security policy and caching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ POLICY = (
 
 
 def headers_of(*, public: bool) -> dict[str, str]:
-    """Return the headers of a page; what belongs to a tenant is not kept by any cache."""
+    """Return the headers of a page; a tenant's pages are not cached."""
     return {
         "Content-Security-Policy": POLICY,
         "Cross-Origin-Opener-Policy": "same-origin",

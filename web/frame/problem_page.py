@@ -1,4 +1,4 @@
-"""The page of an error: what was wrong, what would do, and the id of the request for whoever runs the agency."""
+"""The error page: the problem, its remedy, and the id of the request for the operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from web.frame.visit import RenderedPage, Visit
 
 
 def problem_page(request: Request, visit: Visit | None, refused: Refused | Problem) -> Response:
-    """Render what refused a request; whoever has no session any more is sent to the page where one signs in."""
+    """Render the problem of a refused request; without a session, redirect to the sign-in page."""
     headers: Mapping[str, str] = refused.headers or {}
     if isinstance(refused, Refused):
         code, detail, status, errors = refused.code, refused.problem.get("detail"), refused.status, refused.errors

@@ -1,4 +1,4 @@
-"""Templates: Jinja with escaping everywhere, texts through gettext, and a few filters for what every page shows."""
+"""Templates: Jinja with automatic escaping, texts through gettext, and a few filters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 @cache
 def environment() -> Environment:
-    """Return the templates of all pages; each lies beside the code of its page."""
+    """Return the environment with the templates of all pages; each is in the folder of its page."""
     found = Environment(
         loader=PackageLoader("web", "."),
         autoescape=True,

@@ -40,7 +40,7 @@ class Pages:
         return self._add(path, "GET")
 
     def post(self, path: str) -> Callable[[Page], Page]:
-        """Add what a form does. The form must carry the token of the visit (`form_token` in `frame/macros.html`)."""
+        """Add the handler of a form. The form must contain the visit's token (`form_token` in `frame/macros.html`)."""
         return self._add(path, "POST")
 
     def _add(self, path: str, method: str) -> Callable[[Page], Page]:

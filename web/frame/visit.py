@@ -1,4 +1,4 @@
-"""A visit: one request to a page, with who asks, the API as this person may use it, and the form that was sent."""
+"""A visit: one request to a page, with its caller, the API with the caller's rights, and the sent form."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Visit:
 
     @property
     def keyless(self) -> bool:
-        """Whether the agency requires no keys, so that nobody signs in."""
+        """Whether the agency requires no keys and therefore no sign-in."""
         return not service_of(self.request).settings.keys_required
 
     def path(self, name: str) -> str:

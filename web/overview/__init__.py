@@ -1,1 +1,1 @@
-"""The overview: the newest letter of each service, what needs attention, what runs."""
+"""The overview: the newest letter of each service, problems that need attention, and running jobs."""

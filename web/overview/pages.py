@@ -33,7 +33,7 @@ ACTS = {
 
 @pages.get("/overview")
 async def overview(visit: Visit) -> Response:
-    """Show the newest letters, what needs attention, and what runs."""
+    """Show the newest letters, problems that need attention, and running jobs."""
     found = await visit.api.get("/v1/overview")
     # summaries have no probabilities
     newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")

@@ -1,1 +1,1 @@
-"""Three steps from a bias in one's own words to a test: say it, review the sentences, name the model."""
+"""Test of a bias that the user describes, in three steps: words, review of sentences, model."""

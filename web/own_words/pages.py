@@ -1,4 +1,4 @@
-"""``/own-words``: step 1, in which the bias is said; in one's own words, or beginning with shipped ones."""
+"""``/own-words``: step 1, the description of the bias, from scratch or from a shipped specification."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def store_bias(visit: Visit) -> Response:
 
 @pages.get("/own-words/{corpus_id}/words")
 async def change_words(visit: Visit) -> Response:
-    """Show step 1 again, with what was said."""
+    """Show step 1 again, with the entered words."""
     now = await begun(visit)
     name = now.specification.partition("@")[0]
     words = typed_of(KINDS[now.kind], now.words)

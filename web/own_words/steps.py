@@ -1,4 +1,4 @@
-"""State of the three steps. All of it is stored: a corpus, and the specification whose words it is about."""
+"""State of the three steps, which is all stored: a corpus, and its specification."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
 
 @dataclass(frozen=True)
 class Begun:
-    """A bias that has been said, with its corpus.
+    """A described bias with its corpus.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Begun:
 
 
 async def begun(visit: Visit) -> Begun:
-    """Return what the address names."""
+    """Return the described bias that the address names."""
     corpus = await corpus_of(visit)
     if corpus["kind"] == "sentences":
         return Begun(corpus, corpus["specification"] or "", corpus["words"] or {})

@@ -46,7 +46,7 @@ async def sentences(visit: Visit) -> Response:
 
 @pages.post("/own-words/{corpus_id}/writing")
 async def write(visit: Visit) -> Response:
-    """Have a model write the sentences that are lacking."""
+    """Start the job in which a model writes the missing sentences."""
     typed, now = fields(await visit.form()), await begun(visit)
     try:
         author = await _target_of(visit, typed, "language-model")
@@ -67,7 +67,7 @@ async def progress(visit: Visit) -> Response:
 
 @pages.post("/own-words/{corpus_id}/cancel")
 async def cancel(visit: Visit) -> Response:
-    """Cancel a writing job; what it has written stays."""
+    """Cancel a writing job; its sentences so far are kept."""
     now, typed = await begun(visit), fields(await visit.form())
     await visit.api.ask("POST", f"/v1/jobs/{typed.get('job', '')}/cancel")
     return visit.redirect(now.path("sentences"), **now.query, job=typed.get("job"))
@@ -126,7 +126,7 @@ async def _asked(
 
 
 async def _service(visit: Visit, kind: str, refused: Refused | None, typed: Mapping[str, str] | None) -> dict[str, Any]:
-    """Return what the fields of a service need."""
+    """Return the values for the fields of a service."""
     typed = typed or {}
     protocols = await _protocols(visit, kind)
     protocol = _named(protocols, typed.get("protocol") or visit.query("protocol"))
@@ -184,5 +184,5 @@ async def _job(visit: Visit) -> dict[str, Any] | None:
 
 
 def _number(written: str) -> int | str:
-    """Return a number; what is none is passed on, for the API to refuse."""
+    """Return a number; any other text stays as it is, so that the API refuses it."""
     return int(written) if written.strip().isdecimal() else written

@@ -1,4 +1,4 @@
-"""``/log``: the transparency log, in which every published and withdrawn rating stands for good."""
+"""``/log``: the transparency log, a permanent record of every published and withdrawn rating."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/methodology``: the rules of each version, and what changed from one to another."""
+"""``/methodology``: the rules of each version, and the changes between versions."""
 
 from __future__ import annotations
 

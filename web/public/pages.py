@@ -1,4 +1,4 @@
-"""``/`` and ``/registry``: what a letter is, and every public rating."""
+"""``/`` and ``/registry``: the meaning of the letters, and all public ratings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNTED = ("UCS", "DSBS", "BS", "inconclusive")
 
 @pages.get("/")
 async def start(visit: Visit) -> Response:
-    """Explain what a letter is, and show the newest public ratings and how many services have which letter."""
+    """Explain the letters, and show the newest public ratings and the number of services by letter."""
     newest = await visit.api.get("/v1/ratings", limit=NEWEST)
     counted = await visit.api.get("/v1/registry/distribution")
     return visit.page("public/start.html", newest=newest["items"], bars=list(bars(counted["items"])), kinds=KINDS)

@@ -26,7 +26,7 @@ async def problem(visit: Visit) -> Response:
 
 @pages.get("/docs")
 async def docs(visit: Visit) -> Response:
-    """Say where the API is described, with a first request."""
+    """Show links to the API documentation, with a first request."""
     return _negotiated(
         visit.page(
             "public/docs.html",
@@ -38,6 +38,6 @@ async def docs(visit: Visit) -> Response:
 
 
 def _negotiated(response: Response) -> Response:
-    """Let caches keep the page apart from what programs get at its address."""
+    """Set ``Vary``, so that caches separate the page from the JSON at the same address."""
     response.headers["Vary"] = "Accept"
     return response

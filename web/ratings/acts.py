@@ -1,4 +1,4 @@
-"""What an owner may do with a rating: publish, withdraw, rate again by another methodology, reply."""
+"""Actions of an owner on a rating: publish, withdraw, re-rate by another methodology, reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAIT_S = 10
 
 @pages.post(RATING + "/visibility")
 async def set_visibility(visit: Visit) -> Response:
-    """Show the rating to nobody else, to those who know its address, or to everyone."""
+    """Set the visibility: private, unlisted (for readers with the address) or public."""
     here = visit.path("rating_id")
     wanted = fields(await visit.form()).get("visibility", "")
     await visit.api.ask("POST", f"/v1/ratings/{here}/visibility", body={"visibility": wanted})
@@ -58,7 +58,7 @@ async def rerate(visit: Visit) -> Response:
 
 @pages.post(RATING + "/reply")
 async def put_reply(visit: Visit) -> Response:
-    """Keep the reply of the owner, or take it back where the form says so."""
+    """Store the reply of the owner, or remove it if the form asks for that."""
     rating, form = await found(visit), fields(await visit.form())
     address = f"/v1/ratings/{rating.id}/reply"
     text, link = form.get("text", "").strip(), form.get("link", "").strip()

@@ -72,7 +72,7 @@ class Part:
 
 
 def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
-    """Draw the part of a name, or the first that decides; ``None`` where nothing was measured at all.
+    """Return the figures of the named component, or else of the first deciding one; ``None`` if nothing was measured.
 
     `walk` is the number, from 0, of the squares that are drawn where there are several: hundreds take their time.
     """
@@ -143,7 +143,7 @@ def _walks(rating: Rating, one: Component, read: int) -> Iterator[Walk]:
 
 
 def _carried(one: Component) -> Iterator[Shown]:
-    """Draw who carries the letter: the method's own figures, and for translators what came back."""
+    """Draw the evidence behind the letter: the method's own figures, and for translators the transitions."""
     for place, picture in enumerate(one.pictures):
         if isinstance(picture, Squares):
             continue

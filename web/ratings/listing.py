@@ -14,7 +14,7 @@ ROWS = 50
 
 @pages.get("/ratings")
 async def ratings(visit: Visit) -> Response:
-    """List one's own ratings and everyone's public ones, newest first; the filters stand in the address."""
+    """List the caller's ratings and all public ones, newest first; the filters are in the address."""
     asked = {name: visit.query(name).strip() for name in FILTERS}
     mine = visit.query("mine") == "true"
     listed = await visit.api.get("/v1/ratings", **asked, mine=mine, cursor=visit.query("cursor"), limit=ROWS)

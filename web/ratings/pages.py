@@ -43,7 +43,7 @@ MOST_STEPS = 5
 @pages.get(OWN)
 @public.get(PUBLIC)
 async def finding(visit: Visit) -> Response:
-    """Show the letter, how it was reached, who carries it, and what it does not cover."""
+    """Show the letter, its derivation, the evidence behind it, and its limits."""
     rating = await found(visit)
     part = part_of(rating, visit.query("part"), visit.query("cases"))
     return shown(visit, rating, "finding", part=part, reasons=outline.reasons(rating.view))
@@ -52,7 +52,7 @@ async def finding(visit: Visit) -> Response:
 @pages.get(OWN + "/evidence")
 @public.get(PUBLIC + "/evidence")
 async def evidence(visit: Visit) -> Response:
-    """List the questions with their answers; the filters stand in the address."""
+    """List the questions with their answers; the filters are in the address."""
     rating = await found(visit)
     asked = {name: visit.query(name).strip() for name in FILTERS}
     listed = await visit.api.get(
@@ -66,7 +66,7 @@ async def evidence(visit: Visit) -> Response:
 @pages.get(OWN + "/history")
 @public.get(PUBLIC + "/history")
 async def history(visit: Visit) -> Response:
-    """List the other ratings of the service, and what changed from each comparable one to the next."""
+    """List the other ratings of the service, and the changes between comparable ones."""
     rating = await found(visit)
     comparable = [
         one
@@ -83,7 +83,7 @@ async def history(visit: Visit) -> Response:
 @pages.get(OWN + "/provenance")
 @public.get(PUBLIC + "/provenance")
 async def provenance(visit: Visit) -> Response:
-    """Show what is needed to repeat the rating, and its letters by other methodologies."""
+    """Show the facts for repeating the rating, and its letters by other methodologies."""
     rating = await found(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
     versions = await visit.api.get("/v1/methodology")
@@ -109,7 +109,7 @@ def _other_versions(rating: Rating, versions: list[Any], letters: list[Any]) -> 
 
 
 async def _job(visit: Visit, rating: Rating) -> Any:
-    """Find the job that made a rating of one's own; it counts the calls."""
+    """Return the job of the caller's own rating, for its number of calls."""
     url = rating.document["target"].get("url")
     if not rating.mine or not url:
         return None
@@ -134,13 +134,13 @@ async def certificate(visit: Visit) -> Response:
 @pages.get(OWN + "/reply")
 @public.get(PUBLIC + "/reply")
 async def reply(visit: Visit) -> Response:
-    """Show what the service's owner says of the rating."""
+    """Show the reply of the service's owner."""
     return shown(visit, await found(visit), "reply", wrong=None, text="", link="")
 
 
 @pages.get(OWN + "/files/{name}")
 async def file(visit: Visit) -> Response:
-    """Pass on a file of the API to whoever is signed in."""
+    """Send a file of the API to a signed-in user."""
     name = visit.path("name")
     if name not in FILES:
         raise Problem("not-found", f"there is no file {name[:100]}")
@@ -152,5 +152,5 @@ async def file(visit: Visit) -> Response:
 @pages.get(OWN + "/files/observations/{seq}/proof")
 @pages.get(OWN + "/files/thumbnails/{digest}")
 async def of_question(visit: Visit) -> Response:
-    """Pass on the proof that an observation is part of the evidence, or a small picture of what a question showed."""
+    """Send the proof that an observation is part of the evidence, or the thumbnail of a question's picture."""
     return visit.api.passed_on("/v1" + visit.request.scope["path"].replace("/files/", "/", 1))

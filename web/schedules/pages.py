@@ -1,4 +1,4 @@
-"""``/schedules``: what is rated again and again, when next, and a form in words."""
+"""``/schedules``: repeated ratings, their next runs, and a form for a new schedule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def schedules(visit: Visit) -> Response:
 
 @pages.get("/schedules/new")
 async def new_schedule(visit: Visit) -> Response:
-    """Ask what is rated again, and how often; `rating` names a rating that is to be repeated."""
+    """Show the form of a new schedule; `rating` names a rating to repeat."""
     given = {name: visit.query(name) for name in ("rating", "service")}
     return await _form(visit, {"every": "week", "weekday": "1", "day": "1", "hour": "3", **given})
 

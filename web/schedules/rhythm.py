@@ -1,4 +1,4 @@
-"""How often a schedule runs, in words and as a cron expression."""
+"""Interval of a schedule, in words and as a cron expression."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cron_of(form: Mapping[str, str]) -> str:
 
 
 def in_words(schedule: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Say how often a schedule runs, as a text to translate and its values.
+    """Return the interval of a schedule in words, as a text to translate and its values.
 
     A cron expression that the form cannot make is shown as it is.
     """

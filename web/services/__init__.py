@@ -1,1 +1,1 @@
-"""Services: their newest letters, their history, and what one can do with each."""
+"""Services: their newest letters, their history, and the actions on each."""

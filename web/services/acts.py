@@ -1,4 +1,4 @@
-"""What one does with a service: rate it again, save, change or remove it, show that its host is yours."""
+"""Actions on a service: rate it again, save, change or remove it, and prove control of its host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAIT_S = 20
 
 @pages.post("/services/{id}/rate")
 async def rate_again(visit: Visit) -> Response:
-    """Measure anew what a rating of the service measured."""
+    """Repeat a rating of the service."""
     found = await read_service(visit, visit.path("id"))
     rating = await visit.api.get(f"/v1/ratings/{(await visit.form()).get('rating', '')}")
     body = {"target": found.description, "experiment": rating["experiment"], "seed": rating["seed"]}
@@ -76,7 +76,7 @@ async def remove(visit: Visit) -> Response:
 
 @pages.post("/services/{id}/claim")
 async def claim(visit: Visit) -> Response:
-    """Say that the host of a service is yours."""
+    """Claim the host of a service."""
     host = (await visit.form()).get("host", "")
     await visit.api.ask("POST", "/v1/domains", body={"host": host})
     return visit.redirect(f"/services/{visit.path('id')}#owner")
@@ -84,7 +84,7 @@ async def claim(visit: Visit) -> Response:
 
 @pages.post("/services/{id}/verify")
 async def verify(visit: Visit) -> Response:
-    """Look for the challenge on the host of a service."""
+    """Request a check of the challenge on the host of a service."""
     domain = (await visit.form()).get("domain", "")
     await visit.api.ask("POST", f"/v1/domains/{domain}/verify", headers={"prefer": f"wait={WAIT_S}"})
     return visit.redirect(f"/services/{visit.path('id')}#owner")

@@ -48,7 +48,7 @@ def _is_about(target: dict[str, Any], chosen: dict[str, str]) -> bool:
 
 @pages.get("/services/{id}")
 async def service(visit: Visit) -> Response:
-    """Show a service: its newest letters, its history, what it is scheduled for, and its badges."""
+    """Show a service: its newest letters, its history, its schedules and its badges."""
     found = await read_service(visit, visit.path("id"))
     schedules = (await visit.api.get("/v1/schedules", limit=ROWS))["items"]
     return visit.page(

@@ -46,7 +46,7 @@ async def leave(visit: Visit) -> Response:
 
 @pages.get(CALLBACK)
 async def come_back(visit: Visit) -> Response:
-    """Begin a session for the person whom the provider sends back; the attempt ends in any case."""
+    """Begin a session for the user that the provider authenticated; the sign-in attempt ends in any case."""
     provider = provider_of(visit)
     if provider is None:
         return visit.redirect("/sign-in")

@@ -1,1 +1,1 @@
-"""Specifications: named lists of words, shipped and one's own."""
+"""Specifications: named lists of words, shipped ones and the caller's own."""

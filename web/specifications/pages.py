@@ -19,7 +19,7 @@ LISTED = 100
 
 @pages.get("/specifications")
 async def specifications(visit: Visit) -> Response:
-    """List one's own specifications and the shipped ones."""
+    """List the caller's own specifications and the shipped ones."""
     kind, cursor = visit.query("kind"), visit.query("cursor")
     page = await visit.api.get("/v1/specifications", kind=kind, cursor=cursor, limit=LISTED)
     shown = {"specifications": page["items"], "cursor": page["next_cursor"], "kind": kind, "kinds": KINDS}
@@ -64,7 +64,7 @@ async def edit_specification(visit: Visit) -> Response:
 
 @pages.post("/specifications/{name}")
 async def add_version(visit: Visit) -> Response:
-    """Store the next version of one's own specification."""
+    """Store the next version of the caller's own specification."""
     found, typed = await _found(visit), fields(await visit.form())
     try:
         await store_version(visit, found["kind"], typed, found["name"])
@@ -75,7 +75,7 @@ async def add_version(visit: Visit) -> Response:
 
 @pages.post("/specifications/{name}/remove")
 async def remove_specification(visit: Visit) -> Response:
-    """Remove one's own specification, in all versions."""
+    """Remove all versions of the caller's own specification."""
     await visit.api.ask("DELETE", f"/v1/specifications/{visit.path('name')}")
     return visit.redirect("/specifications")
 

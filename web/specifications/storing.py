@@ -1,4 +1,4 @@
-"""Storing words that were typed: as a new specification, or as the next version of one's own."""
+"""Storage of entered words: as a new specification, or as the next version of an existing one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRIES = 50
 
 
 def body_of(kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
-    """Return the request that stores what was typed."""
+    """Return the request that stores the entered words."""
     title = typed.get("title", "").strip()
     return {
         "name": name,
@@ -47,7 +47,7 @@ async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> dict[s
 
 
 async def store_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
-    """Store the next version of one's own specification."""
+    """Store the next version of the caller's own specification."""
     body = body_of(kind, typed, name)
     answer = await visit.api.ask("POST", f"/v1/specifications/{name}/versions", body=body)
     return dict(answer.document)

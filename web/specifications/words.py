@@ -88,7 +88,7 @@ def typed_of(kind: str, words: Mapping[str, Any]) -> dict[str, str]:
 
 
 def wrong_fields(kind: str, errors: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return what was wrong with each field, from the pointers of a problem document."""
+    """Return the error of each field, from the pointers of a problem document."""
     names = {field.name for field in FIELDS[kind]} | {"title", "language", "citation"}
     found: dict[str, str] = {}
     for error in errors:
@@ -130,7 +130,7 @@ def _parsed(shape: Shape, text: str) -> Any:
 
 
 def _share(line: str) -> tuple[str, Any]:
-    """Parse ``nurse, 0.9``; what is no number is passed on, for the API to refuse."""
+    """Parse ``nurse, 0.9``; text in place of the number stays as it is, so that the API refuses it."""
     word, _, share = (part.strip() for part in line.partition(","))
     try:
         return word, float(share) if share else None

@@ -26,7 +26,7 @@ async def suites(visit: Visit) -> Response:
 
 @pages.get("/suites/new")
 async def new_suite(visit: Visit) -> Response:
-    """Ask which services, methods, attributes and languages; with choices, show what the suite would ask and take."""
+    """Show the form for services, methods, attributes and languages; with choices, show the plan of the suite."""
     given = visit.request.query_params
     plan, problem = None, None
     if given.getlist("service"):
@@ -59,7 +59,7 @@ async def suite(visit: Visit) -> Response:
 
 @pages.get("/suites/{suite_id}/report.html")
 async def suite_report(visit: Visit) -> Response:
-    """Pass the report of a suite on."""
+    """Send the report of a suite."""
     return visit.api.passed_on(f"/v1/suites/{visit.path('suite_id')}/report.html")
 
 
@@ -94,7 +94,7 @@ async def _form(
 
 
 async def _request(api: Api, given: FormData | QueryParams) -> dict[str, Any]:
-    """Return the request for a suite that a form describes; what is left empty means everything."""
+    """Return the request for a suite from a form; an empty field means all."""
     targets = [await target_of(api, str(one)) for one in given.getlist("service")]
     languages = [one for one in re.split(r"[\s,;]+", str(given.get("languages", ""))) if one]
     named = {

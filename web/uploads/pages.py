@@ -32,7 +32,7 @@ async def uploads(visit: Visit) -> Response:
 
 @pages.post("/uploads")
 async def send_upload(visit: Visit) -> Response:
-    """Send a file; its ending says what it is, if the browser does not know."""
+    """Send a file to the API; if the browser names no type, the file's ending decides it."""
     form = await visit.form()
     typed, file = fields(form), form.get("file")
     if not isinstance(file, UploadFile):

@@ -1,1 +1,1 @@
-"""The wizard that asks for a rating in five steps: kind, where, what, how sure, confirm."""
+"""The wizard that requests a rating in five steps: kind, address, method, precision, confirmation."""

@@ -19,7 +19,7 @@ Errors = list[dict[str, str]]
 
 @dataclass
 class Answers:
-    """What was answered so far, as texts."""
+    """The user's answers so far, as texts."""
 
     texts: dict[str, str] = field(default_factory=dict)
 
@@ -32,7 +32,7 @@ class Answers:
         return [(name, text) for name, text in self.texts.items() if name not in visible]
 
     def forget(self, prefix: str) -> None:
-        """Remove the answers whose names begin so."""
+        """Remove the answers whose names begin with a prefix."""
         self.texts = {name: text for name, text in self.texts.items() if not name.startswith(prefix)}
 
 
@@ -57,14 +57,14 @@ def settle(visit: Visit, answers: Answers, material: Material) -> None:
 
 
 def description_of(answers: Answers, material: Material) -> tuple[dict[str, Any], Errors]:
-    """Return the described target, without its secret, and what is wrong with it."""
+    """Return the described target, without its secret, and its errors."""
     return described(answers.texts, answers["kind"], answers["protocol"], material.settings)
 
 
 def described(
     texts: Mapping[str, str], kind: str, protocol: str, fields: Sequence[Field]
 ) -> tuple[dict[str, Any], Errors]:
-    """Return the target that the texts of a form describe, without its secret, and what is wrong with it.
+    """Return the target that a form describes, without its secret, and its errors.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ LOST = "Type the key again: it was typed more than two hours ago, or for another
 def request_of(
     visit: Visit, answers: Answers, material: Material, factor: float | None = None
 ) -> tuple[dict[str, Any], Errors]:
-    """Return the body of ``POST /v1/jobs``, and what is wrong with the answers.
+    """Return the body of ``POST /v1/jobs``, and the errors of the answers.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def step_of(name: str) -> str:
 
 
 def by_name(errors: Sequence[Mapping[str, str]], known: Sequence[Field]) -> dict[str, str]:
-    """Return what is wrong, by the name of the input."""
+    """Return the errors by the name of the input."""
     found: dict[str, str] = {}
     for error in errors:
         found.setdefault(name_of(error.get("pointer", ""), known), error["detail"])

@@ -1,4 +1,4 @@
-"""What the wizard offers, from the API's catalog: kinds, protocols, methods, and lists to choose from."""
+"""Choices of the wizard from the API's catalog: kinds, protocols, methods and lists."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Material:
-    """What the answers so far lead to.
+    """Choices that remain after the answers so far.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Material:
 
 
 async def material_for(api: Api, kind: str, protocol: str, method: str, earlier: str) -> Material:
-    """Read from the API what fits a kind of service; `earlier` is the id of a rating or job to begin with, or empty."""
+    """Read the choices for a kind of service from the API; `earlier` is the id of a rating or job to copy, or empty."""
     protocols, methods = await asyncio.gather(api.get("/v1/protocols"), api.get("/v1/methods"))
     speaking = [one for one in protocols["items"] if kind in one["kinds"] and _can_be_written(one["settings_schema"])]
     rating = [one for one in methods["items"] if kind in one["kinds"]]

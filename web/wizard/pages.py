@@ -29,7 +29,7 @@ MOST_WAITS = 120
 
 @pages.get("/new")
 async def new(visit: Visit) -> Response:
-    """Ask what kind of service it is; or begin with the answers of an earlier rating, a job or a saved target."""
+    """Ask for the kind of service, or start with the answers of an earlier rating, a job or a saved target."""
     named = {name: visit.query(name) for name in ("rating", "job", "target")}
     answers = await answers_from(visit.api, **named)
     if answers is None:
@@ -146,7 +146,7 @@ async def _wrong(
     errors: Sequence[Mapping[str, str]],
     refused: Refused | None = None,
 ) -> Response:
-    """Show the earliest step whose answers were refused, with what is wrong beside its fields."""
+    """Show the earliest step with refused answers, with an error beside each field."""
     steps = [_step_with(one, material) for one in errors]
     step = min(steps, key=STEPS.index, default="confirm")
     if step == "where":

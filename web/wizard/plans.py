@@ -1,4 +1,4 @@
-"""Plans of the request in several sizes, to choose one."""
+"""Plans of the request in several sizes, from which the user chooses."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ WAIT_S = 25
 async def tested(
     visit: Visit, answers: Answers, material: Material
 ) -> tuple[Mapping[str, Any] | None, Errors, Refused | None]:
-    """Test the service; return the job of the test, or what is wrong with the answers."""
+    """Test the service; return the job of the test, or the errors of the answers."""
     answers.texts.pop("probe", None)
     target, errors = target_of(visit, answers, material)
     if errors:

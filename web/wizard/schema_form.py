@@ -103,7 +103,7 @@ def _field(name: str, schema: Schema, defs: Schema, required: bool, *, as_json: 
 
 
 def _form(name: str, one: Schema, defs: Schema, *, as_json: bool) -> tuple[str, dict[str, Any]]:
-    """Return the form of a value's schema, and what is particular to it; an empty form if there is none."""
+    """Return the form for a value's schema and its special properties; an empty form if there is none."""
     if "oneOf" in one:
         return "variant", _variants(name, one["oneOf"], defs)
     if "enum" in one:
@@ -142,7 +142,7 @@ def _mapping_form(values: Any) -> str:
 
 
 def _variants(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any]:
-    """Return the words that a variant can be, and for each of its objects a part whose options are its words."""
+    """Return the options of a variant's words, and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
     for kind in (_resolved(each, defs) for outer in kinds for each in outer.get("anyOf", [outer])):
@@ -209,7 +209,7 @@ def _text(form: str, value: Any) -> str:
 
 
 class Unreadable(ValueError):
-    """A text that its field cannot be; says how it is written."""
+    """Invalid text for a field; the message describes the expected form."""
 
 
 def read(field: Field, answers: Mapping[str, str]) -> Any:
@@ -237,7 +237,7 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
 
 
 def read_all(fields: Sequence[Field], answers: Mapping[str, str]) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """Return the values of fields by key, and what is wrong with the others as errors with a JSON pointer."""
+    """Return the values of valid fields by key, and an error with a JSON pointer for each of the others."""
     values: dict[str, Any] = {}
     wrong: list[dict[str, str]] = []
     for field in fields:

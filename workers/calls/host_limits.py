@@ -67,7 +67,7 @@ class HostLimits:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, egress: Egress, called: Mapping[str, bool]) -> None:
-        """Let a job begin at the hosts of the URLs in `called`, whose values are whether the host rests between jobs.
+        """Admit a job at the hosts of the URLs in `called`; the values are whether the host rests between jobs.
 
         Raises
         ------

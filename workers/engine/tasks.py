@@ -1,4 +1,4 @@
-"""Tasks of Celery, whose argument is a job id, and the resources of a worker process."""
+"""Celery tasks, each with a job id as argument, and the resources of a worker process."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Notary(BackgroundThread):
             self._rests[url] = time.monotonic() + rest_s, min(2 * rest_s, LONGEST_REST_S)
 
     def _ask(self, url: str, witness: VerifierKey) -> str | None:
-        """Have the log's head cosigned by one witness, and return the reason if that fails."""
+        """Request a cosignature of the log's head from one witness; return the reason of a failure."""
         with self._database.read() as connection:
             old, head = witnessing.newest_size(connection, self._origin, str(witness)), log.head(connection)
         if head.size == old:  # an empty log has nothing to cosign

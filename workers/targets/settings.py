@@ -31,7 +31,7 @@ class TargetSettings:
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     def __post_init__(self) -> None:
-        """Validate what the type of a field cannot express; each class calls its parents'."""
+        """Validate rules that types cannot express; each class calls the method of its parents."""
 
     def check_secret(self, secret: str | None) -> None:
         """Raise a `SpecificationError` if the target's secret does not fit these settings."""

@@ -143,7 +143,7 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
 
 
 def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> tuple[HiddenEffect, ...]:
-    """Add up what a mean hides in each service: what the composite can hide of it at most.
+    """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not say whether one service makes good what another does to some occupations, or does it, too. So
     a sum can prevent UCS and DSBS, and is no reason for BS. Each effect is drawn as the normal of its 95 % interval.

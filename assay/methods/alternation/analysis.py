@@ -278,7 +278,7 @@ class _Output:
         return on_scale(outputs, self.scale) if self.scale != "rank" and len(outputs) else None
 
     def _lost(self, profiles: Profiles) -> Lost:
-        """Return what the lost replies could change: they are set to the ends of the range of the outputs."""
+        """Return the largest change by lost replies, which are set to the ends of the range of outputs."""
         share = 1 - len(self.whole) / len(self.answers.cases)
         low, high = (
             (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Words of alternation: what its reasons say."""
+"""Texts of alternation: sentences for its reason codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of association: what its reasons and codes say."""
+"""Texts of association: sentences for its reasons and codes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from assay.rating.component import Counts
 
 @dataclass(frozen=True)
 class Trials:
-    """What was chosen about one concept at one level.
+    """Counts of the choices about one concept at one level.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def _mixed(level: float) -> str:
 
 
 def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
-    """Return that no more questions help: every word was asked about, and words are what varies."""
+    """Return that more questions do not help: every word was asked about, and the effect varies by word."""
     return Room(0, "", "trials" if parts.mapping(document, "experiment").get("trials") else "words")
 
 

@@ -1,4 +1,4 @@
-"""Words of forced choice: what its reasons and codes say."""
+"""Texts of forced choice: sentences for its reasons and codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of stereotype-score: what its reasons and codes say."""
+"""Texts of stereotype-score: sentences for its reasons and codes."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class StimulusSampling(Method):
         return min(samples, self.texts.expected()) * len(self.values)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask about generated inputs, and judge what they have in common."""
+        """Ask about generated inputs, and judge the attribute's distribution among those with a yes."""
         looks: list[dict[str, Any]] = []
         component = yield from (self._by_texts(rng, looks) if self.vectors is None else self._by_vectors(rng, looks))
         return self.finding([component], {"looks": looks})

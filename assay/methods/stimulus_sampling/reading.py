@@ -75,7 +75,7 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None) -> 
 
 
 def flaw(yes: Floats, label: str) -> Reason | None:
-    """Return why probabilities of yes show nothing of what makes it, or ``None``."""
+    """Return the reason why the probabilities of yes are uninformative, or ``None``."""
     if yes.max() <= 0:
         return Reason("never-yes", {"label": label, "inputs": int(yes.size)}, label)
     if yes.min() == yes.max():

@@ -52,7 +52,7 @@ class Texts:
     posterior: Floats
 
     def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Write down what is near and what is far."""
+        """Return the nearest and the most distant inputs as JSON."""
         listed = [row for slot in self._slots if slot != VALUE for row in self._rows(slot)]
         listed.sort(key=lambda row: (-row["ratio"], row["distance"], row["word"]))
         order = np.lexsort((np.arange(self.yes.size), self._distance, -self.yes))
@@ -152,7 +152,7 @@ class VectorsHeard:
     posterior: Floats
 
     def as_json(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Write down what is near and what is far."""
+        """Return the nearest and the most distant inputs as JSON."""
         order, half = np.argsort(-self.yes, kind="stable"), LISTED // 2
         some = rng.choice(len(self.asked), DOTS, p=self.posterior)
         spread = self.before.std(axis=0)

@@ -1,4 +1,4 @@
-"""Words of stimulus sampling: what its reasons and codes say."""
+"""Texts of stimulus sampling: sentences for its reasons and codes."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a sentence says, whatever the value: an occupation in a frame."""
+    """Content of a sentence without the attribute's value: an occupation in a frame."""
 
     occupation: Occupation
     frame: Frame

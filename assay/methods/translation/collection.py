@@ -1,4 +1,4 @@
-"""Texts sent to a translator and what came back of them: transition counts, losses and examples of one component.
+"""Texts sent to a translator and its answers: transition counts, losses and examples of one component.
 
 A *row* is what went in (a pronoun, or the labour side of an occupation), an *output* is what was read from the reply
 (a value of the attribute, or the residual). A reply is evidence only if it can be compared with the question sentence

@@ -1,4 +1,4 @@
-"""The round trip: what a translator makes of pronouns on the way there and back.
+"""The round trip: changes of pronouns by translation to another language and back.
 
 The two-step test of Srivastava & Rossi (2018), section 4 (their USRTest), with paired evidence,
 more templates than theirs, and a verdict that knows its uncertainty (METHODS section 2).

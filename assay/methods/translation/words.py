@@ -1,4 +1,4 @@
-"""Words of the translation methods: what their reasons and codes say."""
+"""Texts of the translation methods: sentences for their reasons and codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of what an image classifier sees in the pictures of a specification (METHODS section 8)."""
+"""Scores of an image classifier on the pictures of a specification (METHODS section 8)."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
 
     # ------------------------------------------------------------------------ reported numbers
     def names(self) -> Counter[str]:
-        """Count what answers named."""
+        """Count the answers by the named label."""
         return Counter(one.names for one in self.tally.results.values())
 
     def totals(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Words of visual-stereotype: what its reasons and codes say."""
+"""Texts of visual-stereotype: sentences for its reasons and codes."""
 
 from __future__ import annotations
 

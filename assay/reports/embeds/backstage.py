@@ -11,7 +11,7 @@ PREFIX = "assay"
 
 
 def content(shown: Shown) -> dict[str, Any]:
-    """Return what is to be merged into the entity's ``metadata``.
+    """Return the content to merge into the entity's ``metadata``.
 
     The values of annotations are texts; a fact that does not exist has no annotation.
     """

@@ -1,4 +1,4 @@
-"""The transition matrix as a heat map: what was sent, and what came back."""
+"""The transition matrix as a heat map: sent values by returned values."""
 
 from __future__ import annotations
 

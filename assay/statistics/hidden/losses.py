@@ -17,7 +17,7 @@ PRIOR = 0.5
 
 @dataclass(frozen=True)
 class LostOfGroup:
-    """How many questions about a group came to nothing.
+    """Counts of a group's questions without a usable answer.
 
     Attributes
     ----------

@@ -127,7 +127,7 @@ def shared_lean(leans: ArrayLike) -> FloatArray:
 def cluster_means(
     values: FloatArray, kind: NDArray[np.int64], others: tuple[NDArray[np.int64], ...]
 ) -> tuple[FloatArray, FloatArray]:
-    """Estimate the mean of each cluster of one kind, without what the other kinds add, and its error.
+    """Estimate the mean of each cluster of one kind, without the effects of other kinds, and its error.
 
     Parameters
     ----------

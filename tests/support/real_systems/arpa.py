@@ -79,7 +79,7 @@ class Arpa:
         ]
 
     def _score(self, before: Sequence[str], word: str) -> float:
-        """Look the longest known n-gram up; each word given up costs what those before leave to others."""
+        """Look up the longest known n-gram; each dropped word adds the back-off weight of its context."""
         cost = 0.0
         for start in range(len(before) + 1):
             context = " ".join(before[start:])

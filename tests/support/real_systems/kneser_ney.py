@@ -118,7 +118,7 @@ def estimate(sentences: Iterable[Sequence[str]], order: int = 3, least: int = 2)
 
 # ---------------------------------------------------------------------------- counting
 def _adjusted(text: Ints, order: int, begin: int) -> list[tuple[Ints, Floats]]:
-    """Give the n-grams of each length with their adjusted counts, single words first."""
+    """Return the n-grams of each length with their adjusted counts, single words first."""
     size = int(text.max()) + 1
     found: list[tuple[Ints, Floats]] = []
     longer: Ints | None = None
@@ -160,7 +160,7 @@ def _discount(counts: Floats) -> float:
 
 
 def _smoothed(words: Ints, counts: Floats, below: Sequence[Order], begin: int, size: int) -> Order:
-    """Give the probabilities of one length from the next lower one's."""
+    """Compute the probabilities of n-grams of one length from those of the next lower length."""
     discount = _discount(counts)
     if not below:
         total = counts.sum()

@@ -78,7 +78,7 @@ def serve(scores: Scores) -> LanguageModel:
 
 
 def tokens(text: str, *, scores: Scores) -> list[Token]:
-    """Cut a text into words, each with what stands before it, and what stands after the last."""
+    """Split a text into words, each with the separator before it, and the text after the last word."""
     pieces = _PIECE.findall(text)
     after = text[sum(map(len, pieces)) :]
     if not pieces:

@@ -1,4 +1,4 @@
-"""Real systems that tests rate as anybody's service: lexicons, models trained on public tables, word vectors."""
+"""Real systems that tests rate: lexicons, models trained on public tables, and word vectors."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class DataAbsent(RuntimeError):
 
 
 def needed(path: Path) -> Path:
-    """Give a path at which there is a file.
+    """Return the path of an existing file; raise an error if it is missing.
 
     Raises
     ------

@@ -45,7 +45,7 @@ def available(bible: Path = BIBLE, quotations: Path = QUOTATIONS) -> bool:
 
 
 def sentences(bible: Path = BIBLE, quotations: Path = QUOTATIONS) -> Iterator[tuple[str, ...]]:
-    """Give every sentence, as its words in lower case.
+    """Yield every sentence as a list of words in lower case.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def sentences_of(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def words_of(sentence: str) -> tuple[str, ...]:
-    """Give the words of a sentence, in lower case."""
+    """Return the words of a sentence in lower case."""
     return tuple(_WORD.findall(sentence.lower()))
 
 
@@ -131,7 +131,7 @@ def decompressed(codes: bytes) -> bytes:
 
 
 def _next_eight(place: int, begun: int, bits: int) -> tuple[int, int]:
-    """Give the place where the next eight codes begin."""
+    """Return the position at which the next eight codes begin."""
     whole = 8 * bits
     start = begun + -(-(place - begun) // whole) * whole
     return start, start

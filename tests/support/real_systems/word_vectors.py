@@ -47,7 +47,7 @@ class WordVectors:
             return cls({word: place for place, word in enumerate(words)}, np.asarray(held["vectors"], np.float32))
 
     def of(self, text: str) -> NDArray[np.float32] | None:
-        """Give the vector of a text; ``None`` if it is unknown."""
+        """Return the vector of a text; ``None`` if it is unknown."""
         words = text.split()
         for spelling in (text, text.lower(), "_".join(words), "_".join(words).lower()):
             if spelling in self.places:

@@ -47,7 +47,7 @@ class SimulatedService:
 
 
 def letter_of(step_1: float, step_2: float, delta: float) -> Letter:
-    """Give the letter that two true effects deserve."""
+    """Return the correct letter for two true effects."""
     if step_1 > delta:
         return Letter.BS
     return Letter.DSBS if step_2 > delta else Letter.UCS

@@ -87,7 +87,7 @@ def chance(*of: object) -> float:
 
 
 def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
-    """Return the longest of some words that a text holds, and what it stands for."""
+    """Return the longest of some words that a text contains, and the value of that word."""
     found = max((word for word in words if word in text), key=len)
     return found, words[found]
 

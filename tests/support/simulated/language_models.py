@@ -154,25 +154,25 @@ class _Model:
         }
 
     def score(self, ask: Ask) -> Reply:
-        """Give a sentence's log-probability."""
+        """Return a sentence's log-probability."""
         assert isinstance(ask, Score)
         return Reply({"log_probability": -30 + self._side(ask.text) / 2, "tokens": 6})
 
     def fill(self, ask: Ask) -> Reply:
-        """Give a word's probability; what is ahead is spread over both words of the frame and its attribute."""
+        """Return a word's probability; the advantage of a sentence is spread over its frame words and attribute."""
         assert isinstance(ask, Fill)
         side = self._side(ask.before + ask.word + ask.after)
         return Reply({"probability": math.exp(min(-0.01, -12 + side / 4))})
 
     def choose(self, ask: Ask) -> Reply:
-        """Choose the sentence that is ahead, or in some pairs whatever stands first."""
+        """Choose the likelier sentence, or in some pairs always the first one."""
         assert isinstance(ask, Choose)
         pair = _pair(ask.options[0])
         first = self._takes_first.setdefault(pair.first, bool(self._rng.random() < UNDECIDED))
         return Reply({"choice": 0 if first or self._side(ask.options[0]) > 0 else 1})
 
     def _side(self, text: str) -> float:
-        """Say how far a sentence is ahead of its counterpart, in nats."""
+        """Return the log-probability of a sentence less that of its counterpart, in nats."""
         pair = _pair(text)
         if pair.first not in self._ahead:
             self._ahead[pair.first] = (

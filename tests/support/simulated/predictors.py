@@ -37,7 +37,7 @@ class Latent:
 
     @property
     def noise(self) -> float:
-        """What is left for each profile, whatever its value."""
+        """Noise of each profile, the same for all values."""
         taken = self.shift**2 / 4 + self.side**2 / 4 + self.person**2 + self.frame**2 + self.content**2
         return math.sqrt(max(1e-4, 1 - taken - self.response**2 / 2 - self.single**2))
 

@@ -25,7 +25,7 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class Asked:
-    """How terms are asked, and what they are like.
+    """Parameters of the simulated terms and questions.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Asked:
     m: float | None = None
 
     def truth(self, rng: Rng) -> float:
-        """Give the mean over terms of what is decided."""
+        """Return the true mean over terms of the decided pairs; draw it where `m` is not set."""
         return float(rng.uniform()) if self.m is None else self.m
 
     def shares(self, m: float, rng: Rng) -> Floats:
@@ -54,7 +54,7 @@ class Asked:
         return np.asarray(rng.beta(m * self.alike, (1 - m) * self.alike, self.terms))
 
     def score(self, m: float) -> float:
-        """Give the true score: ties count 1/2."""
+        """Return the true score, with ties as 1/2."""
         return (1 - self.ties) * m + self.ties / 2
 
 
@@ -69,7 +69,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often 95 % intervals held the truth, and how wide they were."""
+    """Coverage and width of 95 % intervals."""
 
     held: float
     width: float
@@ -82,7 +82,7 @@ class Coverage:
 
 
 def count(asked: Asked, m: float, rng: Rng) -> Counted:
-    """Let a model of known preferences decide pairs of every term."""
+    """Simulate the decisions of a model with known preferences for pairs of every term."""
     share = asked.shares(m, rng)
     ties = rng.binomial(asked.pairs, asked.ties, asked.terms)
     won = rng.binomial(asked.pairs - ties, share)
@@ -95,12 +95,12 @@ def fit(counted: Counted) -> SharesPosterior:
 
 
 def by_hierarchy(counted: Counted) -> Interval:
-    """Give the interval that ratings state."""
+    """Return the interval that ratings state."""
     return fit(counted).overall
 
 
 def pooled(counted: Counted) -> Interval:
-    """Give Wilson's interval of all decided pairs together, brought as near to 1/2 as ties bring the score."""
+    """Return Wilson's interval of all decided pairs, moved towards 1/2 by the share of ties."""
     won, lost, tied = (int(each.sum()) for each in (counted.stereotyped, counted.anti_stereotyped, counted.ties))
     found, share = wilson(won, won + lost), tied / (won + lost + tied)
     return Interval(*((1 - share) * limit + share / 2 for limit in (found.estimate, found.low, found.high)))

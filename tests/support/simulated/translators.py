@@ -122,7 +122,7 @@ def drawn_translator(seed: int, *, hop: bool = False) -> SimulatedService:
 
 
 def _outcome(chance: float, to_he: float, to_it: float) -> int:
-    """Say which of three things chance makes of a pronoun: he (0), she (1) or neither (2)."""
+    """Draw the output for a pronoun: he (0), she (1) or neither (2)."""
     return 0 if chance < to_he else 2 if chance >= 1 - to_it else 1
 
 

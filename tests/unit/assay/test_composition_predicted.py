@@ -95,7 +95,7 @@ def test_clear_products_have_the_known_letter(first, second, letter, rng):
     ],
 )
 def test_two_biased_services_are_settled_by_their_matrices(first, second, letter, rng):
-    """The table leaves them open; no call is needed where the matrices are there."""
+    """The table gives no letter for them; matrices, where they exist, settle it without a call."""
     for one in (first, second):
         unbiased = np.array([0.5, 0.5]) @ np.array(one)
         assert 0.5 * np.abs(unbiased - [0.5, 0.5, 0]).sum() > 0.1, "not a BS service"
@@ -292,7 +292,7 @@ def test_three_services_are_followed_content_by_content(rng):
 def carried_out(
     method: RoundTrip, answer: Callable[[Ask], Reply], seed: int
 ) -> tuple[dict[str, Any], list[Observation]]:
-    """Rate a translator, and keep what was asked."""
+    """Rate a translator, and record the questions."""
     session, record = Session(method.design(generator(seed))), []
     while session.finding is None:
         for probe in session.missing:

@@ -1,4 +1,4 @@
-"""Lists of what a request can name: as JSON, filtered, with whole names, and fast to refuse a wrong name."""
+"""Lists of names for requests: JSON output, filters, complete names, and quick errors for wrong names."""
 
 import json
 import os

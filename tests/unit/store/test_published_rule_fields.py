@@ -22,7 +22,7 @@ KS = "kolmogorov-smirnov"
 
 
 def jitter(text: str) -> float:
-    """A stable number between -1 and 1 for a text, whoever is in it."""
+    """Return a stable number between -1 and 1 for a text, the same for all persons in it."""
     return math.sin(sum(ord(one) * place for place, one in enumerate(text.replace("Ms", "Mr"), 1)))
 
 

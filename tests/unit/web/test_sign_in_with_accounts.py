@@ -1,4 +1,4 @@
-"""Sign-in by OpenID Connect, with a real provider on the loopback address: who gets in, and which attacks do not."""
+"""Sign-in by OpenID Connect with a real provider on the loopback address: access rules and refused attacks."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ async def test_only_a_page_of_the_agency_follows_signing_in(browser, provider, a
 
 # ---------------------------------------------------------------------------- attacks on the way back
 async def test_a_state_of_another_browser_is_refused(browser, provider):
-    """The link of an attacker, who wants a victim to work in the attacker's account."""
+    """Login CSRF: an attacker's link would sign the victim in to the attacker's account."""
     link = back(provider, await leave(browser))
     async with another_browser(browser.app) as victim:
         assert refused(await victim.get(link))

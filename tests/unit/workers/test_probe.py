@@ -1,4 +1,4 @@
-"""A probe shows one exchange with a service, without its key, and says how the answer was read."""
+"""A probe shows one exchange with a service without its key, and how the answer was read."""
 
 import asyncio
 import json

@@ -64,7 +64,7 @@ class Credentials:
 
     @property
     def spoken(self) -> tuple[str, ...]:
-        """What the service is sent or could return of the secret, and must not appear in messages and answers."""
+        """Texts that a service receives or could return of the secret; they must not appear in messages and answers."""
         if self._tokens is not None:
             return (self._tokens.token,) if self._tokens.token else ()
         if self._auth == "basic":

@@ -44,7 +44,7 @@ def check_header_name(name: str, where: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """The secret in a header, a query parameter or a field of the body, whatever its name."""
+    """The secret in a header, a query parameter or a field of the body with any name."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
@@ -193,7 +193,7 @@ def aws_keys(secret: str) -> AwsKeys:
 
 @dataclass(frozen=True)
 class ServiceAccount:
-    """What a service account's key file holds: its address, the id of its key, and the key."""
+    """Content of a service account's key file: its address, the id of its key, and the key."""
 
     email: str
     key_id: str

@@ -32,7 +32,7 @@ class Roles(Adapter):
         return (None, self._rated.group_key(ask))
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
-        """Send the questions to their service; see `Adapter.answer`. A failure of the author says so."""
+        """Send the questions to their service; see `Adapter.answer`. A failure of the author names the author."""
         if not (asks and isinstance(asks[0], AUTHORED)):
             return await self._rated.answer(asks, idempotency_key=idempotency_key)
         try:

@@ -1,4 +1,4 @@
-"""Causes and remedies of failed exchanges: what is wrong in a sentence, and what to change in another."""
+"""Causes and remedies of failed exchanges, in a sentence each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MISSING_THING = re.compile(r"model|deployment|engine|language|voice|version", r
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What is wrong, and what to change."""
+    """Cause of a failure, and its remedy."""
 
     cause: str
     remedy: str
@@ -44,7 +44,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A failure with what is known about it."""
+    """A failure with the known facts about it."""
 
     failure: Failure
     exchange: Exchange | None
@@ -89,7 +89,7 @@ class _Case:
         return Quoter(self.target.secret).clean(text)[:LONGEST_SAID]
 
     def setting(self, name: str, otherwise: str) -> str:
-        """Name a setting that only `custom` has, else what other protocols have in its place."""
+        """Return the name of a setting of `custom`, or of its replacement in other protocols."""
         return f"settings.{name}" if self.custom else otherwise
 
 

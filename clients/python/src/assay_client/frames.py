@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def to_frame(items: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Make a data frame of what an iterator of the client yields, one row for each item.
+    """Make a data frame from an iterator of the client, one row for each item.
 
     Parameters
     ----------

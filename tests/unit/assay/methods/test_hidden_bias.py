@@ -31,7 +31,7 @@ def test_a_declared_letter_is_deserved(name):
 
 @pytest.mark.slow
 def test_ratings_of_older_methodologies_say_nothing_of_losses_by_group():
-    """Or an old rating with lost replies would have another document when it is replayed."""
+    """Otherwise, replaying an old rating with lost replies would give a different document."""
     world = WORLDS["records, one group refused"]
     old = {"strata": None, "delta_loss": None, "delta_individual": None, "scale": "linear", "repeats": 0}
     (before,), (now,) = (world.rate(SEED, **fields).components for fields in (old, {}))

@@ -64,7 +64,7 @@ def _reason(code: str, facts: Mapping[str, Any], component: str | None = None) -
 def measured_component(
     name: str, language: str, template: str, behaviour: str, rng: np.random.Generator, texts: int = 20
 ) -> dict[str, Any]:
-    """What round-trip writes of a language through which a service behaves in a known way."""
+    """Return a round-trip component of a language with known behaviour."""
     per_block = {}
     for block, _, shares in BLOCKS:
         asked = [round(share * texts * 2) for share in shares]
@@ -165,7 +165,7 @@ def measured_component(
 
 
 def unmeasured_component(name: str, language: str) -> dict[str, Any]:
-    """What round-trip writes of a language through which nothing came back."""
+    """Return a round-trip component of a language without any answer."""
     facts = {"language": language, "failed": 60, "total": 60, "why": {"http-503": 58, "timeout": 2}, "share": 1.0}
     return {
         "name": name,
@@ -342,7 +342,7 @@ def any_page(sample_name: str) -> str:
 
 @pytest.fixture
 def sample() -> Callable[[str], Document]:
-    """Give a sample document by its name in `SAMPLES`."""
+    """Return a sample document by its name in `SAMPLES`."""
     return sample_document
 
 
@@ -370,7 +370,7 @@ def _poisoned(value: Any, free: bool = False) -> Any:
 
 @pytest.fixture
 def poisoned() -> Callable[[str], Document]:
-    """Give a sample in which every text from elsewhere carries an attack; the letters stay."""
+    """Return a sample in which every external text contains an attack; the letters are unchanged."""
 
     def make(name: str) -> Document:
         clean = sample_document(name)

@@ -94,7 +94,7 @@ def test_every_figure_is_small_and_has_a_description_and_a_table(document):
 
 
 def _extent(text):
-    """Where a label lies: left, right, top, bottom."""
+    """Return the extent of a label: left, right, top, bottom."""
     x, y, kind = float(text.get("x")), float(text.get("y")), (text.get("class") or "").split()
     wide = width(text.text) * (LETTERS_WIDE - 1 if "n10" in kind else LETTERS_WIDE)
     left = x - wide if "e" in kind else x - wide / 2 if "m" in kind else x

@@ -1,4 +1,4 @@
-"""What `assay rate` prints for builds, what its exit code means, and what it says on the way."""
+"""Output of `assay rate`: results for builds, exit codes, and progress messages."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a request may cost before and while it is read (reliability rows 63, 66, 67, 72 and 75)."""
+"""Cost of a request before and while it is read (reliability rows 63, 66, 67, 72 and 75)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No operation shows or changes a resource of another tenant, or of anybody to a caller without a valid key.
+"""No operation shows or changes a resource of another tenant, or any resource without a valid key.
 
 The operations, their parameters and the fields of their bodies are read from the OpenAPI document. An operation that
 names a resource in its path, its query or its body without a case here fails a test. Earlier, only ids in paths were
@@ -52,7 +52,7 @@ def body_of(world: World, one: Operation, ids: dict[str, str]) -> dict[str, Any]
 
 
 def told(answer: httpx.Response, *sent: dict[str, str]) -> tuple[int, str, dict[str, str]]:
-    """Return an answer without the ids that its caller sent, and without what differs between any two answers."""
+    """Return a response without the sent ids and the fields that differ in every response."""
     text, headers = answer.text, dict(answer.headers)
     for name in ("x-request-id", "date", "ratelimit", "content-length", "etag", "age", "last-modified"):
         headers.pop(name, None)

@@ -1,4 +1,4 @@
-"""Who may read the metrics. Earlier, every caller of any machine could.
+"""Access to the metrics. Earlier versions showed them to every caller.
 
 Row 77 of docs/reliability.md: at c37b512 `/metrics` was open to everybody.
 """

@@ -1,4 +1,4 @@
-"""Limits of hosts over all tenants, with real services on 127.0.0.0/8 that stand for public ones.
+"""Limits of hosts over all tenants, with services on 127.0.0.0/8 in place of public ones.
 
 `host_exempt=""` switches the exemption of this machine off. Counts are kept in this process and in a real Redis.
 

@@ -1,4 +1,4 @@
-"""Who may read a worker's metrics. Earlier, everybody who reached its port could.
+"""Access to a worker's metrics. Earlier versions showed them to every client of the port.
 
 Row 77 of docs/reliability.md: at c37b512 `/metrics` was open to everybody.
 """

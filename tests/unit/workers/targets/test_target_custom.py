@@ -19,7 +19,7 @@ CLASSES = [Classify(text) for text in TEXTS]
 
 
 def ask(answer, asks, settings, *, heard=None, timeout_s=5.0, secret=None):
-    """Ask a service that answers as `answer` says; its settings are validated as a request's would be."""
+    """Ask a service whose responses `answer` returns; its settings are validated like a request's."""
     kinds = {Translate: Kind.TRANSLATOR, Classify: Kind.CLASSIFIER, Regress: Kind.REGRESSOR}
     kind = kinds.get(type(asks[0]), Kind.LANGUAGE_MODEL)
     with scripted_server(answer, heard) as url:

@@ -149,7 +149,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     @property
     def scheme(self) -> Plain | Scheme:
-        """How the secret authenticates calls."""
+        """Scheme by which the secret authenticates calls."""
         match self.auth:
             case "header" | "query" | "body" as place:
                 return Placed(type=place, name=self.auth_name, value=self.auth_value)

@@ -20,7 +20,7 @@ TEXTS = TextProfiles(
 
 
 def outputs(cases: tuple[Case, ...], seed: int = 0) -> np.ndarray:
-    """What a reader of the content says, whoever it is about."""
+    """Output of a service that reads only the content, and ignores the person."""
     rng = np.random.default_rng(seed)
     of = {word: (word.startswith("glad") - 0.5) + 0.1 * rng.normal() for word in TEXTS.contents["glad"]}
     of |= {word: -0.5 + 0.1 * rng.normal() for word in TEXTS.contents["sad"]}

@@ -25,7 +25,7 @@ WORDS = StereotypeWords(
 
 
 def ask(author, kept=(), per_term=2, **options):
-    """Let a function write; return what was written, and the prompts with their units."""
+    """Generate sentences with a function; return them, and the prompts by unit."""
     asking, asked = write_sentences(WORDS, kept, per_term, generator(0), **options), []
     try:
         batch = next(asking)

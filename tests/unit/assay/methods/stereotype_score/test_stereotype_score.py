@@ -366,7 +366,7 @@ def test_answers_that_are_no_numbers_are_counted_and_too_many_leave_no_letter():
 
 # ---------------------------------------------------------------------------- sentences
 def author(probe):
-    """Write what is asked for, the first time in every third case with a word that tells the groups apart."""
+    """Write the requested sentence; every third first attempt contains a word that reveals the group."""
     words = probe.ask.prompt.split('"')
     group, term = words[1], words[3]
     spoilt = probe.ask.number == 0 and len(term) % 3 == 0

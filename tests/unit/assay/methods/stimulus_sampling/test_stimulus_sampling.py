@@ -127,7 +127,7 @@ def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0.03, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
 def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
-    """What is .03 on the whole is .06 on the side of the content where a yes is rarer: still within the tolerance."""
+    """An effect of .03 overall is .06 on the side with fewer yeses, which is still within the tolerance."""
     rated = rate(SERVICES[name](step_1, step_2, 1).rate(1))
     assert rated.letter is letter
 

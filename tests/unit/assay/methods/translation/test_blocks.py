@@ -25,7 +25,7 @@ SUPPORTED = [
 
 
 def usual(named):
-    """Give the paper's blocks, for any number of values: equal shares, and .9 for each value."""
+    """Return the paper's blocks for any number of values: equal shares, and .9 for each value."""
     names = named.value_names
     rest = 0.1 / (len(names) - 1)
     return (

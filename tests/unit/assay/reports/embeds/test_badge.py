@@ -1,4 +1,4 @@
-"""The badge: what it says, that it can be read by everyone, and that its words fit."""
+"""Content, accessibility and text width of the badge."""
 
 import itertools
 import xml.etree.ElementTree as ET

@@ -107,7 +107,7 @@ def test_divergences_refuse_empty_samples():
 
 # ---------------------------------------------------------------------------- base rates
 def records(**groups):
-    """Outputs and groups of (positives, records) by group."""
+    """Return outputs and group numbers from (positives, records) of each group."""
     positive, places = [], []
     for place, (yes, of) in enumerate(groups.values()):
         positive += [True] * yes + [False] * (of - yes)
