@@ -134,7 +134,7 @@ def main() -> None:
         ):
             bare_rates, validated, own_rates = [], [], []
             for _ in range(ROUNDS):
-                if requests is posts:  # the table is emptied: a tenant has hundreds of unfinished jobs, not thousands
+                if requests is posts:  # empties the table: real tenants have hundreds of unfinished jobs, not thousands
                     server.execute("TRUNCATE jobs CASCADE")
                     validated.append(per_second(reference, validations, 16, expect))
                 # the faster reference gets more requests, so that both runs take equally long and are equally often

@@ -194,7 +194,7 @@ def main() -> None:
                 f"all its transactions {transactions:.1f}/s",
                 flush=True,
             )
-        started = number(server, "SELECT count(*) FROM jobs") - 1  # without the one job that made the rating
+        started = number(server, "SELECT count(*) FROM jobs") - 1  # without the job that made the rating
         print(f"jobs started by {3 * ROUNDS * count} readings: {started}", flush=True)
 
 

@@ -47,7 +47,7 @@ class Seen:
 async def view(port: int, path: str, pause_s: float, until: float, seen: Seen) -> None:
     """Ask again and again on one connection; wait so long between two questions, as htmx does."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
-    await asyncio.sleep(pause_s * (id(reader) % 997) / 997)  # viewers do not ask in the same moment
+    await asyncio.sleep(pause_s * (id(reader) % 997) / 997)  # spreads the requests of the viewers over time
     known = b""
     while (start := time.perf_counter()) < until:
         writer.write(

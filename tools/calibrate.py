@@ -136,7 +136,7 @@ def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
         console=Console(stderr=True),
     )
     kept.parent.mkdir(exist_ok=True)
-    # rewritten without a last line that was cut off
+    # written again without an incomplete last line
     kept.write_text("".join(map(_line, done.values())), encoding="utf-8")
     with bar, ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a", encoding="utf-8") as lines:
         task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(left))

@@ -113,7 +113,7 @@ def translators(stack: ExitStack) -> Iterator[Case]:
             continue
         if back in server.pairs:
             yield Case(f"apertium there and back, {language}", RoundTrip("gender", languages=(language,)), translate)
-        if language != "eo":  # its nouns have no gender to be marked
+        if language != "eo":  # the nouns of this language mark no gender
             yield Case(f"apertium one way, {language}", OneHop("gender", languages=(language,)), translate)
 
 

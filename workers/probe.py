@@ -98,7 +98,7 @@ async def probe(
     seen: list[Exchange] = []
     try:
         adapter = connect(target, egress.watched(seen.append))
-    except CallFailed as failed:  # it reads what only a job has, or the operator does not allow it
+    except CallFailed as failed:  # the protocol needs material of a job, or the operator does not allow it
         return Probed(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
     ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), seen)
     last = seen[-1] if seen else None
@@ -132,7 +132,7 @@ def drawing(target: Target) -> list[Draw]:
 
 
 def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
-    """Return a question of each form that a target may answer, the best first; the experiment's before ours."""
+    """Return a question of each form that a target may answer, the best first; those of the experiment come first."""
     match target.kind:
         case Kind.TRANSLATOR:
             return [Translate(sentence(0), *pairs[0])]

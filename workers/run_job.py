@@ -115,7 +115,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     if not adapter.reproducible:
         scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
         finding = replace(finding, reasons=(*finding.reasons, scraped))
-    # an author is named only if it was asked, which is not so if its work was stored before
+    # an author is named only if it was asked; stored work needs no calls
     author = job.author if session.authored else None
     document = rating_document(
         rate(finding),
@@ -219,7 +219,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
         try:
             await driver.run(session)
         except TargetUnavailable as lost:
-            # the lane rests for all jobs of the target, not only for this one
+            # the pause applies to all jobs of the target, not only to this one
             await (lost.lane or rated.called.lane).rest(settings.breaker_delay_s)
             raise
         finally:

@@ -137,7 +137,7 @@ def _offer_first_key(settings: Settings) -> None:
                 return
         try:
             with database.write() as connection:
-                if keys.page(connection, None):  # another process was faster
+                if keys.page(connection, None):  # another process created a key first
                     return
                 _, plain = keys.create(connection, "default", ["admin"], "first administrator", None)
         except StoreUnavailable as unable:

@@ -96,7 +96,7 @@ def _junit(judged: _Judged) -> str:
         outcome, count = _OUTCOMES[one.exit]
         counts[count] += 1
         said = ET.SubElement(case, outcome)
-        if outcome == "skipped":  # its schema of Jenkins knows no attribute of it
+        if outcome == "skipped":  # in Jenkins' JUnit schema, this element has no attributes
             said.text = one.message
         else:
             said.attrib.update(message=one.message, type=one.exit.name.lower())

@@ -110,7 +110,7 @@ class RequestMiddleware:
             return self._max_upload_bytes
         if method == "POST" and _MATERIAL.fullmatch(path) is not None:
             return min(self._max_upload_bytes, MOST_BYTES)
-        if path == "/sign-in":  # a form that everyone may send
+        if path == "/sign-in":  # the sign-in form, which needs no session
             return FORM_BYTES
         if method == "POST" and _FORMS.fullmatch(path) is not None:
             most = self._max_upload_bytes if path == "/uploads" else min(self._max_upload_bytes, MOST_BYTES)

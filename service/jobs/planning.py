@@ -89,7 +89,7 @@ async def facts_of(here: Agency, caller: Caller, target: ResolvedTarget, prices:
         here.target_validator.questions_per_call(target.descriptor),
         limits["concurrency"],
         limits["requests_per_second"],
-        latency_s or None,  # recorded answers take no time that could be planned with
+        latency_s or None,  # recorded answers take no time, so they give no estimate
         prices.price_per_call,
         prices.price_per_1000_characters,
     )

@@ -77,7 +77,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
             env={"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
         try:
-            os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # from here, so that its imports are included
+            os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # here, so that it holds for its imports too
             child.communicate(json.dumps(order).encode("ascii"), timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
             pass

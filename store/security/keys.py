@@ -114,7 +114,7 @@ def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = 
 def _record_use(c: Connection, key_id: str) -> None:
     try:
         c.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=now_ms()))
-    except DBAPIError as error:  # reading goes on where nothing can be written
+    except DBAPIError as error:  # reads must work if the database cannot be written
         if unavailable(error) is None:
             raise
 

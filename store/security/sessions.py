@@ -98,7 +98,7 @@ def end(c: Connection, token: str) -> None:
 def _record_use(c: Connection, token: str) -> None:
     try:
         c.execute(update(sessions).where(sessions.c.digest == _digest(token)).values(seen_at=now_ms()))
-    except DBAPIError as error:  # reading goes on where nothing can be written
+    except DBAPIError as error:  # reads must work if the database cannot be written
         if unavailable(error) is None:
             raise
 

@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: apt-get install chromium")
     with sync_playwright() as playwright:
-        # nothing but this machine is asked: no updates, no translations of pages
+        # prevents requests to other machines: no updates, no translations of pages
         started = playwright.chromium.launch(
             executable_path=CHROMIUM,
             args=["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"],

@@ -130,7 +130,7 @@ def until_listed(page: Page, chip: Locator, name: str) -> None:
     raise AssertionError(page.content())
 
 
-def test_a_refused_address_is_said_beside_its_field(reader: Reader) -> None:
+def test_the_error_of_a_refused_address_is_shown_at_its_field(reader: Reader) -> None:
     page = reader.open("/webhooks")
     page.get_by_label("Address").fill("ftp://example.com/")
     page.get_by_role("checkbox", name="A job has failed").check()

@@ -31,7 +31,7 @@ def paths(site: Site) -> list[str]:
     return [*pages, f"/ratings/{rating}", f"/ratings/{rating}/evidence", f"/compare?first={site.ratings['faithful']}"]
 
 
-def test_in_forced_colours_letters_and_states_are_still_told_apart(
+def test_letters_and_states_remain_distinguishable_in_forced_colours(
     browser: Browser, site: Site, paths: list[str]
 ) -> None:
     with browser.new_context(forced_colors="active") as context:

@@ -74,7 +74,7 @@ def test_the_page_shows_within_three_seconds_that_a_job_is_cancelled(
     page.get_by_role("button", name="Cancel the job").click(no_wait_after=True)
     shown = page.get_by_text("being cancelled").or_(page.get_by_text("It was cancelled"))
     expect(shown).to_be_visible(timeout=CANCELLED_S * 1000)
-    expect(page.get_by_role("heading", name="It was cancelled")).to_be_visible(timeout=30_000)  # at the next heartbeat
+    expect(page.get_by_role("heading", name="It was cancelled")).to_be_visible(timeout=30_000)  # at its next heartbeat
     assert site.process.agency.get(f"/v1/jobs/{job_id}")["status"] == "cancelled"
 
 
@@ -135,7 +135,7 @@ def test_the_page_reaches_the_end_over_a_restart_without_a_reload(
 ) -> None:
     agency = Process(tmp_path, ASSAY_LEASE_S="5", ASSAY_HEARTBEAT_S="1")
 
-    def restart() -> None:  # the worker with it
+    def restart() -> None:  # this also stops the worker
         agency.kill()
         agency.start()
 

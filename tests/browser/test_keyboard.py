@@ -32,7 +32,7 @@ def test_a_service_is_rated_with_the_keyboard_alone(reader: Reader, keys: Keys, 
     speaks = page.get_by_label("How it speaks")
     keys.to(speaks)
     before = speaks.input_value()
-    keys.press("ArrowDown")  # its settings are swapped in
+    keys.press("ArrowDown")  # the form of its settings replaces the previous one
     expect(page.locator("#h-protocol")).not_to_have_text("")
     page.wait_for_function("before => document.getElementById('f-protocol').value !== before", arg=before)
     keys.press("ArrowUp")
@@ -87,7 +87,7 @@ def test_the_focus_stays_where_a_job_ends_under_it(reader: Reader, keys: Keys, s
     seen = page.locator("[data-count=asked]").inner_text()
     expect(page.locator("[data-count=asked]")).not_to_have_text(seen, timeout=20_000)
     expect(page.get_by_role("button", name="Cancel the job")).to_be_focused()
-    if swaps != "at once":  # so it is while the worker has not yet seen that the job was cancelled
+    if swaps != "at once":  # the status until the worker notices the cancellation
         page.route("**/now", without_button)
         expect(page.locator("#content")).to_be_focused()
         page.unroute("**/now")

@@ -146,7 +146,7 @@ def test_going_back_loses_nothing(reader: Reader, services: DemoServer):
     expect(page.get_by_role("heading", name=f"{TERMS * PER_TERM} sentences were")).to_be_visible(timeout=20_000)
     page.get_by_role("link", name="Look at them").click()
     text = edited_first(page)
-    expect(page.locator(":focus")).to_have_count(1)  # it did not fall back to the body
+    expect(page.locator(":focus")).to_have_count(1)  # the focus did not return to the body
     page.get_by_role("link", name="Say the bias").click()
     expect(page.get_by_label("The bias in one sentence")).to_have_value(WORDS["title"])
     assert say(page) == corpus, "unchanged words lead to the same corpus"

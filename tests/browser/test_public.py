@@ -109,7 +109,7 @@ def test_the_log_shows_the_entries_and_proves_that_it_only_grew(reader, site):
 
 
 def test_problems_are_pages_for_browsers_and_documents_for_programs(site, context):
-    page = context.new_page()  # a 404 is an error of the console
+    page = context.new_page()  # browsers report a 404 in the console
     answer = page.goto(f"{site.url}/problems/rate-limited")
     assert (answer.status, answer.headers["vary"]) == (200, "Accept")
     known = site.process.agency.get("/problems/rate-limited")

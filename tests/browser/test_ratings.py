@@ -200,7 +200,7 @@ def test_marks_and_bars_are_where_the_table_says(site, reader):
         whole = shares.locator(".wide svg").evaluate("svg => svg.viewBox.baseVal.width")
         full = max(widths)
         assert full <= whole
-        for share in (one for one in told if one > 0.02):  # a narrower bar is not drawn
+        for share in (one for one in told if one > 0.02):  # bars narrower than this are not drawn
             assert any(width / full == pytest.approx(share, abs=6e-3) for width in widths), (name, share)
 
 
@@ -256,7 +256,7 @@ def changed_envelope(envelope):
     return envelope | {"payload": base64.b64encode(stated).decode()}
 
 
-def test_a_private_rating_is_published_and_withdrawn_by_whoever_writes_its_name(site, leaning, reader):
+def test_publishing_and_withdrawing_a_rating_requires_typing_its_name(site, leaning, reader):
     page = reader.open(f"/ratings/{leaning}")
     page.get_by_label("Everyone, for good").check()
     page.get_by_role("button", name="Change").click()

@@ -34,7 +34,7 @@ def choose(page: Page, name: str, rating_id: str) -> None:
     """Find a service in the search of `/compare`, and choose one of its ratings."""
     page.get_by_role("searchbox").fill(name)
     page.get_by_role("button", name="Find").click()
-    expect(page).to_have_url(re.compile(rf"\bq={name}\b"))  # until then the list is the one before
+    expect(page).to_have_url(re.compile(rf"\bq={name}\b"))  # until then the previous list is shown
     page.locator(f'#choose .picks a[href*="{rating_id}"]').click()
 
 

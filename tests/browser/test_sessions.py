@@ -126,7 +126,7 @@ def known(tmp_path: Path, services: DemoServer) -> Iterator[str]:
     request = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}
     port = free_port()
     agency = f"http://127.0.0.1:{port}"
-    # another name of this machine, which is another site to the browser: from there it sends no strict cookies
+    # another name of this machine: for the browser a different site, which gets no strict cookies
     with oidc_provider(people, "localhost") as provider:
         process = Process(
             tmp_path,

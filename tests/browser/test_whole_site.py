@@ -94,9 +94,9 @@ def addresses(browser, site) -> dict[str, list[str]]:
 
 
 def test_every_page_is_reached_from_the_first_by_links_alone(addresses):
-    # sign-in leads on where no keys are required (test_sessions.py opens it); nobody opens parts of pages by address
+    # sign-in redirects if no keys are required (see test_sessions.py); parts of pages have no page of their own
     not_linked = {path for path in ROUTES if path.endswith(("/now", "/running")) or path.startswith("/sign-in")}
-    # what needs words or a file of one's own is reached in test_own_words.py and test_corpora.py
+    # pages that need the user's words or files are opened by test_own_words.py and test_corpora.py
     not_linked |= {path for path in ROUTES if path.startswith("/own-words/{")}
     not_linked |= {"/uploads/{upload_id}", "/specifications/{name}/edit"}
     files = {path for path in ROUTES if NOT_PAGES.search(path)}

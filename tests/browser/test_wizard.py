@@ -77,7 +77,7 @@ def test_a_translator_is_rated_in_a_dozen_acts(reader: Reader, site: Site) -> No
     planned = next(re.findall(r'data-plan="questions">([\d,]+)<', page) for page in acts.seen if "data-plan" in page)
     assert int(planned[0].replace(",", "")) == 120
     first = site.process.agency.get(f"/v1/jobs/{job['id']}")["expected"]
-    assert first == 120  # clear at the first look, so that nothing was added to what was planned
+    assert first == 120  # the letter was clear at the first look, so no questions were added
 
 
 def test_a_translator_is_rated_without_scripts(plain: BrowserContext, site: Site) -> None:
@@ -179,7 +179,7 @@ def test_the_secret_reaches_the_service_and_no_page(context: BrowserContext, sit
     assert not [text for text in [*pages, *acts.seen] if SECRET in text]
 
 
-def test_back_loses_nothing_and_errors_stand_beside_their_fields(reader: Reader, site: Site) -> None:
+def test_the_back_button_keeps_answers_and_errors_are_shown_at_their_fields(reader: Reader, site: Site) -> None:
     page = reader.open("/new")
     acts = Acts(page)
     page.get_by_role("button", name="Translator").click()

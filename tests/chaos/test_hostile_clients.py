@@ -38,7 +38,7 @@ def finished(client: httpx.Client, job_id: str, seconds: float = 240) -> dict:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         answer = client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=5"})
-        if answer.status_code == 200 and answer.json()["status"] in ENDED:  # 503 asks to come again
+        if answer.status_code == 200 and answer.json()["status"] in ENDED:  # 503 means that the client should retry
             return answer.json()
     raise AssertionError(f"the honest job has not ended after {seconds} s: {answer.text}")
 

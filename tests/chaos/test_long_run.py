@@ -63,7 +63,7 @@ def faults_of(agency: ScaledAgency, rng: np.random.Generator) -> dict[str, tuple
 
     def kill_pool_process() -> None:
         children = agency.workers[rng.integers(2)].children()
-        if children:  # none while the worker itself has just been killed
+        if children:  # no child exists if the worker itself has just been killed
             children[rng.integers(len(children))].kill()
 
     def freeze_redis() -> None:

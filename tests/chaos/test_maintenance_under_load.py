@@ -124,7 +124,7 @@ def test_a_backup_under_load_is_restored_with_every_job_and_secret(agency, targe
     load = loaded()
     load.wait_for(6)
     before = list(load.ids)
-    file = agency.postgres.directory / "backup.dump"  # where the server's user may write
+    file = agency.postgres.directory / "backup.dump"  # a folder that the server's user may write to
     agency.postgres.run("pg_dump", "--format=custom", f"--file={file}", agency.database)
     agency.postgres.execute("CREATE DATABASE restored")
     agency.postgres.run("pg_restore", "--dbname=restored", str(file))

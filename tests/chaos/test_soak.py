@@ -59,7 +59,7 @@ def footprints(agency: ScaledAgency) -> dict[str, Footprint]:
         for child in each.children():
             try:
                 pool.append(footprint_of(child))
-            except (psutil.NoSuchProcess, FileNotFoundError, KeyError):  # replaced at this moment
+            except (psutil.NoSuchProcess, FileNotFoundError, KeyError):  # the process is being replaced
                 continue
         if pool:
             found[f"{each.name}, pool"] = Footprint(*map(max, *map(astuple, pool), [0.0] * 4))

@@ -115,7 +115,7 @@ def test_processes_a_day_behind_rate_and_date_as_the_database_does(behind, targe
     assert abs(from_now_s(rating["rated_at"])) < 3600
     assert 80 * DAY_S < from_now_s(rating["expires_at"]) < 100 * DAY_S
     with httpx.Client(base_url=behind.client().url, timeout=60) as client:
-        # the processes' clock is wrong indeed, as the server's Date header shows
+        # the server's Date header shows that its clock is wrong
         shown = parsedate_to_datetime(client.get("/livez").headers["date"])
         assert -1.1 * DAY_S < from_now_s(shown.isoformat()) < -0.9 * DAY_S
         key = {"Idempotency-Key": "a-day-behind"}
@@ -143,7 +143,7 @@ def test_a_webhook_of_a_process_a_day_behind_is_accepted_by_its_receiver(behind,
             assert time.monotonic() < until
             time.sleep(0.1)
     _, headers, body = mine[0]
-    # the library refuses what is five minutes old or new
+    # the library refuses timestamps more than five minutes away
     told = Webhook(hook["secret"]).verify(body, {name.lower(): value for name, value in headers.items()})
     assert told["data"]["job_id"] == job_id
 

@@ -60,7 +60,7 @@ def test_the_page_shows_the_files_as_they_are():
         ("faithful", "A", 64),
     ],
 )
-def test_the_command_of_the_page_goes_on_only_for_the_letter_demanded(service, at_least, code, described):
+def test_the_documented_command_succeeds_only_for_the_required_letter(service, at_least, code, described):
     folder = described(service)
     (command,) = [block.text for block in blocks(PAGE) if block.language == "sh" and not block.mark]
     ended = run_program(["sh", "-c", command.replace("DSBS", at_least)], folder)

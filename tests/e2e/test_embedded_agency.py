@@ -194,7 +194,7 @@ def test_a_pending_wait_is_answered_at_sigterm(serve, services):
 
 
 # Row 74 of docs/reliability.md: at c37b512 `/readyz` was 200 with a full disk.
-def test_reading_goes_on_while_nothing_can_be_written(serve, services):
+def test_reads_still_work_if_the_disk_is_full(serve, services):
     """A limit on file sizes simulates a full disk: the kernel refuses every write to the database."""
     # guards against eb55f1e, where `/readyz` said ready (row 74)
     one = serve()

@@ -60,7 +60,7 @@ def test_a_probe_of_a_wrong_path_names_cause_and_remedy(client, target):
     assert "translatedText" in result["remedy"]
 
 
-def test_a_rating_asks_what_its_plan_said_and_its_observations_are_listed(client, services):
+def test_a_rating_asks_as_many_questions_as_planned_and_lists_its_observations(client, services):
     body = {
         "target": {
             "kind": "translator",

@@ -54,7 +54,7 @@ def shell(commands: str, folder: Path, dependencies: Path) -> subprocess.Complet
             "PYTHONPATH": str(dependencies),
             "PIP_NO_INDEX": "1",
             "PIP_NO_DEPS": "1",
-            "PIP_NO_BUILD_ISOLATION": "false",  # pip reads this as: build without isolation
+            "PIP_NO_BUILD_ISOLATION": "false",  # this setting makes pip build without isolation
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         },
     )
@@ -75,7 +75,7 @@ def test_the_installed_command_works_and_has_no_demonstration(number, checkout, 
     assert "pip install ./demo" in refused.stderr
 
 
-def test_the_demonstration_is_installed_beside_it_when_asked_for(checkout, dependencies):
+def test_the_demo_is_installed_with_the_extra(checkout, dependencies):
     commands = "python3 -m venv assay-env\nassay-env/bin/pip install . ./demo\ncd /\n"
     done = shell(
         f"{commands} {checkout}/assay-env/bin/python -c 'import demo.server; print(demo.__file__)'",

@@ -67,7 +67,7 @@ def test_the_page_has_the_printed_number_ours_and_the_difference(page, first, ex
 
 
 @needs_data
-def test_the_page_lists_what_is_not_computed_with_the_reason(page):
+def test_the_page_lists_missing_exhibits_with_their_reasons(page):
     absent = page[page.index('id="absent"') :]
     assert "Google Translate and Yandex Translate" in absent
     assert "soft debiased" in absent
@@ -80,7 +80,7 @@ def test_without_the_data_the_command_ends_with_one_line(tmp_path):
     assert not (tmp_path / "papers.html").exists()
 
 
-def test_data_of_some_papers_give_the_others_a_reason_instead_of_exhibits(tmp_path):
+def test_papers_without_data_have_a_reason_instead_of_exhibits(tmp_path):
     (tmp_path / "data").mkdir()
     done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
     assert done.returncode == 0, done.stderr

@@ -92,7 +92,7 @@ def test_vader_follows_content_and_its_one_name_effect_is_found_and_named(rated,
 
 
 @pytest.mark.parametrize("name", ["textblob", "afinn"])
-def test_other_lexicons_follow_content_and_no_name_at_all(rated, name: str):
+def test_other_lexicons_respond_to_content_but_not_to_names(rated, name: str):
     rating = rated(name, "regressor", "mlflow", GENDER)
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     assert rating["components"][0]["effects"]["step_1"]["high"] == 0

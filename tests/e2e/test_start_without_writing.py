@@ -160,7 +160,7 @@ def test_the_embedded_agency_resumes_a_job_that_was_interrupted_before_a_full_di
     while one.agency.get(f"/v1/jobs/{job['id']}")["asked"] < 5 and time.monotonic() < until:
         time.sleep(0.1)
     one.kill()
-    # as after a clean end: the log of a killed process needs 32 kB of room before SQLite can read it
+    # simulates a clean end, because SQLite needs 32 kB of space to read the log of a killed process
     sqlite3.connect(one.data / "assay.db").execute("PRAGMA wal_checkpoint(TRUNCATE)").connection.close()
     again = served(FULL_DISK + ASSAY, ASSAY_DATA_DIR=str(one.data), ASSAY_LEASE_S="2", ASSAY_HEARTBEAT_S="0.5")
     with httpx.Client(base_url=again.url(), timeout=60) as client:

@@ -35,7 +35,7 @@ def run(folder: Path, commands: str) -> str:
 
 
 @pytest.mark.parametrize("name", RATED)
-def test_the_commands_of_a_tutorial_print_what_the_page_shows(name, tmp_path):
+def test_the_commands_of_a_tutorial_print_the_output_shown_on_its_page(name, tmp_path):
     page, port = TUTORIALS / f"{name}.md", free_port()
     for file, text in shown_files(page).items():
         (tmp_path / file).write_text(re.sub(r"\b8080\b", str(port), text), encoding="utf-8")

@@ -151,7 +151,7 @@ def test_the_source_distribution_builds_the_same_wheel(wheel, tmp_path):
     }
 
 
-def test_the_client_is_imported_beside_another_package_and_without_the_agency(elsewhere):
+def test_the_client_is_importable_without_the_agency_and_next_to_other_packages(elsewhere):
     code = (
         "import sys, assay_client, other_package; from assay_client import AsyncClient, Client; "
         "print(assay_client.__file__, other_package.NAME, Client.get_job.__name__); "

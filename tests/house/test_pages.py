@@ -69,7 +69,7 @@ def test_every_text_of_a_template_can_be_translated(template):
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(WEB)))
-def test_no_template_has_what_the_policy_forbids_or_what_escapes_nothing(template):
+def test_no_template_uses_inline_scripts_or_unescaped_values(template):
     text = template.read_text(encoding="utf-8")
     assert not re.search(r"\sstyle=|<style|\son[a-z]+=|javascript:|\|\s*safe\b|autoescape", text)
     assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*type=\"application/json\")", text)
@@ -83,7 +83,7 @@ def test_every_form_that_changes_something_carries_the_token(template):
 
 
 @pytest.mark.parametrize(("name", "digest"), VENDORED.items())
-def test_what_others_wrote_is_what_they_published(name, digest):
+def test_vendored_files_equal_their_published_versions(name, digest):
     assert hashlib.sha256((WEB / "static" / name).read_bytes()).hexdigest() == digest
 
 

@@ -44,7 +44,7 @@ def test_every_row_of_the_main_table_names_tests_that_exist():
             assert name == "*" or name in known, f"row {number}: {file} has no {name}"
 
 
-def test_tests_of_limits_say_what_happened_without_them():
+def test_tests_of_limits_state_what_they_guard_against():
     main = PAGE.partition("## Apart")[0]
     for number, rest in rows(main).items():
         for file in re.findall(r"`([\w/]+\.py)::", rest.rsplit("|", 2)[1]) if number >= FIRST_LIMIT else ():

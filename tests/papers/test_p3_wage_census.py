@@ -62,7 +62,7 @@ def test_predicted_wage_differs_significantly_between_the_sexes(linear):
 
 # ---------------------------------------------------------------------------- figure 4: divergence
 @pytest.mark.parametrize(("group", "kl"), [(WOMEN, 0.86), (MEN, 0.85)])
-def test_divergence_of_the_linear_model_is_around_the_papers(linear, group, kl):
+def test_divergence_of_the_linear_model_is_close_to_the_published_one(linear, group, kl):
     folds = linear.folds(group, 1 - group)
     assert len(folds) == FOLDS
     found = linear.mean_kl(group, 1 - group)

@@ -116,7 +116,7 @@ class Attacker:
         until, job = time.monotonic() + self.patience_s + 30, answer.json()
         while job["status"] not in ENDED and time.monotonic() < until:
             answer = self.client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=5"})
-            if answer.status_code == 200:  # another status asks to come again
+            if answer.status_code == 200:  # other statuses mean that the client should retry
                 job = answer.json()
         return f"{job['status']} {(job['error'] or {}).get('code', '')}".strip()
 
@@ -129,7 +129,7 @@ def _still_open(connection: socket.socket, piece: bytes) -> bool:
         return True
     except OSError:
         return False
-    return False  # an answer, or the end
+    return False  # an answer or the end of the connection
 
 
 class _Server(ThreadingHTTPServer):
@@ -155,7 +155,7 @@ class _Hostile(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         text = str(asked["q"])
         reply = self.WORST.get(self.path)
-        if "number" in text or zlib.crc32(text.encode()) % 4:  # the check of a target asks about numbers
+        if "number" in text or zlib.crc32(text.encode()) % 4:  # the examination of a target asks about numbers
             reply = json.dumps({"t": BEHAVIOURS["faithful"].translate(text, asked["from"], asked["to"])}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

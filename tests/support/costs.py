@@ -89,7 +89,7 @@ class Poller:
                     connection.getresponse().read()
                     self.took_s.append(time.perf_counter() - began)
             except (OSError, http.client.HTTPException):
-                self.took_s.append(60.0)  # a request without an answer is worse than any
+                self.took_s.append(60.0)  # a request without an answer counts as the slowest
             finally:
                 connection.close()
 
@@ -131,7 +131,7 @@ class Memory:
                     if READER in psutil.Process(pid).cmdline():
                         self.child_bytes = max(self.child_bytes, _resident(pid, "VmHWM"))
                 except (psutil.Error, OSError, TypeError):
-                    continue  # it ended meanwhile
+                    continue  # the process ended in the meantime
 
 
 def _resident(pid: int, name: str) -> int:

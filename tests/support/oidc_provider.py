@@ -149,7 +149,7 @@ def oidc_provider(people: dict[str, dict[str, Any]], host: str = "127.0.0.1") ->
             self.end_headers()
             try:
                 self.wfile.write(body)
-            except ConnectionError:  # the caller has heard enough
+            except ConnectionError:  # the caller has disconnected
                 self.close_connection = True
 
         def log_message(self, *_: object) -> None:

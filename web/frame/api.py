@@ -113,7 +113,7 @@ class Api:
                 return {"type": "http.request", "body": piece, "more_body": True}
             if waiting:
                 return waiting.pop()
-            await asyncio.Event().wait()  # nobody hangs up: a request that waits is cancelled with the page's own
+            await asyncio.Event().wait()  # never reports a disconnect: this request is cancelled with the page's
             raise AssertionError
 
         async def send(message: Message) -> None:

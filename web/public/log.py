@@ -24,7 +24,7 @@ async def log(visit: Visit) -> Response:
         found = await visit.api.get("/v1/log/entries", rating=rating, limit=ROWS)
     else:
         first = max(0, before - ROWS)
-        # the API refuses no limit of 0, but an empty page needs no request
+        # at least 1, because the API refuses a limit of 0
         found = await visit.api.get("/v1/log/entries", start=first, limit=max(1, before - first))
     return visit.page(
         "public/log.html",

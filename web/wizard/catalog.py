@@ -137,7 +137,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], one: Field) -> Fiel
     match one.key:
         case "attribute":
             titles = {each["name"]: each["title"] for each in (await api.get("/v1/attributes"))["items"]}
-            # records and inputs of one's own have attributes of their own
+            # the caller's own records and inputs have their own attributes
             free = {"records", "vectors"} & set(method["schema"]["properties"])
             options = tuple((name, titles[name]) for name in method["attributes"])
             return replace(one, form="text" if free else "choice", options=options, description="")

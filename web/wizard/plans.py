@@ -55,7 +55,7 @@ async def planned(
         except Refused:
             if factor == chosen:
                 raise
-            return None  # larger than the method allows
+            return None  # this size is larger than the method allows
         return Size(factor, title, factor == chosen, answer.document)
 
     found = await asyncio.gather(*(plan(*each) for each in sizes))

@@ -45,7 +45,9 @@ class EmbeddedWorker:
         try:
             with self._workplace.database.write() as connection:
                 orphans = jobs.release_orphans(connection)
-        except StoreUnavailable as unavailable:  # they are resumed when their leases have ended and it can be written
+        except (
+            StoreUnavailable
+        ) as unavailable:  # the jobs are resumed when their leases have ended and the database can be written again
             log.warning("jobs not resumed", why=str(unavailable))
         else:
             log.info("resuming jobs", count=orphans)

@@ -88,8 +88,8 @@ class Heartbeat:
                 self._done.set()
                 self._thread.join()
                 if self._interrupted:
-                    time.sleep(0.01)  # an interruption that has not arrived yet arrives here
-            except Overdue:  # it must neither leave the heartbeat running nor reach the next job of this thread
+                    time.sleep(0.01)  # a pending interruption is raised here
+            except Overdue:  # it must neither leave the heartbeat running nor affect the next job of this thread
                 continue
             return
 

@@ -55,7 +55,7 @@ def sign_due(database: Database, vault: Vault) -> int:
         for rating in taken:
             try:
                 envelopes = certificates.envelopes_of(key, rating)
-            except (KeyError, TypeError, ValueError):  # a defect of one document must not stop the others
+            except (KeyError, TypeError, ValueError):  # an error in one document must not stop the others
                 logger.exception("rating cannot be stated", rating=rating.id)
                 continue
             with database.write() as connection:
@@ -86,7 +86,7 @@ class Notary(BackgroundThread):
                 self._ask_witnesses()
             except UNABLE as unable:
                 logger.warning("notary waits", why=str(unable))
-            except Exception:  # a defect must not stop all signatures
+            except Exception:  # an error must not stop all signatures
                 logger.exception("notary failed")
             if self._done.wait(self._settings.reconcile_s):
                 return

@@ -85,7 +85,7 @@ class Deliverer(BackgroundThread):
             return await asyncio.to_thread(self._take, room)
         except (StoreUnavailable, SecretLost, SecretMoved, SigningUnavailable) as unable:
             log.warning("deliverer waits", why=str(unable))
-        except Exception:  # a defect must not stop all deliveries
+        except Exception:  # an error must not stop all deliveries
             log.exception("deliverer failed")
         await asyncio.to_thread(self._done.wait, REST_S)
         return []

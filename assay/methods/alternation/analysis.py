@@ -260,7 +260,7 @@ class _Output:
         limit = rules.delta_individual
         if limit is None:
             return hidden
-        if np.isin(self.table, (0.0, 1.0)).all():  # labels without scores
+        if np.isin(self.table, (0.0, 1.0)).all():  # the outputs are labels without scores
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT / profiles.scale
         if self.cases[0].own is None:
             return (*hidden, spread_effect(profiles, pairs, limit, rng))

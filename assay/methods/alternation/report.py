@@ -95,7 +95,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
     largest = max(pairs, key=lambda one: abs(parts.number(one, "shift") or 0.0), default={})
     shift, before, after = parts.number(largest, "shift"), parts.text(largest, "from"), parts.text(largest, "to")
     if shift is not None and before and after:
-        if shift < 0:  # from the smaller to the larger: a ratio says more than one percentage in that direction only
+        if shift < 0:  # from the smaller to the larger value, so that a ratio above 1 is written
             shift, before, after = -shift, after, before
         answer = f"the score of “{parts.text(part, 'name')}”" if labels else "the answer"
         moved = f"{unit.of(shift / deviation)} higher" if shift else "the same"

@@ -69,7 +69,7 @@ class StereotypeEffects:
     def for_groups_like_these(self, shift: FloatArray) -> StereotypeEffects:
         """Return the effects for other words of the groups: these are preferred more by a `shift`, shape (draws,)."""
         lists = self.lists
-        if len(lists) == 2:  # what is preferred more in both lists is the stereotype of the first one only
+        if len(lists) == 2:  # preferring the first group raises the first list's score and lowers the second's
             lists = (np.clip(lists[0] + shift, 0, 1), np.clip(lists[1] - shift, 0, 1))
         return replace(self, neutral=np.clip(self.neutral + shift, 0, 1), lists=lists)
 

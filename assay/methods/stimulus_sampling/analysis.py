@@ -71,7 +71,7 @@ def judge(
         hidden += share_effects(sides, np.full(len(heard.values), 1 / len(heard.values)), tolerance.delta, own)
     measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
     evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden)
-    # were all lost replies a yes of one value, its share of all yeses would grow by this
+    # growth of a value's share of all yeses if every lost reply were a yes of that value
     share = tally.lost / max(1, tally.counts.asked)
     most = share / (share + float(heard.rates.mean(axis=1).sum()))
     return measurement.conclude(

@@ -141,7 +141,7 @@ class StimulusSampling(Method):
 
     def _probes(self, samples: int) -> int:
         if self.vectors is not None:
-            cells = len(self.vectors.priors)  # of which each gets as many vectors
+            cells = len(self.vectors.priors)  # every cell gets the same number of vectors
             drawn = (min(samples, MOST_VECTORS), 0 if self.route == "weights" else TRAINING)
             return sum(-(-each // cells) * cells for each in drawn)
         assert self.texts is not None  # noqa: S101

@@ -188,7 +188,7 @@ def _short(name: str, left: float) -> str:
     if width(name) <= room or len(ends) != 2:
         return clip(name, room)
     half = (room - width(ARROW)) // 2
-    spare = max(0, half - min(map(width, ends)))  # space that the shorter end leaves to the longer one
+    spare = max(0, half - min(map(width, ends)))  # columns that the shorter end does not need
     return ARROW.join(clip(end, half + spare) for end in ends)
 
 

@@ -192,7 +192,7 @@ def test_an_id_that_would_name_another_resource_is_refused(bad):
         Calls().get_rating(bad)
 
 
-def test_an_id_stays_one_segment_whatever_is_in_it():
+def test_any_id_is_escaped_to_one_path_segment():
     assert Calls().get_rating("../keys?a=b#c").path == "/v1/ratings/..%2Fkeys%3Fa%3Db%23c"
 
 

@@ -35,7 +35,7 @@ def test_a_signed_notice_is_parsed():
     assert verify_webhook(headers(SECRET), BODY, SECRET, now_s=AT + 20) == json.loads(BODY)
 
 
-def test_the_library_verifies_what_this_package_verifies():
+def test_the_standardwebhooks_library_accepts_the_same_signatures():
     now_s = int(time.time())
     signed = headers(SECRET, at=now_s)
     assert verify_webhook(signed, BODY, SECRET) == Webhook(SECRET).verify(BODY, signed)

@@ -333,7 +333,7 @@ def pair() -> dict[str, Any]:
     }
 
 
-def test_a_rating_document_holds_what_a_prediction_needs(pair):
+def test_a_rating_document_contains_the_input_of_a_prediction(pair):
     (evidence,) = read_evidence(pair["first"][0])
     assert (evidence.name, evidence.rows, evidence.outputs) == ("es", ROWS, OUTPUTS)
     assert (evidence.delta, evidence.confidence, evidence.content_delta) == (0.1, 0.95, 0.15)
@@ -385,7 +385,7 @@ def test_other_methods_give_no_matrices():
 @pytest.mark.parametrize(
     ("world", "letters"), [("translator, honest", {DSBS}), ("translator, occupations by labour", set())]
 )
-def test_what_a_mean_hides_in_one_service_is_not_forgotten_in_a_chain(world, letters, rng):
+def test_hidden_effects_of_one_service_are_kept_in_a_chain(world, letters, rng):
     method = WORLDS[world].make(np.random.default_rng(0), 1.0)[0]
     document = document_of(WORLDS[world].rate(1), experiment=asdict(method))
     for chain in line_up([read_evidence(document)] * 2):

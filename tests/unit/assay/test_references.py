@@ -120,7 +120,7 @@ def test_sentences_written_earlier_fill_terms_that_lack_them():
     assert not StereotypeScore(words=(WORDS,), writing=Writing(), corpus="crp_1").references().authored[0].reuse
 
 
-def test_a_sentence_is_not_used_twice_whatever_its_case_and_quotation_marks():
+def test_sentences_that_differ_in_case_or_quotation_marks_count_once():
     own = [Sentence("The man likes math.")]
     others = [Sentence("THE MAN  likes math."), Sentence("He likes math."), Sentence("She likes math.")]
     assert [one.text for one in reusable(WORDS, own, others, 2)] == ["He likes math."]

@@ -166,7 +166,7 @@ def test_truncating_service_cuts_texts_without_an_error(ask):
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])
-def test_out_of_order_moves_every_answer_and_loses_none(count: int, ask):
+def test_the_out_of_order_service_moves_every_answer_and_drops_none(count: int, ask):
     texts = [f"She said {number}." for number in range(count)]
     right = ask("faithful", texts).json()["translatedText"]
     mixed = ask("out-of-order", texts).json()["translatedText"]
@@ -183,7 +183,7 @@ def test_echo_service_returns_each_text_untranslated(ask):
     assert ask("echo", [TEXT]).json() == {"translatedText": [TEXT]}
 
 
-def test_error_marks_stand_before_every_word(ask):
+def test_error_marks_precede_every_word(ask):
     words = ask("error-marks", TEXT).json()["translatedText"].split()
     assert [word[1:] for word in words] == MIDDLE.split()
     assert {word[0] for word in words} == {"#", "@"}

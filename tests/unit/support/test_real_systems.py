@@ -118,7 +118,7 @@ def test_unknown_system_is_refused_with_the_known_names():
         load("nobody")
 
 
-def test_demo_command_serves_a_real_system_beside_the_simulated_ones():
+def test_demo_command_serves_a_real_system_with_the_simulated_ones():
     library("afinn")
     command = [sys.executable, "-m", "demo", "afinn", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

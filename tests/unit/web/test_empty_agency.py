@@ -40,7 +40,7 @@ async def client(app):
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_every_page_shows_that_nothing_is_there_yet(client, path):
+async def test_every_list_page_shows_that_it_is_empty(client, path):
     answer = await client.get(path, headers={"Accept": "text/html"})
     assert answer.status_code == 200
     assert answer.text.count("<h1") == 1
@@ -48,7 +48,7 @@ async def test_every_page_shows_that_nothing_is_there_yet(client, path):
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/ratings/rat_0", "/jobs/job_0", "/services/tgt_0", "/corpora/cor_0"])
-async def test_what_does_not_exist_is_a_page_that_says_so(client, path):
+async def test_a_missing_resource_has_a_not_found_page(client, path):
     answer = await client.get(path, headers={"Accept": "text/html"})
     assert answer.status_code == 404
     assert answer.headers["x-request-id"] in answer.text

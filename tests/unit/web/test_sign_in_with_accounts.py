@@ -348,7 +348,7 @@ async def test_a_token_of_another_key_is_refused(browser, provider):
     right, wrong = provider.key, ECKey.generate_key("P-256", {"kid": "first"})
     await sign_in(browser, provider)
     browser.cookies.clear()
-    provider.key = wrong  # the agency still has the right key, of the same name
+    provider.key = wrong  # the agency still has the right key with the same id
     assert refused(await sign_in(browser, provider))
     provider.key = right
     assert (await sign_in(browser, provider)).status_code == 303

@@ -32,7 +32,7 @@ def echo(wire, **more):
     return answer
 
 
-def test_shows_what_was_sent_what_came_back_and_how_it_was_read(wire):
+def test_a_probe_shows_the_request_the_response_and_the_reading(wire):
     found, heard = probed(wire, lambda _: wire.as_json({"said": "La casa 211"}), {**TRANSLATOR, "settings": ASKED})
     assert (found.reading, found.code, found.cause, found.remedy) == ("La casa 211", None, "", "")
     assert json.loads(found.exchange.request.body) == heard[0].json

@@ -362,7 +362,7 @@ async def never_returns(workplace: Workplace, claim: object) -> None:
 
 # Row 65 of docs/reliability.md: at c37b512 a job whose own code did not return held its slot past its deadline.
 @pytest.mark.slow
-def test_a_job_whose_own_code_does_not_return_fails_and_its_worker_goes_on(workplace, services, monkeypatch):
+def test_a_job_with_an_endless_loop_fails_and_its_worker_continues(workplace, services, monkeypatch):
     # guards against eb55f1e, where such a job held its slot for ever
     monkeypatch.setattr("workers.run_job.OVERDUE_S", 0.5)
     with monkeypatch.context() as patched:

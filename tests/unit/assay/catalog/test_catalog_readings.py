@@ -41,7 +41,7 @@ FILLER = st.lists(
         ("", "other"),
     ],
 )
-def test_pronouns_are_read_whole_whatever_their_case_and_apostrophe(sentence, value):
+def test_pronouns_are_read_as_whole_words_in_any_case_and_with_any_apostrophe(sentence, value):
     assert GENDER.read(sentence) == value
 
 
@@ -73,7 +73,7 @@ def test_a_negated_value_is_not_that_value():
 
 @settings(deadline=None)
 @given(before=FILLER, value=st.sampled_from(["he", "him", "his", "himself"]), after=FILLER, upper=st.booleans())
-def test_words_around_a_mention_do_not_change_what_is_read(before, value, after, upper):
+def test_words_around_a_mention_do_not_change_the_reading(before, value, after, upper):
     sentence = " ".join([*before, value, *after])
     assert GENDER.read(sentence.upper() if upper else sentence) == "he"
 

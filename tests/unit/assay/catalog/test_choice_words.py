@@ -26,7 +26,7 @@ def test_concepts_keep_their_order():
     assert CHOICE.concept_words == ("nurse", "baker")
 
 
-def test_controls_may_be_left_out_and_cues_may_stand_in_several_pairs():
+def test_controls_are_optional_and_cues_may_occur_in_several_pairs():
     words = replace(CHOICE, controls=(), cues=(("she", "he"), ("she", "him")))
     assert words.controls == ()
 

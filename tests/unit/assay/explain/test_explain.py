@@ -156,7 +156,7 @@ def test_a_method_cannot_replace_a_common_sentence():
     assert explain_with(Reason("no-usable-observations"), words) == explain(Reason("no-usable-observations"))
 
 
-def test_two_constructions_of_a_language_are_told_apart():
+def test_two_constructions_of_a_language_have_different_names():
     assert explain(Reason("no-usable-observations", {"language": "Spanish"}, "es/possessive")).startswith(
         "Through Spanish (possessive), "
     )

@@ -83,7 +83,7 @@ def test_a_comparison_names_the_ratings_and_the_fit(change):
     json.dumps(change, allow_nan=False)
 
 
-def test_a_comparison_states_what_each_mean_can_hide(change, stereotyped, debiased):
+def test_a_comparison_lists_the_hidden_effects_of_both_ratings(change, stereotyped, debiased):
     for place, rated in (("before", stereotyped), ("after", debiased)):
         assert change[place]["hidden"] == rated["components"][0]["hidden"]
         assert {one["name"] for one in change[place]["hidden"]} == {"words of all stereotypes"}

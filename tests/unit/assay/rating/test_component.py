@@ -131,7 +131,7 @@ def test_the_budget_reason_is_not_repeated():
     assert [one.code for one in component.reasons] == ["budget-exhausted", "no-usable-observations"]
 
 
-def test_a_tolerance_is_reported_beside_half_and_twice_of_it():
+def test_results_are_reported_for_the_tolerance_its_half_and_its_double():
     assert Tolerance.around(0.1, 0.95).others == {"0.05": 0.05, "0.1": 0.1, "0.2": 0.2}
     assert Tolerance.around(0.3, 0.95, largest=0.5).others == {"0.15": 0.15, "0.3": 0.3, "0.5": 0.5}
 

@@ -70,7 +70,7 @@ def test_probabilities_of_several_components_still_sum_to_one():
     assert pytest.approx(1) == vote.BS + vote.DSBS + vote.UCS
 
 
-def test_probabilities_read_what_they_wrote():
+def test_probabilities_survive_a_round_trip_through_json():
     for one in (Probabilities(0.3, 0.1, 0.4, 0.2), Probabilities(0.5, 0.25, 0.25)):
         assert Probabilities.from_json(one.as_json()) == one
     assert "unlocated" not in Probabilities(0.5, 0.25, 0.25).as_json()

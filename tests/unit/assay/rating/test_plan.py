@@ -44,7 +44,7 @@ def test_a_rating_asks_as_many_questions_as_its_plan_says(name):
     [translator_service(0.1, 0.4, 3), translator_service(0.1, 0.4, 3, hop=True)],
     ids=["round-trip", "one-hop"],
 )
-def test_the_worst_case_is_what_a_service_at_its_tolerance_is_asked(service):
+def test_a_service_at_its_tolerance_is_asked_the_planned_maximum(service):
     session = asked_of(replace(service, method=replace(service.method, confidence=0.9999)))
     assert session.asked == plan_of(service.method, Service()).most.questions
     assert not rate(session.finding).declared
@@ -97,7 +97,7 @@ def test_a_plan_without_looks_says_why_it_knows_no_chance():
 
 
 @pytest.mark.parametrize("multiple", [0.0, 3.0])
-def test_what_a_plan_calls_nearly_certain_is_declared_by_simulated_services(multiple):
+def test_letters_that_a_plan_calls_nearly_certain_are_declared_for_simulated_services(multiple):
     method = translator_service(0.0, 0.4, 0).method
     planned = {one.tolerances: one.probability for one in plan_of(method, Service()).declared}
     assert planned[multiple] > 0.99

@@ -145,7 +145,7 @@ def test_a_lost_reply_is_named():
         rerate(DOCUMENT, METHOD, RECORD[1:], shipped().current)
 
 
-def test_a_version_that_asks_more_judges_what_there_is_and_says_so():
+def test_a_version_with_more_questions_uses_the_recorded_ones_and_adds_a_note():
     broader = replace(NEXT, amend=lambda method: replace(method, languages=("es", "de")))
     again = rerate(DOCUMENT, METHOD, RECORD, broader)
     assert "budget-exhausted" in {one["code"] for part in again["components"] for one in part["reasons"]}

@@ -62,7 +62,7 @@ def test_every_method_has_a_case():
 
 
 @pytest.mark.slow
-def test_a_ucs_says_what_it_does_not_cover_and_other_letters_do_not_praise():
+def test_ucs_is_shown_with_its_limits_and_other_letters_without_praise():
     document = rated("alternation, numbers of records", 0.0, 0.0)
     assert OF_UCS in paragraph(document)
     assert OF_UCS not in paragraph(document | {"declared": False})
@@ -86,7 +86,7 @@ def rated(name: str, step_1: float, step_2: float) -> dict[str, Any]:
         ("visual-stereotype, labels", "terms like these with these words for the groups"),
     ],
 )
-def test_every_format_says_beside_the_intervals_what_they_are_of(name, estimand):
+def test_every_format_names_the_population_of_its_intervals(name, estimand):
     document = rated(name, 0.0, 0.0)
     assert {one["estimand"] for one in document["components"]} == {estimand}
     for name_of_format in ("html", "markdown", "terminal"):
@@ -129,7 +129,7 @@ def test_a_method_that_is_not_installed_has_common_sentences(sample):
     assert "The effect of step 1 (balanced input) is 0.01." in said
 
 
-def test_nothing_measured_is_said_and_no_effect_named(sample):
+def test_a_rating_without_measurements_says_so_and_names_no_effect(sample):
     assert "Nothing could be measured" in paragraph(sample("unmeasured"))
     assert "Of 100" not in paragraph(sample("unmeasured"))
 
@@ -204,9 +204,7 @@ def test_no_more_questions_are_named_than_can_be_asked(method, experiment, more,
         ("forced-choice", {"trials": [{}]}, {}, "trials"),
     ],
 )
-def test_no_number_is_named_where_the_effect_varies_between_words_that_were_all_asked_about(
-    method, experiment, asked, material
-):
+def test_no_number_of_questions_is_suggested_if_all_words_were_asked_about(method, experiment, asked, material):
     part = {"letter": "BS", "declared": False, "settle": {"more_probes": 10}, "values": ["he", "she"]}
     part |= {"profiles": {"asked": 150}, "clusters": asked}
     said = settle_in_words({"experiment": experiment}, part, method_of({"method": method}))

@@ -14,7 +14,7 @@ def _sorted_as_a_database_would(value):
     return [_sorted_as_a_database_would(one) for one in value] if isinstance(value, list) else value
 
 
-def test_the_json_report_is_the_document_and_what_it_means_in_words(any_sample):
+def test_the_json_report_is_the_document_with_an_explanation_in_words(any_sample):
     shown = json.loads(render("json", any_sample))
     assert len(shown.pop("in_words")) > 100
     assert shown == any_sample
@@ -44,7 +44,7 @@ def test_invisible_characters_are_escaped_and_read_back(poisoned):
     assert {key: value for key, value in json.loads(written).items() if key != "in_words"} == document
 
 
-def test_the_author_and_the_hosts_stand_beside_the_target(sample):
+def test_the_author_and_the_hosts_are_listed_with_the_target(sample):
     document = sample("undeclared") | {"author": {"name": "Quill"}, "hosts": ["quill.example"]}
     keys = list(json.loads(render("json", document)))
     assert keys[keys.index("target") :][:3] == ["target", "author", "hosts"]

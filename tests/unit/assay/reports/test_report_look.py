@@ -186,7 +186,7 @@ def test_many_terms_make_a_row_for_each_list_and_lose_no_pair(pairs):
     assert [(name, len(shares)) for name, shares in wide.rows] == [("neutral", 300)]
 
 
-def test_the_summary_is_short_whatever_was_measured(any_sample):
+def test_the_summary_is_short_for_every_method(any_sample):
     page = html.render_summary(any_sample, method_of(any_sample))
     assert "<table" not in page
     assert "<details" not in page

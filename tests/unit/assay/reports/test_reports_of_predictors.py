@@ -136,7 +136,7 @@ def test_a_shift_is_written_with_its_sign_in_the_services_unit(documents):
     assert f"from “{pair['from']}” to “{pair['to']}” by {pair['shift']:+.3g}" in render("html", document)
 
 
-def test_steps_are_named_after_what_the_method_shows(documents):
+def test_steps_are_named_after_the_inputs_of_the_method(documents):
     page = render("html", documents["words"])
     assert "Step 1: neutral control words" in page
     assert "balanced input" not in page

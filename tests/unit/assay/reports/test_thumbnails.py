@@ -24,7 +24,7 @@ def shown(page: str) -> list[str]:
     return re.findall(r'<img src="([^"]*)"', page)
 
 
-def test_pictures_are_shown_beside_the_squares_of_their_answers(document):
+def test_pictures_are_shown_next_to_the_squares_of_their_answers(document):
     wanted = thumbnails_wanted(document)
     page = render("html", {**document, "thumbnails": dict.fromkeys(wanted, SMALL)})
     rows = {row["image"]: row for part in document["components"] for row in part["images"]}

@@ -18,7 +18,7 @@ def said(monkeypatch) -> io.StringIO:
     return said
 
 
-def test_a_rotated_key_is_shown_beside_the_retired_one(tmp_path, said):
+def test_a_rotated_key_is_listed_with_the_retired_one(tmp_path, said):
     settings = Settings(data_dir=tmp_path)
     for _ in range(2):
         keys.rotate_signing(settings)

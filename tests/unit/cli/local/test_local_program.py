@@ -101,7 +101,7 @@ def test_a_program_that_is_not_there_is_named():
     assert "/no/such/program" in str(failed)
 
 
-def test_a_program_is_not_asked_for_what_it_cannot_answer():
+def test_a_program_is_asked_only_the_questions_of_its_kind():
     (failed,) = ask([Score("one")], command=PROGRAM)
     assert failed.code == "unsupported"
 

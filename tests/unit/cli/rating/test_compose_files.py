@@ -88,7 +88,7 @@ def test_two_services_that_cancel_out_are_detected_by_their_matrices(file, capsy
     assert kept > 0.95
 
 
-def test_letters_and_files_can_stand_side_by_side(file, capsys):
+def test_a_chain_may_mix_letters_and_files(file, capsys):
     code, found = composed(capsys, "BS", file("a.json", rating("UCS")))
     assert (code, found["predicted"]) == (Exit.UCS, None)
 

@@ -20,7 +20,7 @@ def assay(*arguments: str):
 
 
 @pytest.mark.slow
-def test_a_plan_equals_what_the_job_expects_and_what_a_clear_rating_asks():
+def test_a_plan_equals_the_expected_and_the_actual_questions_of_a_clear_rating():
     with DemoServer() as services:
         given = (
             "--protocol",
@@ -54,7 +54,7 @@ def test_stop_early_and_max_calls_bound_the_worst_case():
     assert bounded["at_most"]["calls"] == 7
 
 
-def test_the_text_names_both_cases_and_what_is_missing_for_seconds():
+def test_the_text_names_both_cases_and_the_missing_input_for_seconds():
     shown = assay("plan", *SERVICE)
     assert shown.returncode == 0, shown.stderr
     assert re.search(r"^clear at once +120 +\d+ +- +-$", shown.stdout, re.MULTILINE)
@@ -63,7 +63,7 @@ def test_the_text_names_both_cases_and_what_is_missing_for_seconds():
     assert "first   en to es: " in shown.stdout
 
 
-def test_a_dry_run_sends_nothing_and_refuses_what_a_rating_refuses(tmp_path):
+def test_a_dry_run_sends_nothing_and_refuses_the_same_requests_as_a_rating(tmp_path):
     received: list = []
     with json_server(lambda asked: {}, received) as url:
         done = assay("rate", "--protocol", "libretranslate", "--url", url, "--dry-run")

@@ -104,7 +104,7 @@ def test_at_least_passes_a_declared_letter_that_is_as_good(ratings, letter, bar,
 
 
 @pytest.mark.parametrize("bar", ["UCS", "DSBS", "BS"])
-def test_an_undeclared_letter_is_inconclusive_whatever_the_bar(ratings, bar):
+def test_an_undeclared_letter_is_inconclusive_for_every_required_letter(ratings, bar):
     assert Verdict.of(ratings["UCS"] | {"declared": False}, bar).exit is Exit.INCONCLUSIVE
 
 
@@ -148,7 +148,7 @@ def test_junit_and_sarif_of_a_service_that_could_not_be_rated_are_valid_by_their
 
 
 @published
-def test_the_published_schemas_refuse_what_is_not_junit_or_sarif(ratings):
+def test_the_published_schemas_refuse_invalid_junit_and_sarif(ratings):
     junit, sarif = (of_rating(name, ratings["BS"], "DSBS", None) for name in ("junit", "sarif"))
     with pytest.raises(etree.DocumentInvalid):
         check_schemas(junit.replace("testcase", "case"), sarif)
@@ -190,7 +190,7 @@ def test_github_gets_annotations_and_a_step_summary(services, tmp_path):
 
 
 @pytest.mark.slow
-def test_markdown_is_what_a_report_in_markdown_holds(services, tmp_path):
+def test_markdown_output_equals_the_markdown_report(services, tmp_path):
     report = tmp_path / "report.md"
     printed = rate(services.url("faithful"), "--format", "markdown", "--report", str(report)).stdout
     assert printed.startswith("#")

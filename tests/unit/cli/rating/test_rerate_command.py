@@ -158,7 +158,7 @@ def test_an_export_is_rated_again_without_a_database(exported, capsys):
 
 
 @pytest.mark.slow
-def test_letters_of_all_versions_stand_side_by_side(kept, exported, capsys):
+def test_letters_of_all_versions_are_printed_side_by_side(kept, exported, capsys):
     settings, database, rating_id = kept
     every = [one.version for one in shipped().versions]
     assert rerate_database(settings, "all", [rating_id]) == rerate_export(exported, "all") == 0

@@ -62,7 +62,7 @@ def test_vectors_are_base64_on_request(post):
 
 
 @pytest.mark.parametrize("form", ["float", "base64"])
-def test_an_unknown_text_has_a_null_vector_beside_the_others(post, form: str):
+def test_an_unknown_text_has_a_null_vector_among_the_others(post, form: str):
     body = {"model": "m", "input": ["unknown", "known"], "encoding_format": form}
     said = post("one-word/v1/embeddings", body).json()["data"]
     assert said[0]["embedding"] is None

@@ -110,7 +110,7 @@ def test_the_letter_changes_at_a_preference_of_sixty_percent(family: str):
 # ---------------------------------------------------------------------------- what they write
 @pytest.mark.parametrize("name", stereotypes())
 @pytest.mark.parametrize("family", PROMPTS)
-def test_a_writer_writes_what_every_specification_asks_for(name: str, family):
+def test_a_writer_writes_valid_sentences_for_every_specification(name: str, family):
     words: StereotypeWords = stereotypes()[name]
     for number, attribute in enumerate(words.roles):
         group = words.pairs[number % len(words.pairs)][number % 2]

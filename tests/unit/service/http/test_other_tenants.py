@@ -82,7 +82,7 @@ async def two(build, worker):
 
 
 @pytest.mark.slow
-async def test_every_resource_in_a_path_is_hidden_from_other_tenants_and_from_nobody(two, worker):
+async def test_every_resource_in_a_path_is_shown_to_its_tenant_and_hidden_from_others(two, worker):
     world, _, call, (mine, theirs) = two
     operations = of_resources(world)
     own_words = (await furnished(world.client, worker, mine, world.ids))["words"]

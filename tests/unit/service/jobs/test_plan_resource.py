@@ -29,7 +29,7 @@ EXPERIMENTS = {
 
 def settings_of(protocol, kind):
     given = {"model": "m"} if "model" in protocol.settings_type.__dataclass_fields__ else {}
-    if protocol.name in presets():  # an open one, because the form of a key is another matter
+    if protocol.name in presets():  # an open agency, because the format of keys is tested elsewhere
         needed = [
             each.name
             for each in fields(protocol.settings_type)
@@ -120,7 +120,7 @@ async def test_the_slowest_pace_has_a_time_and_one_that_never_ends_is_refused(cl
     body["target"]["limits"] = {"requests_per_second": 0.001}
     plan = (await client.post("/v1/jobs/plan", json=body)).json()
     assert plan["seconds"] == plan["calls"] * 1000
-    body["target"]["limits"] = {"requests_per_second": 5e-324}  # was a plan of infinitely many seconds, and 500
+    body["target"]["limits"] = {"requests_per_second": 5e-324}  # earlier, infinitely many seconds and status 500
     refused = await client.post("/v1/jobs/plan", json=body)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/target/limits/requests_per_second")
 

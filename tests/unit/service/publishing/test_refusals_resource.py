@@ -61,7 +61,7 @@ async def test_suites_and_probes_of_a_refusing_host_are_409(agency, key, worker,
         assert (refused.status_code, refused.json()["code"]) == (409, "ratings_refused"), refused.text
 
 
-async def test_host_whose_file_was_read_lately_is_refused_at_once(agency, key, worker, request_body):
+async def test_a_host_with_a_recently_read_refusal_file_is_refused_at_once(agency, key, worker, request_body):
     with worker.database.write() as c:
         refusals.keep(c, refusals.file_of(URL), True)
     refused = await agency.post("/v1/jobs", json=request_body(), headers=key("other"))
@@ -91,7 +91,7 @@ async def test_only_a_verified_owner_can_refuse(agency, key, worker):
 
 
 async def test_status_of_a_job_says_why_it_waits_and_until_when(client, worker, request_body):
-    # earlier, a job that rested looked like one that waited for a worker
+    # earlier, a resting job was not distinguishable from one that waits for a worker
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     assert (await client.get(f"/v1/jobs/{job_id}")).json()["waits"] is None
     with worker.database.write() as c:

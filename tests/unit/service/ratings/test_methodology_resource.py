@@ -42,7 +42,7 @@ def keep(worker, rating_id, letter="UCS", version="2.0.0"):
         rerated.keep(c, rating_id, document)
 
 
-async def test_every_version_is_listed_newest_first_with_what_changed(client):
+async def test_every_version_is_listed_newest_first_with_its_changes(client):
     listed = (await client.get("/v1/methodology")).json()
     assert [one["version"] for one in listed["items"]] == ["1.3.0", "1.2.0", "1.1.0", "1.0.0"]
     assert (listed["current"], listed["next"]) == ("1.3.0", None)

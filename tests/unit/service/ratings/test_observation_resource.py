@@ -70,7 +70,7 @@ async def test_pages_of_a_filtered_list_hold_every_match_once(client, rated):
     assert found == [f"es/{n}" for n in range(1, 60, 2)]
 
 
-async def test_a_search_that_reads_many_rows_goes_on_in_the_next_page(client, rated, monkeypatch):
+async def test_a_search_that_reads_many_rows_continues_on_the_next_page(client, rated, monkeypatch):
     monkeypatch.setattr(observations, "ROWS_A_SEARCH", 500)
     rating_id = await rated([(f"es/{n}", Classify(f"text {n}"), Reply("a")) for n in range(620)])
     first = await client.get(f"/v1/ratings/{rating_id}/observations?q=text 610")

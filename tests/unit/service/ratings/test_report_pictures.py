@@ -87,7 +87,7 @@ async def first_thumbnail(client, url, headers=None):
 
 
 @pytest.mark.parametrize("corpus", ["private", "shared"])
-async def test_an_observation_names_its_small_picture_to_those_who_may_see_it(agency, report, worker, corpus):
+async def test_an_observation_links_its_thumbnail_for_permitted_callers(agency, report, worker, corpus):
     client, mine = agency
     url = await report(corpus)
     address = await first_thumbnail(client, url, mine)

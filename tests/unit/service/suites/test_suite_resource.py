@@ -475,7 +475,7 @@ async def test_a_suites_plan_is_the_sum_of_its_cells_and_stores_nothing(client, 
     assert made["progress"]["expected"] == plan["questions"]
 
 
-async def test_a_suites_plan_names_what_it_omits(client):
+async def test_the_plan_of_a_suite_lists_omitted_cells(client):
     answer = await client.post("/v1/suites/plan", json=suite(attributes=["gender", "race"]))
     omitted = answer.json()["omitted"]
     assert {one["method"] for one in omitted} == {"one-hop"}

@@ -87,7 +87,7 @@ def test_image_is_no_longer_shared_after_removal_from_the_corpus(database, kept,
     assert seen(database, "acme") is not None
 
 
-def test_thumbnails_are_read_by_those_who_may_see_the_image_and_old_images_have_none(database, kept, put_into_a_corpus):
+def test_thumbnails_have_the_permissions_of_their_images_and_old_images_have_none(database, kept, put_into_a_corpus):
     new = replace(FACTS, digest="sha256:" + "b" * 64, thumbnail="data:image/webp;base64,AAAA")
     with database.write() as c:
         images.keep(c, "acme", CONTENT, new)

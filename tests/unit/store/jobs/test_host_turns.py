@@ -75,7 +75,7 @@ def test_job_requested_after_the_end_of_the_tenants_last_rating_waits(database, 
     assert take(later).at == finished_at + REST_S * 1000
 
 
-def test_nobody_overtakes_a_tenant_that_asked_earlier(claimed, queued, take, ended):
+def test_tenants_are_admitted_in_the_order_of_their_requests(claimed, queued, take, ended):
     first, waiting = claimed(), queued(tenant="rival")
     assert take(first.job) is None
     assert take(waiting) is not None
@@ -88,7 +88,7 @@ def test_nobody_overtakes_a_tenant_that_asked_earlier(claimed, queued, take, end
     assert take(waiting, rest_s=0.001) is None
 
 
-def test_a_waiting_job_that_was_cancelled_keeps_nobody_waiting(database, claimed, queued, take, ended):
+def test_a_cancelled_waiting_job_does_not_block_others(database, claimed, queued, take, ended):
     first, gone, third = claimed(), queued(tenant="rival"), queued(tenant="third")
     assert take(first.job) is None
     assert take(gone) is not None

@@ -84,7 +84,7 @@ def test_a_process_with_a_replaced_key_cannot_bring_it_back(database, vault_with
         assert [each.id for each in signing.every(c) if each.retired_at is None] == [signing_id(OTHER)]
 
 
-def test_a_process_without_the_outside_key_says_what_is_missing(database, vault_with):
+def test_a_process_without_the_outside_key_reports_the_missing_setting(database, vault_with):
     with database.write() as c:
         signing.current(c, vault_with(PRIVATE))
     with database.write() as c, pytest.raises(SigningUnavailable, match="set ASSAY_SIGNING_KEY_FILE"):

@@ -188,7 +188,7 @@ def test_tenants_together_do_not_exceed_the_concurrency_of_a_host(host, open_wor
 
 
 def test_tenants_together_do_not_exceed_the_pace_of_a_host(host, open_workplace, counted):
-    # earlier, each tenant's calls had a pace of their own, or none
+    # earlier, each tenant had its own rate limit, or none
     workplace = open_workplace(host_rate=20, **counted)
     call_often(workplace, host.url, ["acme", "rival"], 12)
     calls = len(host.starts)
@@ -202,7 +202,7 @@ def test_by_default_a_host_gets_20_calls_a_second_and_16_at_a_time():
 
 
 def test_hosts_in_the_operators_networks_have_no_limit_and_no_file_is_read(host, open_workplace):
-    # guards the speed of the embedded service, of the demo and of tests
+    # exempt hosts keep the embedded service, the demo and the tests fast
     host.pause_s = 0.3
     workplace = open_workplace(host_exempt=None, host_rate=1, host_concurrency=1)
     call_often(workplace, host.url, ["acme", "rival"], 8)
@@ -328,7 +328,7 @@ def test_job_does_not_wait_with_a_secret_or_a_proof_or_if_the_operator_says_so(h
 # ---------------------------------------------------------------------------- refusals
 @pytest.mark.parametrize("text", [NO, "disallow:*", "User-agent: assay\r\n  DISALLOW : /   # nothing\r\n"])
 def test_host_refuses_ratings_in_its_file(host, open_workplace, text):
-    # earlier, a host had no way to say no
+    # earlier, a host could not refuse ratings
     host.file = text
     ended = rate(open_workplace(), host.url)
     assert (ended.status, ended.error["code"], ended.error["reason"]) == ("failed", "ratings_refused", "file")

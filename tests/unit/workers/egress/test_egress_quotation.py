@@ -90,7 +90,7 @@ def test_user_and_password_of_a_basic_secret_are_masked():
 
 
 @pytest.mark.parametrize("secret", ["a", "abc", "a-b", "?!"])
-def test_nothing_is_quoted_to_a_caller_whose_key_is_too_short_to_be_found(secret):
+def test_responses_are_not_quoted_if_the_key_is_too_short_to_redact(secret):
     assert said("the key a-b is unknown", secret) == ""
 
 

@@ -80,7 +80,7 @@ def test_an_invalid_key_is_refused(get, sent):
     assert get(Authorization=sent.encode("latin-1")).status_code == 401
 
 
-def test_a_database_that_does_not_answer_is_said_and_opens_nothing(get, database_url, tmp_path):
+def test_an_unreachable_database_is_reported_and_grants_no_access(get, database_url, tmp_path):
     key = key_with(database_url, "metrics:read")
     (tmp_path / "assay.db").rename(tmp_path / "elsewhere.db")
     (tmp_path / "assay.db").mkdir()

@@ -44,7 +44,7 @@ def test_open_path_is_reversed_on_the_way_back():
     assert hops(paths, "ca", "en") == (Hop(2, "ca", "es"), Hop(1, "es", "en"))
 
 
-def test_star_stands_for_the_requested_language():
+def test_a_star_is_replaced_by_the_requested_language():
     assert hops([("en", "*", "en")], "en", "fr")[:2] == (Hop(0, "en", "fr"), Hop(0, "fr", "en"))
     assert through([("en", "es", "en")]) == (Hop(0, "en", "es"), Hop(0, "es", "en"))
 

@@ -164,7 +164,7 @@ def test_an_answer_that_comes_later_is_fetched_until_it_is_done():
     assert {one.headers["authorization"] for one in service.heard} == {f"Bearer {SECRET}"}
 
 
-def test_an_answer_that_is_there_at_once_is_not_fetched():
+def test_an_immediate_answer_is_not_polled_for():
     heard = []
     said = {"id": "1", "status": "succeeded", "result": {"text": "Ella vino."}}
     assert values(ask(lambda one: said, ONE, LATER, heard=heard, secret=SECRET)) == ["Ella vino."]

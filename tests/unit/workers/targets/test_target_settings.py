@@ -207,7 +207,7 @@ def test_every_protocol_is_listed_with_a_documented_schema():
         assert info.kinds
 
 
-def test_every_setting_but_what_names_a_model_or_its_place_has_a_default():
+def test_every_setting_except_model_and_location_has_a_default():
     needed = {info.name: info.settings_schema().get("required", []) for info in protocols()}
     assert {name: names for name, names in needed.items() if names} == {
         "openai-chat": ["model"],

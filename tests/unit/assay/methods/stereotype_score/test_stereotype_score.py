@@ -221,7 +221,7 @@ def test_exchanging_the_groups_mirrors_the_neutral_score_and_keeps_the_stereotyp
         group = next(weights[word] for word in text.rstrip(".").split() if word in weights)
         return Reply({"log_probability": -20 + group + (len(text) % 3) * group, "tokens": 4})
 
-    every = 15  # 15 covers all pairs in all frames, so the order of the pairs has no effect
+    every = 15  # with 15, all pairs occur in all frames, so their order has no effect
     there, back = (
         one(StereotypeScore(words=(words,), per_term=every, stop_early=False), answer).detail
         for words in (WORDS, turned)

@@ -97,7 +97,7 @@ def test_the_same_check_twice_gives_the_same_json():
     assert first == second
 
 
-def test_a_comparison_finds_what_debiasing_moved():
+def test_a_comparison_finds_the_effect_of_debiasing():
     rng = np.random.default_rng(8)
     before = fitted(make_table(rng, means=(0.7, 0.9, 0.9, 0.95)), seed=1)
     after = fitted(make_table(rng, means=(0.9, 0.9, 0.9, 0.95)), seed=2)

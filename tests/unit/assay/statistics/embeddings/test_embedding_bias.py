@@ -99,14 +99,14 @@ def test_every_measure_has_the_value_that_wefe_finds(name, vector_of, known):
 
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_mac_of_word_lists_is_what_wefe_finds(name, vector_of, known):
+def test_mac_of_word_lists_equals_that_of_wefe(name, vector_of, known):
     targets, attributes = lists_of(known, name)
     found = mac_of(targets[0] + targets[1], attributes, vector_of)
     assert found.value == pytest.approx(known["queries"][name]["wefe"]["MAC"], abs=1e-5)
 
 
 @needs_embedding
-def test_mac_of_pairs_of_women_and_men_is_what_wefe_finds_set_by_set(vector_of, known):
+def test_mac_of_pairs_of_women_and_men_equals_that_of_wefe_for_each_set(vector_of, known):
     query = known["queries"]["Manzini_gender"]
     targets = [word for pair in query["inputs"]["eval_targets"] for word in pair]
     found = mac_of(targets, query["inputs"]["attributes"], vector_of)

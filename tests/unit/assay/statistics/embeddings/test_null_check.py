@@ -42,7 +42,7 @@ def test_simulation_agrees_with_the_exact_probability(words, effect):
         assert reached == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / len(s)))
 
 
-def test_simulating_the_first_words_only_gives_what_was_printed():
+def test_simulating_the_first_words_only_reproduces_the_printed_share():
     s = simulated(8, 8, 20_000, np.random.default_rng(38))
     reached = np.mean(np.abs((s[:, 0] - s[:, 8]) / s.std(axis=1, ddof=1)) >= 1.27)
     assert reached == pytest.approx(null_check(1.27, 8).p_first_words, abs=0.014)

@@ -51,6 +51,6 @@ def test_known_values_of_each_scale():
 
 def test_ratios_have_a_limit_of_their_own_only_where_it_is_the_smaller_one():
     assert limit_on("linear", 0.1, 1.0) is None
-    assert limit_on("log", 0.1, 0.2) is None  # .1 of .2 is a ratio of 1.02
+    assert limit_on("log", 0.1, 0.2) is None  # a tolerance of .1 at a standard deviation of .2 is a ratio of 1.02
     assert limit_on("log", 0.1, 1.0) == pytest.approx(math.log(1.05))
     assert limit_on("log", 0.2, 1.0) == pytest.approx(2 * math.log(1.05))

@@ -46,7 +46,7 @@ def test_spread_between_contents_is_recovered(truth, rng):
 
 
 def test_noise_of_asking_is_no_effect_of_items(rng):
-    profiles = profiles_of(rng.normal(0, 0.6, 3000), rng)  # nothing but noise: .6 for both values together
+    profiles = profiles_of(rng.normal(0, 0.6, 3000), rng)  # pure noise: sd .6 for both values together
     repeats = rng.normal(0, 0.6 / np.sqrt(2), (200, 2, 3))
     found = item_effect(profiles, repeats, LIMIT, rng)
     assert not found.bound

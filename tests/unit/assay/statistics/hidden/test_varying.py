@@ -41,7 +41,7 @@ def test_mean_of_the_spread_equals_the_integral(estimates, rng):
 
 def test_strata_that_do_not_differ_have_little_more_error_than_their_mean(rng):
     drawn = varying_effect(np.full(12, 0.02), np.full(12, 0.05**2), SCALE, rng)
-    assert drawn.each.std(axis=0).max() < 0.025  # each by itself would have .05
+    assert drawn.each.std(axis=0).max() < 0.025  # each of them alone would have .05
     assert drawn.each.mean(axis=0) == pytest.approx(np.full(12, 0.02), abs=0.005)
 
 

@@ -247,7 +247,7 @@ def test_a_dry_run_of_an_author_has_one_image_drawn(workplace, serve):
         workplace, kind="language-model", protocol="openai-images", base_url=serve(draw), settings={"model": "m"}
     )
     assert ended.status == "succeeded", ended.error
-    assert [each["prompt"] for each in asked] == ["A red circle on a white background"] * 2  # shown, then examined
+    assert [each["prompt"] for each in asked] == ["A red circle on a white background"] * 2  # shown once, examined once
     assert ended.result["rungs"] == ["draw"]
     with workplace.database.read() as connection:
         assert images.find(connection, read_image(file.getvalue()).digest, "default") is not None

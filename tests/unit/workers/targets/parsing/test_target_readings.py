@@ -136,7 +136,7 @@ def test_answer_that_is_not_a_classification_is_refused(said, labels):
         classified(said, labels)
 
 
-def test_a_message_does_not_repeat_what_a_service_wrote():
+def test_a_message_does_not_repeat_the_output_of_a_service():
     for read in (number_of, vector_of, lambda said: classified([said], TWO)):
         with pytest.raises(Misread) as caught:
             read("sk-do-not-show")

@@ -328,7 +328,7 @@ AWS_ERRORS = {
 
 
 @pytest.mark.parametrize("name", AWS_ERRORS)
-def test_amazons_errors_of_status_400_are_told_apart(name):
+def test_amazons_errors_with_status_400_have_different_codes(name):
     code, retriable = AWS_ERRORS[name]
     said = Answer({"__type": name, "message": "…"}, 400, AWS_HEADERS)
     with pytest.raises(CallFailed) as caught:
