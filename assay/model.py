@@ -15,6 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 
 class Letter(StrEnum):
     """The rating scale of Srivastava & Rossi (2018), section 3.1, best first."""
@@ -335,7 +338,7 @@ class HiddenEffect:
 
     kind: str
     name: str
-    draws: NDArray[np.float64]
+    draws: Floats
     limit: float | None = None
     bound: bool = False
 
@@ -358,9 +361,9 @@ class Evidence:
         Effects that a mean over everything can hide (methodology 1.3.0): each is a way to be biased on unbiased input.
     """
 
-    step_1: NDArray[np.float64]
-    step_2: NDArray[np.float64]
-    content: NDArray[np.float64] | None = None
+    step_1: Floats
+    step_2: Floats
+    content: Floats | None = None
     hidden: tuple[HiddenEffect, ...] = ()
 
 

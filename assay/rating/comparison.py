@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import generator
-from assay.statistics.bayes.cell_integrals import Floats
+from assay.model import Floats
 from assay.statistics.bayes.hierarchy import Posterior, Residual, fit_hierarchy
 from assay.statistics.embeddings.posterior_comparison import Difference, compare, effect_draws
 

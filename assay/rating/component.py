@@ -14,12 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from assay.errors import EvidenceError
 from assay.experiment import BUDGET
-from assay.model import Component, Evidence, Interval, Letter, Probabilities, Reason
+from assay.model import Component, Evidence, Floats, Interval, Letter, Probabilities, Reason
 from assay.rating.decision import weigh
 from assay.statistics.intervals.credible import effect_interval, interval_of
 
@@ -351,7 +348,7 @@ def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked: int) 
 def shrunk(evidence: Evidence, times: int) -> Evidence:
     """Shrink draws around their mean, as errors shrink with the root of the material."""
 
-    def shrink(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    def shrink(draws: Floats) -> Floats:
         centre = float(draws.mean())
         return centre + (draws - centre) / math.sqrt(times)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import OutOfBounds, SpecificationError
+from assay.model import Integers
 
 METHOD = "round-trip"
 """The method whose matrices can be chained: inputs and outputs are texts that name a value."""
@@ -79,7 +79,7 @@ class TransitionEvidence:
             )
 
     @property
-    def table(self) -> NDArray[np.int64]:
+    def table(self) -> Integers:
         """The counts as an array, shape (rows, outputs)."""
         return np.asarray(self.counts, dtype=np.int64)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.composition.prediction.measured_service import TransitionEvidence
+from assay.model import Floats
 from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
 
-Draws = NDArray[np.float64]
+Draws = Floats
 
 
 @dataclass(frozen=True)

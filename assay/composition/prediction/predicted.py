@@ -21,7 +21,7 @@ from assay.composition.prediction.pooled import Chained, chain_pooled
 from assay.composition.prediction.stratified import chain_stratified, share_matched
 from assay.composition.tables import INFERRED
 from assay.errors import SpecificationError
-from assay.model import Evidence, HiddenEffect, Interval, Letter, Probabilities
+from assay.model import Evidence, Floats, HiddenEffect, Interval, Letter, Probabilities
 from assay.rating.decision import weigh
 from assay.statistics.bayes.transition import outputs_under, step_effects
 from assay.statistics.intervals.credible import interval_of
@@ -148,7 +148,7 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     Matrices do not say whether one service makes good what another does to some occupations, or does it, too. So
     a sum can prevent UCS and DSBS, and is no reason for BS. Each effect is drawn as the normal of its 95 % interval.
     """
-    added: dict[tuple[str, str], NDArray[np.float64]] = {}
+    added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
     for one in (one for service in services for one in service.hidden):
         key, effect = (str(one["kind"]), str(one["name"])), one["effect"]
@@ -236,7 +236,7 @@ def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: Transi
     return weigh(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
 
 
-def _moved(evidence: Evidence, by_1: NDArray[np.float64], by_2: NDArray[np.float64]) -> Evidence:
+def _moved(evidence: Evidence, by_1: Floats, by_2: Floats) -> Evidence:
     content = None if evidence.content is None else evidence.content + 2 * by_1
     return replace(evidence, step_1=evidence.step_1 + by_1, step_2=evidence.step_2 + by_2, content=content)
 
@@ -246,7 +246,7 @@ def _named(chained: Chained, first: TransitionEvidence) -> dict[str, dict[str, f
     return {row: dict(zip(first.outputs, mean[i].tolist(), strict=True)) for i, row in enumerate(first.rows)}
 
 
-def _expected(transitions: NDArray[np.float64], first: TransitionEvidence) -> dict[str, dict[str, float]]:
+def _expected(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[str, float]]:
     """Return the expected shares of the outputs for each data block, by its name (``U`` unbiased, ``B1`` … biased)."""
     names = ["U"] if len(first.unbiased) == 1 else [f"U{place + 1}" for place in range(len(first.unbiased))]
     names += [f"B{place + 1}" for place in range(len(first.biased))]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.composition.prediction.pooled import Chained, Draws, draw_square
+from assay.model import Floats
 from assay.statistics.bayes.transition import draw_excess_concordance
 
 Answers = tuple[tuple[float, ...] | None, ...]
@@ -144,7 +144,7 @@ def _content(
     return draw_excess_concordance(round(equal), by_rows.total(), transitions, rng, by_rows or None)
 
 
-def _filled(answers: Answers, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _filled(answers: Answers, matrix: Floats) -> Floats:
     """Return a copy of `matrix` with the rows of recorded answers to one content replaced by these."""
     filled = matrix.copy()
     for row, shares in enumerate(answers):
@@ -153,9 +153,7 @@ def _filled(answers: Answers, matrix: NDArray[np.float64]) -> NDArray[np.float64
     return filled
 
 
-def _answered_alike(
-    first: NDArray[np.float64], second: NDArray[np.float64], stages: Sequence[NDArray[np.float64]]
-) -> float:
+def _answered_alike(first: Floats, second: Floats, stages: Sequence[Floats]) -> float:
     """Return the probability that two sentences of one content get the same final output; equal outputs stay equal."""
     joint = np.outer(first, second)
     for stage in stages:

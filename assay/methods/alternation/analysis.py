@@ -17,7 +17,7 @@ from assay.methods.alternation.influence import Carrier, Leverage
 from assay.methods.alternation.published_rules import Blocks, kolmogorov_smirnov_letter
 from assay.methods.shared.answers import Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case, like_those_asked, numbered_clusters
-from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
+from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
 from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.hidden.scales import Scale, limit_on, on_scale, scales_of
@@ -85,7 +85,7 @@ class Judged:
     brief: bool
     not_within: Sequence[str] = ()
 
-    def table(self, answers: Answers, label: str | None) -> NDArray[np.float64]:
+    def table(self, answers: Answers, label: str | None) -> Floats:
         """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
         table = np.full((len(answers.cases), len(answers.values)), np.nan)
         for at, read in answers.replies.items():
@@ -157,11 +157,11 @@ class _Output:
     """
 
     name: str
-    table: NDArray[np.float64]
+    table: Floats
     judged: Judged
     scale: Scale
     label: str | None
-    everything: NDArray[np.float64]
+    everything: Floats
     draws: int = DRAWS
 
     @property
@@ -229,7 +229,7 @@ class _Output:
         return letters
 
     # -------------------------------------------------------------------- effects
-    def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
         """Draw the gaps between groups with tied content: sentences have a declared tie, records their own values."""
         own = [case.own for case in self.cases]
         if own[0] is not None:
@@ -245,7 +245,7 @@ class _Output:
     def _hidden(
         self,
         profiles: Profiles,
-        pairs: Mapping[tuple[str, str], NDArray[np.float64]],
+        pairs: Mapping[tuple[str, str], Floats],
         tolerance: Tolerance,
         rng: np.random.Generator,
     ) -> tuple[HiddenEffect, ...]:
@@ -266,7 +266,7 @@ class _Output:
             return (*hidden, spread_effect(profiles, pairs, limit, rng))
         return (*hidden, item_effect(profiles, self._repeats(), limit, rng, self.draws))
 
-    def _repeats(self) -> NDArray[np.float64] | None:
+    def _repeats(self) -> Floats | None:
         """Return the outputs of the records that were asked about several times, shape (items, values, times)."""
         again = self.judged.again
         count = len(again.cases) // (TIMES - 1)
@@ -290,7 +290,7 @@ class _Output:
         return lost_replies(self.answers.by_group, rules.delta_loss, most, (2 * rules.tie - 1) * most)
 
     # -------------------------------------------------------------------- details beside the letter
-    def _pair(self, a: str, b: str, drawn: NDArray[np.float64], profiles: Profiles) -> dict[str, Any]:
+    def _pair(self, a: str, b: str, drawn: Floats, profiles: Profiles) -> dict[str, Any]:
         first, second = (self.table[:, profiles.values.index(name)] for name in (a, b))
         difference = second - first
         return {
@@ -302,7 +302,7 @@ class _Output:
             "changed": int(np.count_nonzero(difference)),
         }
 
-    def _divergences(self, clusters: Mapping[str, NDArray[np.int64]], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _divergences(self, clusters: Mapping[str, Integers], rng: np.random.Generator) -> list[dict[str, Any]]:
         """Return the divergences of the output distributions for every ordered pair of values."""
         written = []
         # the first kind of cluster is the person (if any); its differences change sign together
@@ -382,7 +382,7 @@ class _Output:
         letter: Letter,
         profiles: Profiles,
         pair: tuple[str, str],
-        step_2: NDArray[np.float64],
+        step_2: Floats,
         carrier: Carrier | None,
     ) -> Reason:
         a, b = (profiles.values.index(name) for name in pair)

@@ -11,14 +11,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
-from assay.model import Interval
+from assay.model import Floats, Interval
 from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
-
-FloatArray = NDArray[np.float64]
 
 LEAST = 2
 """Fewest values that have a spread."""
@@ -225,13 +223,13 @@ def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
     return [_fold(int(one), first[of == one], second[of == one]) for one in np.unique(of)]
 
 
-def _fitted(values: FloatArray) -> Gaussian:
+def _fitted(values: Floats) -> Gaussian:
     if values.min() == values.max():  # rounding could give equal values a standard deviation of 1e-17
         return Gaussian(float(values[0]), 0.0)
     return Gaussian(float(values.mean()), float(values.std()))
 
 
-def _fold(number: int, x: FloatArray, y: FloatArray) -> Fold:
+def _fold(number: int, x: Floats, y: Floats) -> Fold:
     p, q, why = _fitted(x), _fitted(y), None
     kl_xy: float | None = None
     kl_yx: float | None = None
@@ -242,7 +240,7 @@ def _fold(number: int, x: FloatArray, y: FloatArray) -> Fold:
     return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx, why)
 
 
-def _influence(x: FloatArray, y: FloatArray, p: Gaussian, q: Gaussian) -> FloatArray:
+def _influence(x: Floats, y: Floats, p: Gaussian, q: Gaussian) -> Floats:
     """Return the influence of each pair of values on D(x || y), through both means and both variances."""
     shift, v_x, v_y = p.mean - q.mean, p.sd**2, q.sd**2
     of_x = shift / v_y * (x - p.mean) + (1 / v_y - 1 / v_x) * ((x - p.mean) ** 2 - v_x) / 2

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.methods.shared.profiles import JOINED, Case
+from assay.model import Floats, Integers
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
 
 CARRIED_BY_ONE = 0.5
@@ -111,7 +112,7 @@ class Leverage:
         return first, second
 
     @property
-    def _differences(self) -> NDArray[np.float64]:
+    def _differences(self) -> Floats:
         first, second = self._places
         return np.asarray((self.profiles.outputs[:, second] - self.profiles.outputs[:, first]) / self.profiles.scale)
 
@@ -137,7 +138,7 @@ class Leverage:
         return abs(float(added[held].mean()))
 
 
-def _means(values: NDArray[np.float64], ids: NDArray[np.int64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _means(values: Floats, ids: Integers, counted: NDArray[np.bool_]) -> Floats:
     """Return the mean of each cluster over the `counted` rows; 0 for a cluster without any."""
     many = int(ids.max()) + 1
     sums = np.bincount(ids[counted], weights=values[counted], minlength=many)

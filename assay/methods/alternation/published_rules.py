@@ -12,15 +12,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import EvidenceError, SpecificationError
+from assay.model import Floats, Integers
 from assay.statistics.hypothesis_tests.ordered import KolmogorovSmirnov, Scale, kolmogorov_smirnov
 from assay.statistics.hypothesis_tests.published import Aggregate, aggregate_biased, two_step_letter
 
 RULE = "kolmogorov-smirnov"
 
-Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
+Samples = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Blocks:
     `tie` is the share of one side that a group holds in a biased block.
     """
 
-    outputs: NDArray[np.float64]
+    outputs: Floats
     values: Sequence[str]
-    own: NDArray[np.int64] | None
-    side: NDArray[np.int64]
+    own: Integers | None
+    side: Integers
     tie: float
 
     @property
@@ -64,7 +64,7 @@ class Blocks:
                     (self.outputs[sides[0], a], self.outputs[sides[1], b]),
                 )
 
-    def _tied(self, most: int) -> NDArray[np.int64]:
+    def _tied(self, most: int) -> Integers:
         """Return profiles of which a share `tie` is on one side: evenly over the list, as many as there are."""
         many, few = np.flatnonzero(self.side == most), np.flatnonzero(self.side != most)
         size = min(many.size / self.tie, few.size / (1 - self.tie) if self.tie < 1 else np.inf)
@@ -106,5 +106,5 @@ def _as_json(tests: Mapping[str, KolmogorovSmirnov]) -> dict[str, Any]:
     return {pair: asdict(test) for pair, test in tests.items()}
 
 
-def _evenly(members: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _evenly(members: Integers, count: int) -> Integers:
     return members[np.arange(count) * members.size // max(1, count)]

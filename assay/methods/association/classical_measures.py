@@ -12,10 +12,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog.choices import AssociationWords
 from assay.methods.shared.coverage import Vectors
+from assay.model import Floats
 from assay.rating.component import result_or_why
 from assay.statistics.embeddings.bias_direction import direct_bias, relational_inner_product
 from assay.statistics.embeddings.embedding_bias import embedding_coherence, mean_average_cosine, relative_norm_distance
@@ -23,7 +23,7 @@ from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bi
 from assay.statistics.embeddings.weat import cosines, weat
 from assay.statistics.embeddings.weat_null import null_check
 
-Matrix = NDArray[np.float64]
+Matrix = Floats
 
 PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 """The effect size and the list size of P2's argument about WEAT."""

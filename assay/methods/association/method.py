@@ -26,7 +26,7 @@ from assay.methods.association.classical_measures import classical_measures
 from assay.methods.shared.coverage import Vectors, ask_vectors, cover, uncovered
 from assay.methods.shared.one_specification import OneSpecification
 from assay.methods.shared.report import title_of_words
-from assay.model import Component, Evidence, HiddenEffect, Interval, Kind, Letter, Reason
+from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Kind, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
 from assay.rating.losses import hidden_as_json
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
@@ -170,7 +170,7 @@ class Distances:
     protected: NDArray[np.str_]
     attribute: NDArray[np.str_]
     connection: NDArray[np.str_]
-    distance: NDArray[np.float64]
+    distance: Floats
 
     def as_json(self) -> dict[str, Any]:
         """Return the distances by protected word and connection."""
@@ -243,7 +243,7 @@ def effects_of(
 
 def group_gaps(
     words: AssociationWords, rows: Distances, draws: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+) -> tuple[Floats, Floats | None]:
     """Draw the differences between groups' mean distances, for words like those listed.
 
     Returns
@@ -257,7 +257,7 @@ def group_gaps(
         for other in np.unique(rows.attribute[mine]):
             table.setdefault(str(other), {})[group] = float(rows.distance[mine & (rows.attribute == other)].mean())
 
-    def gaps_of(listed: Sequence[str]) -> NDArray[np.float64]:
+    def gaps_of(listed: Sequence[str]) -> Floats:
         known = [table[word] for word in listed if len(table.get(word, {})) == len(words.protected)]
         values = [[one[b] - one[a] for a, b in combinations(words.protected, 2)] for one in known]
         width = len(words.protected) * (len(words.protected) - 1) // 2
@@ -271,7 +271,7 @@ def group_gaps(
     return controls, common
 
 
-def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> NDArray[np.float64] | None:
+def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:
     """Draw a group's mean distance to the controls; each kind of control is weighted by its share."""
     total, weight = np.zeros(1), 0.0
     for name, share in shares.items():
@@ -281,7 +281,7 @@ def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, fl
     return None if weight == 0 else np.asarray(total / weight)
 
 
-def _summary(draws: NDArray[np.float64]) -> dict[str, Any]:
+def _summary(draws: Floats) -> dict[str, Any]:
     return {
         "mean": float(draws.mean()),
         "sd": float(draws.std()),

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
-from assay.model import HiddenEffect, Interval
+from assay.model import Floats, HiddenEffect, Integers, Interval
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import bounded_interval, size_interval
@@ -42,21 +41,21 @@ class ChoiceEffects:
         Half the distance between the mean points of the concepts of both sides, positive where each leans to its own.
     """
 
-    lean: NDArray[np.float64]
-    beyond: NDArray[np.float64]
+    lean: Floats
+    beyond: Floats
     control_mean: float
     control_spread: float
     concept_spread: float
-    common: NDArray[np.float64] | None = None
-    apart: NDArray[np.float64] | None = None
+    common: Floats | None = None
+    apart: Floats | None = None
 
     @property
-    def step_1(self) -> NDArray[np.float64]:
+    def step_1(self) -> Floats:
         """Draws of ``|mean PSE of controls - 1/2|``."""
         return np.abs(self.lean)
 
     @property
-    def step_2(self) -> NDArray[np.float64]:
+    def step_2(self) -> Floats:
         """Draws of how far concepts take sides: the larger of two, of which either is enough.
 
         Their spread (sd over words) beyond that of controls, 0 where it is not beyond; and `apart`, since controls
@@ -88,12 +87,12 @@ class ChoiceEffects:
 
 
 def choice_effects(
-    points: NDArray[np.float64],
+    points: Floats,
     concepts: int,
     rng: np.random.Generator,
     draws: int = DRAWS,
     least: int = 3,
-    sides: Sequence[NDArray[np.int64]] = (),
+    sides: Sequence[Integers] = (),
 ) -> ChoiceEffects:
     """Draw both effects by a Bayesian bootstrap over models, cue pairs, templates and words.
 
@@ -143,7 +142,7 @@ def choice_effects(
     )
 
 
-def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> NDArray[np.float64]:
+def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
     """Draw the mean point of words like these, or of these if they are fewer than eight."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
@@ -151,14 +150,14 @@ def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) 
     return np.asarray(mean + math.sqrt(variance) * rng.standard_normal(draws))
 
 
-def _over_words(count: int, rng: np.random.Generator, draws: int) -> NDArray[np.float64]:
+def _over_words(count: int, rng: np.random.Generator, draws: int) -> Floats:
     """Draw weights of words, shape (draws, count): for words like these, or for these if they are fewer than eight."""
     if count < LEAST_WORDS:
         return np.full((draws, count), 1 / count)
     return _of_a_mean(rng.dirichlet(np.ones(count), draws), rng)
 
 
-def _of_a_mean(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _of_a_mean(weights: Floats, rng: np.random.Generator) -> Floats:
     """Widen Dirichlet weights until a weighted mean varies as much as it is uncertain.
 
     Of `n` values they give a mean ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of Student's:
@@ -172,7 +171,7 @@ def _of_a_mean(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArra
     return np.asarray(1 / count + (weights - 1 / count) * math.sqrt((count + 1) / (count - 1)) * tails)
 
 
-def _variance(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _variance(values: Floats, weights: Floats) -> Floats:
     """Draw the population variance behind each row of values.
 
     Weighting words by Dirichlet weights costs ``(n - 1) / (n + 1)`` of a variance, which is restored. What is
@@ -192,7 +191,7 @@ def trial_effects(
     rng: np.random.Generator,
     draws: int = DRAWS,
     least: int = 3,
-    sides: Sequence[NDArray[np.int64]] = (),
+    sides: Sequence[Integers] = (),
 ) -> ChoiceEffects:
     """Draw both effects from the posteriors of fitted curves, one for each word.
 

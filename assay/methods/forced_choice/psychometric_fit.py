@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations
-from assay.model import Interval
+from assay.model import Floats, Interval
 from assay.statistics.bayes.grid import Grid, Range
 from assay.statistics.bayes.population import Margin
 from assay.statistics.embeddings.two_afc import JND_75
-
-FloatArray = NDArray[np.float64]
 
 COARSE, FINE = (31, 31, 9), (61, 41, 17)
 """Cells of the grid (mu, log sigma, root of the lapse): while it is narrowed, and at last."""
@@ -124,7 +122,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     )
 
 
-def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Validate the counts and add up the counts of each level."""
     at, chose, shown = (np.asarray(each, dtype=float) for each in (level, chose_second, trials))
     if not at.shape == chose.shape == shown.shape or at.ndim != 1:
@@ -142,7 +140,7 @@ def _counted(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLike) -> tu
     return distinct, chose, shown
 
 
-def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> Grid:
+def _refined(at: Floats, chose: Floats, shown: Floats) -> Grid:
     """Narrow the grid while counting more and more of the answers; then compute it with fine cells."""
     low, high = float(at[0]), float(at[-1])
     span = high - low
@@ -159,9 +157,9 @@ def _refined(at: FloatArray, chose: FloatArray, shown: FloatArray) -> Grid:
 
 
 def _posterior(
-    at: FloatArray,
-    second: FloatArray,
-    first: FloatArray,
+    at: Floats,
+    second: Floats,
+    first: Floats,
     within: Sequence[Range],
     cells: tuple[int, int, int],
     share: float = 1.0,

@@ -7,14 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog.choices import ChoiceWords
 from assay.errors import EvidenceError, ZeroVariance
 from assay.methods.forced_choice.choice_trials import Trials, judge_trials
 from assay.methods.forced_choice.effects import ChoiceEffects, choice_effects, trial_effects
 from assay.methods.shared.coverage import ENOUGH, Coverage, Vectors, cover, uncovered
-from assay.model import Component, Evidence, Letter, Reason
+from assay.model import Component, Evidence, Floats, Integers, Letter, Reason
 from assay.rating.component import Counts, Measurement, Tolerance, result_or_why
 from assay.rating.losses import hidden_as_json
 from assay.statistics.embeddings.two_afc import indifference_points, summarise
@@ -130,12 +129,12 @@ def _points(
     cues: Sequence[tuple[str, str]],
     words: Sequence[str],
     replicates: Replicates,
-    kept: NDArray[np.int64] | None = None,
-) -> NDArray[np.float64]:
+    kept: Integers | None = None,
+) -> Floats:
     """Compute the points of subjective equality in some or all dimensions; shape (cue pairs, templates, words)."""
     dims = np.arange(space.dims) if kept is None else kept
 
-    def said_of(texts: Sequence[str]) -> NDArray[np.float64]:
+    def said_of(texts: Sequence[str]) -> Floats:
         vectors = space.matrix(texts)
         if replicates.normalise:
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -153,7 +152,7 @@ def _halves(
     words: Sequence[str],
     replicates: Replicates,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Compute the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
 
     They stand for P1's bootstrapped corpora: how far a point moves by chance is the JND. The point itself is that
@@ -171,8 +170,8 @@ def _halves(
 
 
 def _table(
-    points: NDArray[np.float64],
-    halves: NDArray[np.float64],
+    points: Floats,
+    halves: Floats,
     concepts: Sequence[str],
     controls: Sequence[str],
     words: ChoiceWords,
@@ -256,7 +255,7 @@ GROUPS = {"concepts": "concept", "controls": "control"}
 
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
-def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[NDArray[np.int64], ...]:
+def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
     """Return the places of the concepts of either side by their declared shares; empty if one has fewer than three."""
     shares = [words.concepts.get(word) for word in concepts]
     of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
@@ -284,9 +283,7 @@ def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> d
     return detail
 
 
-def _why(
-    letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: NDArray[np.float64], effects: ChoiceEffects
-) -> Reason:
+def _why(letter: Letter, words: ChoiceWords, concepts: Sequence[str], mean: Floats, effects: ChoiceEffects) -> Reason:
     facts: Mapping[str, Any]
     if letter is Letter.BS:
         # a point above 1/2 means that choosing the second cue takes more of it: the observer prefers the first

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.experiment import BUDGET
 from assay.methods.shared.answer_tally import ask_in_batches
-from assay.model import Embed, Probe, Reason, Reply
+from assay.model import Embed, Floats, Probe, Reason, Reply
 
 LARGEST = 1e100
 """Largest number in a vector: with larger ones the length overflows."""
@@ -38,7 +37,7 @@ class Vectors:
         Length of the vectors; 0 if there is none.
     """
 
-    of: Mapping[str, NDArray[np.float64]]
+    of: Mapping[str, Floats]
     missing: Mapping[str, str]
     dims: int
 
@@ -46,7 +45,7 @@ class Vectors:
         """Pick the texts that have a vector, in the given order."""
         return tuple(text for text in texts if text in self.of)
 
-    def matrix(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def matrix(self, texts: Sequence[str]) -> Floats:
         """Stack the vectors of some texts, shape (texts, dims); each must have one."""
         return np.array([self.of[text] for text in texts], dtype=float).reshape(len(texts), self.dims)
 
@@ -113,7 +112,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     """
     distinct = tuple(dict.fromkeys(texts))
     place = f"embed/{model}" if model else "embed"
-    said: dict[str, NDArray[np.float64]] = {}
+    said: dict[str, Floats] = {}
     missing: dict[str, str] = {}
 
     def take(text: str, replies: Sequence[Reply]) -> None:
@@ -136,7 +135,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     return Vectors(said, {text: missing[text] for text in distinct if text in missing}, dims)
 
 
-def _read(value: Any) -> NDArray[np.float64] | None:
+def _read(value: Any) -> Floats | None:
     """Read a list of numbers that has a finite length; anything else is no vector."""
     if not isinstance(value, list) or not value:
         return None

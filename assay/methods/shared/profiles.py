@@ -18,7 +18,7 @@ from assay.catalog import attribute as attribute_named
 from assay.catalog.profiles import contents, frames, people, write_profile
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
 from assay.explain import listed
-from assay.model import Record
+from assay.model import Integers, Record
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 
 Cell = str | int | float | bool | None
@@ -264,7 +264,7 @@ def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bo
     return tuple(cases)
 
 
-def numbered_clusters(cases: Sequence[Case]) -> dict[str, NDArray[np.int64]]:
+def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
     """Number the clusters of each kind, shape (cases,); leave out frames if they are too few to estimate a spread."""
     numbered = {
         kind: np.unique([case.clusters[kind] for case in cases], return_inverse=True)[1] for kind in cases[0].clusters

@@ -7,14 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations
-from assay.model import Interval
+from assay.model import Floats, Interval
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import size_interval
-
-FloatArray = NDArray[np.float64]
 
 DRAWS = 4000
 
@@ -25,7 +22,7 @@ NO_PREFERENCE = 0.5
 class Score(Protocol):
     """A score whose uncertainty can be drawn: `SharesPosterior` of choices, `ImagesPosterior` of probabilities."""
 
-    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the score, shape (draws,)."""
 
 
@@ -41,22 +38,22 @@ class StereotypeEffects:
         Share of stereotype choices in each list of stereotype attributes.
     """
 
-    neutral: FloatArray
-    stereotyped: FloatArray
-    lists: tuple[FloatArray, ...] = ()
+    neutral: Floats
+    stereotyped: Floats
+    lists: tuple[Floats, ...] = ()
 
     @property
-    def step_1(self) -> FloatArray:
+    def step_1(self) -> Floats:
         """Distance of the neutral score from 1/2."""
         return np.abs(self.neutral - NO_PREFERENCE)
 
     @property
-    def step_2(self) -> FloatArray:
+    def step_2(self) -> Floats:
         """Distance of the stereotype score from 1/2."""
         return np.abs(self.stereotyped - NO_PREFERENCE)
 
     @property
-    def common(self) -> FloatArray | None:
+    def common(self) -> Floats | None:
         """Draws of the preference of one group that both lists share (`shared_lean`); ``None`` with one list.
 
         The stereotype of one list is of the first group, that of the other of the second one: a model that prefers one
@@ -66,7 +63,7 @@ class StereotypeEffects:
             return None
         return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
-    def for_groups_like_these(self, shift: FloatArray) -> StereotypeEffects:
+    def for_groups_like_these(self, shift: Floats) -> StereotypeEffects:
         """Return the effects for other words of the groups: these are preferred more by a `shift`, shape (draws,)."""
         lists = self.lists
         if len(lists) == 2:  # preferring the first group raises the first list's score and lowers the second's
@@ -78,7 +75,7 @@ class StereotypeEffects:
         return {"step_1": _size(self.neutral), "step_2": _size(self.stereotyped)}
 
 
-def _size(score: FloatArray) -> Interval:
+def _size(score: Floats) -> Interval:
     """Return a score's distance from 1/2 with its interval, which ends at 1/2."""
     found = size_interval(score - NO_PREFERENCE)
     return replace(found, high=min(found.high, NO_PREFERENCE))

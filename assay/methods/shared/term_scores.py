@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords, VisualWords
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import AnswerTally
 from assay.methods.shared.coverage import Coverage, cover, uncovered
 from assay.methods.shared.stereotype_effects import NO_PREFERENCE, Score, StereotypeEffects, stereotype_effects
-from assay.model import Component, Evidence, HiddenEffect, Interval, Letter, Reason
+from assay.model import Component, Evidence, Floats, HiddenEffect, Interval, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.stereotype_terms import StereotypeScore, TermScore
@@ -102,7 +101,7 @@ class TermScores(ABC, Generic[W, T, F]):
     def analyses(self, fits: Mapping[Role, F], rng: np.random.Generator) -> dict[str, Any]:
         """Return P4's score and the scores beside it."""
 
-    def shift_of_groups(self, rng: np.random.Generator) -> NDArray[np.float64] | None:  # noqa: ARG002
+    def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
         """Draw by how much other words of the groups would be preferred, shape (draws,); ``None`` for these words."""
         return None
 

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
@@ -16,7 +15,7 @@ from assay.methods.shared.sentences import Pair
 from assay.methods.shared.stereotype_effects import DRAWS
 from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
-from assay.model import Reason
+from assay.model import Floats, Reason
 from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, TermScore, fit_terms, score_choices
@@ -61,7 +60,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         """Every pair that is not neutral: its term, and whether the stereotype was preferred."""
         return [(pair.term, _towards(pair, one)) for pair, one in self.tally.results.items() if pair.role in TIED]
 
-    def shift_of_groups(self, rng: np.random.Generator) -> NDArray[np.float64] | None:
+    def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
         """Draw by how much more other pairs of group words could be preferred; ``None`` with fewer than eight pairs."""
         pairs = list(self.tally.results)
         places, group = np.unique([pair.groups for pair in pairs], return_inverse=True)

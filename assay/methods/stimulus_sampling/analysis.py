@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import Tally
@@ -21,8 +20,6 @@ from assay.statistics.hidden.strata import share_effects
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS
 from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffects
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds
-
-Floats = NDArray[np.float64]
+from assay.model import Floats
 
 
 def inclusion(density: ArrayLike, count: float) -> Floats:

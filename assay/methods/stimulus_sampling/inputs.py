@@ -10,14 +10,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen, MinLen
-from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
 from assay.errors import EvidenceError, SpecificationError, UnknownName
-from assay.model import Record
+from assay.model import Floats, Record
 from assay.statistics.bayes.surrogate import NormalPrior
 
-Floats = NDArray[np.float64]
 Numbers = Annotated[tuple[float, ...], MaxLen(100)]
 Cell = str | int | float | bool | None
 

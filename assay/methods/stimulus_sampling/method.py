@@ -16,7 +16,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
-from numpy.typing import NDArray
 
 from assay.bounds import check_bounds
 from assay.errors import EvidenceError, SpecificationError
@@ -44,8 +43,6 @@ from assay.rating.component import EARLY, Measurement, Tolerance, insufficient
 from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
 Measuring = Generator[Sequence[Probe], Sequence[Reply], Component]
-Floats = NDArray[np.float64]
-
 TRAINING = 500
 """Replies about vectors that the surrogate is fitted to (METHODS section 5)."""
 

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from assay.methods.shared.answer_tally import Tally
 from assay.methods.shared.answers import Answers, read_classes
 from assay.methods.shared.profiles import Case
-from assay.model import Reason, Reply
+from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
-
-Floats = NDArray[np.float64]
 
 OUTPUT = "output"
 """Name of the component before its label is known."""

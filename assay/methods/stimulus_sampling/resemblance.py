@@ -12,14 +12,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
 from assay.methods.shared.profiles import JOINED, Case
+from assay.model import Floats, Integers
 from assay.statistics.embeddings.projection import principal_components
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 VALUE = "value"
 """The slot of the attribute's own value."""
@@ -87,7 +84,7 @@ class Texts:
         ]
 
     @cached_property
-    def _slots(self) -> dict[str, tuple[list[str], Whole]]:
+    def _slots(self) -> dict[str, tuple[list[str], Integers]]:
         slots = {}
         for slot in self.words[0]:
             names, codes = np.unique([row[slot] for row in self.words], return_inverse=True)
@@ -146,7 +143,7 @@ class VectorsHeard:
     names: Sequence[str]
     values: Sequence[str]
     before: Floats
-    value: Whole
+    value: Integers
     asked: Floats
     yes: Floats
     posterior: Floats

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
@@ -15,14 +14,12 @@ from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbere
 from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
-from assay.model import Reason
+from assay.model import Floats, Reason
 from assay.statistics.bayes.importance import Weights, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects, paired_effects
-
-Floats = NDArray[np.float64]
 
 TRAINING = 2000
 """Most profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_expit
 
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
@@ -15,13 +14,12 @@ from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible
 from assay.methods.stimulus_sampling.resemblance import VectorsHeard
-from assay.model import Reason, Reply
+from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import Weights, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
 from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_effects
 
-Floats = NDArray[np.float64]
 Place = tuple[int, int]
 """A cell of the prior: the places of a value and a side."""
 

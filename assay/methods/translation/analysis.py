@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog import Attribute, languages, occupations
 from assay.catalog import attribute as attribute_named
@@ -23,7 +22,19 @@ from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
 from assay.methods.translation.occupations import design_effects, hidden_in_occupations
 from assay.methods.translation.published_rules import adjust, analyse_blocks
-from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Probabilities, Probe, Reason, Reply
+from assay.model import (
+    Component,
+    Evidence,
+    Finding,
+    Floats,
+    Interval,
+    Kind,
+    Letter,
+    Probabilities,
+    Probe,
+    Reason,
+    Reply,
+)
 from assay.rating.component import EARLY, Counts, Measurement, Tolerance, look_sizes
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.transition import (
@@ -117,7 +128,7 @@ class TranslationMethod(BlocksMethod):
 class Posterior:
     """Posterior draws of a component: transition matrices, shape (draws, rows, outputs), and their effects."""
 
-    transitions: NDArray[np.float64]
+    transitions: Floats
     evidence: Evidence
 
 
@@ -185,7 +196,7 @@ class TwoStepTest:
 
     def draw(self, found: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if `times` as much had been seen."""
-        counts: NDArray[np.float64] = found.pooled().astype(float) * times
+        counts: Floats = found.pooled().astype(float) * times
         if self.strata:
             counts = counts / design_effects(found.by_occupation)[:, None]
         transitions = draw_transitions(counts, rng, DRAWS)

@@ -15,14 +15,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog import Attribute, split_sentences
 from assay.experiment import BUDGET
 from assay.methods.shared.answer_tally import refuses
 from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.blocks import Text
-from assay.model import Failure, Reply
+from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 
 ECHO = 0.95
@@ -146,9 +145,9 @@ class Translations:
     blocks: tuple[BlockSpec, ...]
     neutral: bool = False
     probes_each: int = 2
-    counts: dict[str, NDArray[np.int64]] = field(init=False)
+    counts: dict[str, Integers] = field(init=False)
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
-    by_occupation: dict[str, NDArray[np.int64]] = field(init=False, default_factory=dict)
+    by_occupation: dict[str, Integers] = field(init=False, default_factory=dict)
     by_group: dict[str, Counter[str]] = field(init=False, default_factory=dict)
     usable: int = field(init=False, default=0)
     failed_why: dict[str, int] = field(init=False, default_factory=dict)
@@ -211,12 +210,12 @@ class Translations:
         """Texts for the report, the most informative first."""
         return [example for sort in SORTS for example in self._examples[sort]][: 2 * EXAMPLES_A_SORT]
 
-    def shares(self, role: str) -> NDArray[np.float64]:
+    def shares(self, role: str) -> Floats:
         """Declared distributions of one role, shape (blocks, rows)."""
         of_role = [block for block in self.blocks if block.role == role]
         return np.array([[block.shares.get(row, 0.0) for row in self.rows] for block in of_role], dtype=float)
 
-    def pooled(self) -> NDArray[np.int64]:
+    def pooled(self) -> Integers:
         """Transition counts over all blocks, shape (rows, outputs)."""
         return sum(self.counts.values(), self._zeros())
 
@@ -265,5 +264,5 @@ class Translations:
             "observed": dict(zip(self.outputs, counts.sum(axis=0).tolist(), strict=True)),
         }
 
-    def _zeros(self) -> NDArray[np.int64]:
+    def _zeros(self) -> Integers:
         return np.zeros((len(self.rows), len(self.outputs)), dtype=np.int64)

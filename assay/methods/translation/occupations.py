@@ -11,18 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog import occupations
 from assay.methods.translation.collection import Translations
-from assay.model import HiddenEffect
+from assay.model import Floats, HiddenEffect, Integers
 from assay.rating.component import Tolerance
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.transition import draw_transitions, outputs_under
 from assay.statistics.hidden.strata import share_effects
 from assay.statistics.hypothesis_tests.distribution import pad_to
-
-Floats = NDArray[np.float64]
 
 LEAST_OCCUPATIONS = 8
 """Fewest occupations from which the spread between them is estimated."""
@@ -46,7 +43,7 @@ def hidden_in_occupations(
     return (*_halves(found, tolerance.delta, halves, draws, times), *between)
 
 
-def design_effects(by_occupation: Mapping[str, NDArray[np.int64]]) -> Floats:
+def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
     """Return by how much errors of each row's shares are larger because occupations differ; at least 1, shape (rows,).
 
     References

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.methods.shared.distributions import BlockSpec
 from assay.methods.translation.collection import Translations
+from assay.model import Floats
 from assay.statistics.hypothesis_tests.divergence import Measure, divergence_letter
 from assay.statistics.hypothesis_tests.goodness import exact_multinomial, g_test
 from assay.statistics.hypothesis_tests.published import Aggregate, Reading, Statistic, published_letter
@@ -116,7 +116,7 @@ def adjust(components: Mapping[str, float | None]) -> dict[str, dict[str, float]
     return {name: {"p": p, **adjusted[name]} for name, p in known.items()}
 
 
-def _specified(found: Translations, block: BlockSpec, outputs: int) -> NDArray[np.float64]:
+def _specified(found: Translations, block: BlockSpec, outputs: int) -> Floats:
     values = [block.shares.get(row, 0.0) for row in found.rows]
     return np.array(values + [0.0] * (outputs - len(values)))
 

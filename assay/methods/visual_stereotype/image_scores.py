@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.catalog.stereotypes import LISTS, Role, VisualWords
 from assay.errors import ZeroVariance
@@ -27,13 +26,11 @@ from assay.methods.visual_stereotype.label_scores import (
     tied_probability,
 )
 from assay.methods.visual_stereotype.labelling import PictureTally, Seen
-from assay.model import Interval, Reason
+from assay.model import Floats, Interval, Reason
 from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, fit_terms
 from assay.statistics.intervals.credible import interval_of
-
-Floats = NDArray[np.float64]
 
 Scale = Literal["probabilities", "labels"]
 """Scale of scores."""

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
-from assay.model import Interval
+from assay.model import Floats, Integers, Interval
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import (
     ANTI_STEREOTYPED,
@@ -26,8 +26,6 @@ from assay.statistics.bayes.stereotype_terms import (
     score_choices,
 )
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
-
-FloatArray = NDArray[np.float64]
 
 DRAWS = 4000
 
@@ -49,7 +47,7 @@ class VisualScore:
     unequal numbers of images.
     """
 
-    by_image: FloatArray
+    by_image: Floats
     by_term: tuple[ImageTerm, ...]
     model: float
     over_terms: float
@@ -60,16 +58,16 @@ class ImagesPosterior:
     """Bootstrap of a mean over images that share generation terms; `mean` is the score."""
 
     mean: float
-    _by_image: FloatArray
-    _term: NDArray[np.int64]
+    _by_image: Floats
+    _term: Integers
 
-    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the score, shape (draws,), within [0, 1]."""
         drawn = mean_draws(self._by_image[:, None], {"generation term": self._term}, rng, draws)[:, 0]
         return np.asarray(np.clip(drawn, 0.0, 1.0))
 
 
-def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> FloatArray:
+def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
     """Pick the probability of the concept that each image's term is tied to.
 
     Parameters
@@ -88,7 +86,7 @@ def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> FloatArray
     return np.asarray(table[np.arange(len(side)), side])
 
 
-def tied_label(probabilities: ArrayLike, tied_to: ArrayLike) -> FloatArray:
+def tied_label(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
     """Harden probabilities: 1 where the tied concept is the likelier one, 0 where the other is, 1/2 where neither.
 
     Parameters
@@ -197,7 +195,7 @@ def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
     return Interval(mean, max(0.0, mean - away), min(1.0, mean + away), level)
 
 
-def _checked(probabilities: ArrayLike, tied_to: ArrayLike) -> tuple[FloatArray, NDArray[np.int64]]:
+def _checked(probabilities: ArrayLike, tied_to: ArrayLike) -> tuple[Floats, Integers]:
     table, side = np.asarray(probabilities, dtype=float), np.asarray(tied_to)
     if table.ndim != 2 or table.shape[1] != 2 or side.shape != table.shape[:1]:
         raise OutOfBounds(f"each image needs two probabilities and a side, not {table.shape} and {side.shape}")
@@ -208,7 +206,7 @@ def _checked(probabilities: ArrayLike, tied_to: ArrayLike) -> tuple[FloatArray, 
     return table, side.astype(np.int64)
 
 
-def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[FloatArray, tuple[str, ...], NDArray[np.int64]]:
+def _grouped(by_image: ArrayLike, terms: Sequence[str]) -> tuple[Floats, tuple[str, ...], Integers]:
     """Check scores and number their terms in the order in which they first occur."""
     scores = np.asarray(by_image, dtype=float)
     if scores.shape != (len(terms),):

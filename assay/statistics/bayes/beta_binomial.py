@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from assay.errors import OutOfBounds, TooFewObservations
-from assay.model import Interval
+from assay.model import Floats, Integers, Interval
 from assay.statistics.bayes.grid import Grid, Range
 from assay.statistics.intervals.credible import interval_of
-
-FloatArray = NDArray[np.float64]
 
 COARSE, FINE = (31, 31), (81, 61)
 """Cells of the grid (m, rho) while it is narrowed, and in the final pass."""
@@ -64,15 +62,15 @@ class SharesPosterior:
 
     overall: Interval
     spread: Interval
-    means: FloatArray
+    means: Floats
     _grid: Grid
     _counts: _Counts
 
-    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    def draw_overall(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the mean share over kinds, shape (draws,)."""
         return _draw(self._grid, rng, draws)[0]
 
-    def draw_variance(self, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    def draw_variance(self, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
         """Draw the variance of the shares between kinds, ``m (1 - m) rho``, shape (draws,)."""
         m, rho = _draw(self._grid, rng, draws)
         return np.asarray(m * (1 - m) * rho)
@@ -87,7 +85,7 @@ class SharesPosterior:
             for mean, at in zip(self.means, of.which, strict=True)
         )
 
-    def _draw(self, successes: FloatArray, trials: FloatArray, rng: np.random.Generator, draws: int) -> FloatArray:
+    def _draw(self, successes: Floats, trials: Floats, rng: np.random.Generator, draws: int) -> Floats:
         m, rho = _draw(self._grid, rng, draws)
         k = (1 / rho - 1)[:, None]
         m = m[:, None]
@@ -98,12 +96,12 @@ class SharesPosterior:
 class _Counts:
     """Counts of each kind, and the distinct pairs of counts with their index for each kind."""
 
-    successes: FloatArray
-    trials: FloatArray
-    distinct: FloatArray
-    which: NDArray[np.int64]
+    successes: Floats
+    trials: Floats
+    distinct: Floats
+    which: Integers
 
-    def gammas(self) -> tuple[tuple[FloatArray, NDArray[np.int64]], ...]:
+    def gammas(self) -> tuple[tuple[Floats, Integers], ...]:
         """Return the distinct successes, failures and trials, each with the number of kinds that have it."""
         sides = (self.successes, self.trials - self.successes, self.trials)
         return tuple(np.unique(side, return_counts=True) for side in sides)
@@ -115,7 +113,7 @@ def _summary(grid: Grid, axis: int) -> Interval:
     return Interval(float(grid.middles(axis) @ grid.margin(axis)), float(low), float(high))
 
 
-def _draw(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
+def _draw(grid: Grid, rng: np.random.Generator, draws: int) -> tuple[Floats, Floats]:
     """Draw m and rho jointly: a cell by its mass, and a uniform point in the cell."""
     running = np.cumsum(grid.mass)
     cells = np.minimum(np.searchsorted(running, rng.random(draws) * running[-1], side="right"), running.size - 1)
@@ -178,7 +176,7 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
     return _Counts(both[:, 0], both[:, 1], distinct, which.ravel())
 
 
-def _relative_variance(votes: FloatArray, trials: FloatArray, tied: FloatArray) -> float:
+def _relative_variance(votes: Floats, trials: Floats, tied: Floats) -> float:
     """Variance of votes within kinds, relative to that of decisions with the same shares; 1 without ties."""
     of_decisions = float((votes * (1 - votes / trials)).sum()) + AS_IF
     return (of_decisions - float(tied.sum()) / 4) / of_decisions
@@ -210,7 +208,7 @@ def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int],
     return grid.weighed(share * log_mass + (SPREAD_PRIOR - 1) * np.log1p(-rho))
 
 
-def _rising(start: FloatArray, steps: FloatArray, times: NDArray[np.int64]) -> FloatArray:
+def _rising(start: Floats, steps: Floats, times: Integers) -> Floats:
     """Sum ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, which occur `times` times."""
     from_start = -gammaln(start) * times.sum()
     for step, often in zip(steps, times, strict=True):
@@ -218,7 +216,7 @@ def _rising(start: FloatArray, steps: FloatArray, times: NDArray[np.int64]) -> F
     return np.asarray(from_start)
 
 
-def _means(grid: Grid, counts: _Counts) -> FloatArray:
+def _means(grid: Grid, counts: _Counts) -> Floats:
     """Return each kind's posterior mean: the average of ``(k + m K) / (n + K)`` over the grid."""
     k = 1 / grid.middles(1) - 1
     over_rho, of_m = grid.margin(1), grid.middles(0) @ grid.mass

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from assay.model import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,11 @@ class Cells:
     """
 
     words: tuple[str, ...]
-    rows: NDArray[np.int64]
+    rows: Integers
     means: Floats
     within: float
     sizes: Floats
-    size_of: NDArray[np.int64]
+    size_of: Integers
 
     @classmethod
     def of(cls, distance: Floats, words: list[str]) -> Cells:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from assay.model import Floats
+
 Range = tuple[float, float]
 
 
@@ -24,8 +25,8 @@ class Grid:
         Mass of each cell. It is spread evenly within a cell.
     """
 
-    edges: Sequence[FloatArray]
-    mass: FloatArray
+    edges: Sequence[Floats]
+    mass: Floats
 
     @classmethod
     def over(cls, ranges: Sequence[Range], cells: Sequence[int]) -> Grid:
@@ -33,20 +34,20 @@ class Grid:
         edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cells, strict=True)]
         return cls(edges, np.zeros(tuple(cells)))
 
-    def weighed(self, log_mass: FloatArray) -> Grid:
+    def weighed(self, log_mass: Floats) -> Grid:
         """Return the grid with the masses ``exp(log_mass)``, scaled to sum to one."""
         mass = np.exp(log_mass - log_mass.max())
         return Grid(self.edges, mass / mass.sum())
 
-    def middles(self, axis: int) -> FloatArray:
+    def middles(self, axis: int) -> Floats:
         """Middles of the cells along an axis."""
         return (self.edges[axis][1:] + self.edges[axis][:-1]) / 2
 
-    def margin(self, axis: int) -> FloatArray:
+    def margin(self, axis: int) -> Floats:
         """Mass along an axis, summed over all others."""
         return np.asarray(self.mass.sum(axis=tuple(other for other in range(self.mass.ndim) if other != axis)))
 
-    def quantiles(self, axis: int, levels: ArrayLike) -> FloatArray:
+    def quantiles(self, axis: int, levels: ArrayLike) -> Floats:
         """Quantiles of a margin."""
         below = np.concatenate([[0.0], np.cumsum(self.margin(axis))])
         return np.asarray(np.interp(np.asarray(levels, dtype=float), below, self.edges[axis]))

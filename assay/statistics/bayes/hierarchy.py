@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, UnknownName, ZeroVariance
-from assay.statistics.bayes.cell_integrals import Cells, Floats, Priors
+from assay.model import Floats, Integers
+from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.spread_grid import SpreadGrid
 
 Residual = Literal["per-connection", "shared"]
@@ -55,7 +56,7 @@ class ConnectionDraws:
 
     name: str
     words: tuple[str, ...]
-    rows: NDArray[np.int64]
+    rows: Integers
     seen: Floats
     mu: Floats
     tau: Floats

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+from assay.model import Floats, Integers
 from assay.statistics.bayes.pareto_tail import tail_shape
 from assay.statistics.hypothesis_tests.distribution import as_shares
-
-Floats = NDArray[np.float64]
 
 ENOUGH = 0.1
 """Minimum share of effective inputs for the weights alone to suffice (METHODS section 5)."""
@@ -180,7 +179,7 @@ def _proposed(proposed: ArrayLike | None, size: int) -> Floats:
     return density
 
 
-def _cells(cell: ArrayLike, cells: int, weights: Weights) -> NDArray[np.int64]:
+def _cells(cell: ArrayLike, cells: int, weights: Weights) -> Integers:
     inputs = np.asarray(cell)
     if inputs.shape != weights.shares.shape:
         raise OutOfBounds(f"{weights.shares.size} cells are needed, one for each input, not {inputs.shape}", "cell")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import TooFewObservations
-
-Floats = NDArray[np.float64]
+from assay.model import Floats
 
 LEAST = 5
 """Minimum number of weights to fit a tail."""

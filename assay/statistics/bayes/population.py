@@ -12,13 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from assay.errors import TooFewObservations
+from assay.model import Floats
 from assay.statistics.bayes.grid import Grid, Range
-
-FloatArray = NDArray[np.float64]
 
 CELLS = 18
 """Cells of the grid along either axis."""
@@ -40,8 +38,8 @@ POINTS_AT_ONCE = 64
 class Margin:
     """The posterior of one point under a flat prior: mass in cells of one width, which sums to one."""
 
-    edges: FloatArray
-    mass: FloatArray
+    edges: Floats
+    mass: Floats
 
     @property
     def mean(self) -> float:
@@ -59,8 +57,8 @@ class Margin:
 class Population:
     """Joint posterior draws of a normal population's mean and sd, in units of the points; each of shape (draws,)."""
 
-    mean: FloatArray
-    sd: FloatArray
+    mean: Floats
+    sd: Floats
 
 
 def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Population:
@@ -121,21 +119,21 @@ class _Frame:
         scale = math.sqrt(means.var(ddof=1) + noise.mean())
         return cls(float(means.mean()), scale, float(noise.mean()), len(points), float(breadth))
 
-    def sd(self, share: FloatArray) -> FloatArray:
+    def sd(self, share: Floats) -> Floats:
         """Map [0, 1] to a sd from 0 to `widest`, in the finest steps for a sd near the spread of the points."""
         most = self.widest / (self.widest + self.scale)
         return np.asarray(self.scale * most * share / (1 - most * share))
 
-    def sd_by_share(self, share: FloatArray) -> FloatArray:
+    def sd_by_share(self, share: Floats) -> Floats:
         """Derivative of the sd, up to a factor: density of a flat prior of the sd on the axis of shares."""
         most = self.widest / (self.widest + self.scale)
         return np.asarray((1 - most * share) ** -2.0)
 
-    def error(self, sd: FloatArray) -> FloatArray:
+    def error(self, sd: Floats) -> Floats:
         """Standard error of the plain mean, given the population's sd."""
         return np.sqrt((sd**2 + self.noise) / self.points)
 
-    def mean(self, away: FloatArray, sd: FloatArray) -> FloatArray:
+    def mean(self, away: Floats, sd: Floats) -> Floats:
         return np.asarray(self.centre + away * self.error(sd))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from assay.statistics.bayes.cell_integrals import Floats
+from assay.model import Floats
 from assay.statistics.bayes.hierarchy import ConnectionDraws, Posterior, checked_columns
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
 

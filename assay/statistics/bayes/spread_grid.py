@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.statistics.bayes.cell_integrals import Cells, Floats, Priors
+from assay.model import Floats, Integers
+from assay.statistics.bayes.cell_integrals import Cells, Priors
 
 SIGMA_POINTS, TAU_POINTS = 81, 121
 """Points of the final axes (METHODS section 6)."""
@@ -63,7 +63,7 @@ class LogAxis:
         first, last = max(int(kept[0]) - 1, 0), min(int(kept[-1]) + 2, self.points)
         return LogAxis(self.low + self.step * first, self.low + self.step * last, self.points)
 
-    def within(self, cells: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    def within(self, cells: Integers, rng: np.random.Generator) -> Floats:
         """Draw a value uniformly within each given cell."""
         return np.exp(self.low + self.step * (cells + rng.random(cells.size)))
 
@@ -156,7 +156,7 @@ def _log_sum(table: Floats) -> Floats:
     return np.asarray(most + np.log(np.exp(table - most[:, None]).sum(axis=1)), dtype=float)
 
 
-def _draw_points(log_weights: Floats, row: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_points(log_weights: Floats, row: Integers, rng: np.random.Generator) -> Integers:
     """Draw a column for each given row of the table, in proportion to the row's weights; shape of `row`."""
     running = np.cumsum(np.exp(log_weights), axis=1)
     running /= running[:, -1:]

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+from assay.model import Floats
 from assay.statistics.bayes.beta_binomial import SharesPosterior, fit_shares
-
-FloatArray = NDArray[np.float64]
 
 STEREOTYPED, TIE, ANTI_STEREOTYPED = 1.0, 0.5, 0.0
 """Possible decisions of a pair."""
@@ -68,7 +67,7 @@ class StereotypeScore:
         Pairs that were not decided.
     """
 
-    by_pair: FloatArray
+    by_pair: Floats
     by_term: tuple[TermScore, ...]
     by_bias: Mapping[str, float]
     model: float
@@ -76,7 +75,7 @@ class StereotypeScore:
     ties: int
 
 
-def prefer(stereotyped: ArrayLike, anti_stereotyped: ArrayLike) -> FloatArray:
+def prefer(stereotyped: ArrayLike, anti_stereotyped: ArrayLike) -> Floats:
     """Compare the log-probabilities of each pair: which sentence is the likelier one.
 
     Parameters
@@ -152,7 +151,7 @@ def score_choices(by_pair: ArrayLike, terms: Sequence[str], biases: Sequence[str
     )
 
 
-def _by_term(decided: FloatArray, groups: Sequence[tuple[str, str]]) -> tuple[TermScore, ...]:
+def _by_term(decided: Floats, groups: Sequence[tuple[str, str]]) -> tuple[TermScore, ...]:
     """Count the decisions of each group's pairs; groups in order of first occurrence."""
     number = {group: at for at, group in enumerate(dict.fromkeys(groups))}
     of = np.array([number[group] for group in groups])

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, logsumexp
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
+from assay.model import Floats, Integers
 from assay.statistics.embeddings.vector_sets import as_vectors
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 STEPS = 1000
 """Maximum number of steps of the fit; some tens are usual."""
@@ -123,7 +121,7 @@ class Picked:
         How much likelier each was to be picked than by chance: what `importance.weigh` calls `proposed`.
     """
 
-    which: Whole
+    which: Integers
     density: Floats
 
 

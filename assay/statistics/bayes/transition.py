@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import BadDistribution, OutOfBounds
+from assay.model import Floats
 from assay.statistics.hypothesis_tests.distribution import pad_to
 
 
@@ -32,13 +33,13 @@ class StepEffects:
         Worst effect over the unbiased blocks, and over the biased ones; in [0, 1].
     """
 
-    step_1: NDArray[np.float64]
-    step_2: NDArray[np.float64]
+    step_1: Floats
+    step_2: Floats
 
 
 def draw_transitions(
     counts: ArrayLike, rng: np.random.Generator, draws: int = 20_000, prior: float | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw transition matrices from their posterior.
 
     Parameters
@@ -68,7 +69,7 @@ def draw_transitions(
     return np.stack([rng.dirichlet(row, draws) for row in seen + weight], axis=1)
 
 
-def outputs_under(transitions: NDArray[np.float64], shares: ArrayLike) -> NDArray[np.float64]:
+def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
     """Distribution of the outputs when the rows are shown in given shares.
 
     Returns
@@ -91,7 +92,7 @@ def outputs_under(transitions: NDArray[np.float64], shares: ArrayLike) -> NDArra
 
 
 def step_effects(
-    transitions: NDArray[np.float64], unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
+    transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
 ) -> StepEffects:
     """Draw both effects: the distance of the outputs from unbiased, on unbiased and on biased input.
 
@@ -117,7 +118,7 @@ def step_effects(
 
 
 def neutral_effects(
-    transitions: NDArray[np.float64], unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
+    transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
 ) -> StepEffects:
     """Draw both effects if the residual output is harmless because it names no value.
 
@@ -141,9 +142,7 @@ def neutral_effects(
     )
 
 
-def _worst_block(
-    outputs: NDArray[np.float64], targets: NDArray[np.float64], *, rescaled: bool = False
-) -> NDArray[np.float64]:
+def _worst_block(outputs: Floats, targets: Floats, *, rescaled: bool = False) -> Floats:
     """Half the L1 distance to the nearest of the targets (m, k), for the worst block; shape (draws,)."""
     mass = outputs.sum(axis=2, keepdims=True) if rescaled else 1.0
     # looping over the targets keeps the largest array at the shape (draws, blocks, k)
@@ -158,10 +157,10 @@ RowPair = tuple[int, int]
 def draw_excess_concordance(
     equal: int,
     pairs: int,
-    transitions: NDArray[np.float64],
+    transitions: Floats,
     rng: np.random.Generator,
     weights: Mapping[RowPair, float] | None = None,
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """Draw ``kappa = P(the two outputs are equal) - sum_v T[a, v] T[b, v]``.
 
     It is 0 for services whose errors are independent of the content (faithful, always one value,

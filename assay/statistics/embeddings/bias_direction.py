@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
+from assay.model import Floats
 from assay.statistics.embeddings.embedding_bias import WordScores
 from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
 from assay.statistics.embeddings.weat import cosines
-
-FloatArray = NDArray[np.float64]
 
 TIE = 1e-9
 """Principal components this close in strength, relative to the first, are equally strong."""
@@ -128,7 +127,7 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
     return WordScores.of((attributes @ directions.T).mean(axis=1))
 
 
-def _pairs(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _pairs(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     a = as_vectors(first, "the first of the pairs")
     b = as_vectors(second, "the second of the pairs", dims=a.shape[1])
     if len(a) != len(b):

@@ -14,12 +14,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
 from assay.statistics.embeddings.weat import cosines
 from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
 from assay.statistics.intervals.correlation import pearson
-
-FloatArray = NDArray[np.float64]
 
 Closeness = Literal["norm", "cos"]
 
@@ -63,7 +62,7 @@ class WordScores:
     by_word: tuple[float, ...]
 
     @classmethod
-    def of(cls, by_word: FloatArray) -> WordScores:
+    def of(cls, by_word: Floats) -> WordScores:
         """Average the numbers of the words."""
         return cls(float(by_word.mean()), tuple(by_word.tolist()))
 
@@ -188,7 +187,7 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     return Coherence(pearson(_ranks(nearness[:, 0]), _ranks(nearness[:, 1])).r, len(attributes))
 
 
-def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[FloatArray, FloatArray]:
+def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[Floats, Floats]:
     """Mean vectors of two groups, shape (2, dims), and the attribute words' vectors."""
     a = as_vectors(first, "the first group")
     b = as_vectors(second, "the second group", dims=a.shape[1])
@@ -196,7 +195,7 @@ def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: in
     return np.stack([a.mean(axis=0), b.mean(axis=0)]), attributes
 
 
-def _ranks(values: FloatArray) -> FloatArray:
+def _ranks(values: Floats) -> Floats:
     """Ranks from 1; equal values share the mean of theirs."""
     _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at], dtype=float)

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, rel_entr
 
 from assay.errors import EvidenceError, OutOfBounds
+from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
-
-FloatArray = NDArray[np.float64]
 
 Constant = Literal["penalised", "free"]
 """Treatment of the classifier's constant.
@@ -110,7 +109,7 @@ def negative_sentiment_bias(
     return NegativeSentiment(max(0.0, divergence), tuple(probability.tolist()))
 
 
-def _fit_logistic(design: FloatArray, labels: FloatArray, strength: float, penalty: FloatArray) -> FloatArray:
+def _fit_logistic(design: Floats, labels: Floats, strength: float, penalty: Floats) -> Floats:
     """Maximise the penalised likelihood by Newton's method, one coefficient for each column."""
     flat = FLAT * max(1.0, strength * float(np.abs(design).sum(axis=0).max()))
     weights = np.zeros(design.shape[1])
@@ -125,12 +124,10 @@ def _fit_logistic(design: FloatArray, labels: FloatArray, strength: float, penal
     raise EvidenceError(f"the sentiment classifier did not settle in {STEPS} steps; are the vectors on one scale?")
 
 
-def _descend(
-    design: FloatArray, labels: FloatArray, strength: float, penalty: FloatArray, start: FloatArray, step: FloatArray
-) -> FloatArray:
+def _descend(design: Floats, labels: Floats, strength: float, penalty: Floats, start: Floats, step: Floats) -> Floats:
     """Take the Newton step, halved until the cost does not rise."""
 
-    def cost(weights: FloatArray) -> float:
+    def cost(weights: Floats) -> float:
         score = design @ weights
         misfit = float((np.logaddexp(0.0, score) - labels * score).sum())
         return float(penalty @ weights**2) / 2 + strength * misfit
@@ -143,5 +140,5 @@ def _descend(
     return start - step
 
 
-def _with_constant(rows: FloatArray) -> FloatArray:
+def _with_constant(rows: Floats) -> Floats:
     return np.column_stack([rows, np.ones(len(rows))])

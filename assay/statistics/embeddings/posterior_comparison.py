@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import TooFewObservations
-from assay.statistics.bayes.cell_integrals import Floats
+from assay.model import Floats
 from assay.statistics.bayes.hierarchy import Posterior
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
 

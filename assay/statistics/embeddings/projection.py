@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import OutOfBounds, ZeroVariance
+from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
-
-Floats = NDArray[np.float64]
 
 AS_FAR = 1e-6
 """Numbers this close to one another, relative to their size, are equally far from zero."""

@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtri
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations, ZeroVariance
-from assay.model import Interval
+from assay.model import Floats, Interval
 
 JND_75 = 0.6744897501960817
 """Standard normal quantile of .75: from 50 % to 75 % of a cumulative normal curve, in its sds."""
@@ -53,9 +53,7 @@ class Subject:
     curve: tuple[float, ...]
 
 
-def indifference_points(
-    first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0
-) -> NDArray[np.float64]:
+def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike, *, weight: float = 1.0) -> Floats:
     """Compute the mixing level at which each concept is equally near to both cues.
 
     Parameters
@@ -142,7 +140,7 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     return Subject(pse, spread, JND_75 * spread, tuple(curve.tolist()))
 
 
-def _mean_interval(values: NDArray[np.float64], rng: np.random.Generator, level: float = 0.95) -> Interval:
+def _mean_interval(values: Floats, rng: np.random.Generator, level: float = 0.95) -> Interval:
     centre, n = float(values.mean()), len(values)
     away = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
     tails = np.sqrt((n - 1) / chdtri(n - 1, rng.random(DRAWS)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+from assay.model import Floats
 
-FloatArray = NDArray[np.float64]
 
-
-def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | None = None) -> FloatArray:
+def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | None = None) -> Floats:
     """Check a set of word vectors.
 
     Parameters
@@ -43,7 +42,7 @@ def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | Non
     return matrix
 
 
-def unit_vectors(vectors: ArrayLike, what: str = "the words") -> FloatArray:
+def unit_vectors(vectors: ArrayLike, what: str = "the words") -> Floats:
     """Scale vectors to length one.
 
     Raises

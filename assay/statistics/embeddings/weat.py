@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import ZeroVariance
+from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
 from assay.statistics.hypothesis_tests.partitions import SLACK, PartitionTest, partition_test
 from assay.statistics.hypothesis_tests.samples import as_sample
-
-FloatArray = NDArray[np.float64]
 
 LEAST = 2
 """Minimum number of target words in a set: with one each, the effect size is always the same number."""
@@ -62,7 +61,7 @@ class Weat:
         }
 
 
-def cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
+def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
     """Cosine of every vector of one set with every one of another.
 
     Returns
@@ -84,7 +83,7 @@ def cosines(first: ArrayLike, second: ArrayLike) -> FloatArray:
     return np.clip(a @ b.T, -1.0, 1.0)
 
 
-def associations(targets: ArrayLike, own: ArrayLike, other: ArrayLike) -> FloatArray:
+def associations(targets: ArrayLike, own: ArrayLike, other: ArrayLike) -> Floats:
     """Return s(t, A, B) of each target: its mean cosine with A less its mean cosine with B.
 
     Returns

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from assay.model import Floats
 
 DRAWS = 4000
 
@@ -47,7 +48,7 @@ def loss_difference(
     draws: int = DRAWS,
     *,
     anyway: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draw the largest difference between groups in the share of questions that came to nothing.
 
     Failed calls count only where they, too, differ between groups by more than `limit` with the `confidence`: a
@@ -68,7 +69,7 @@ def loss_difference(
 
 def _largest(
     counts: Mapping[str, tuple[int, int]], rng: np.random.Generator, draws: int, *, anyway: bool = False
-) -> NDArray[np.float64]:
+) -> Floats:
     known = {name: one for name, one in counts.items() if one[1]}
     if len(known) < 2 or not (anyway or any(lost for lost, _ in known.values())):
         return np.zeros(draws)

@@ -6,11 +6,10 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import EvidenceError
+from assay.model import Floats
 
-FloatArray = NDArray[np.float64]
 Scale = Literal["linear", "log", "logit", "rank"]
 
 WIDE, SKEWED = 4.0, 2.0
@@ -29,7 +28,7 @@ USUAL = 0.1
 """Tolerance of alternation in standard deviations, unless the caller sets another."""
 
 
-def scales_of(outputs: FloatArray, declared: Scale | Literal["auto"], *, probabilities: bool) -> tuple[Scale, ...]:
+def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabilities: bool) -> tuple[Scale, ...]:
     """Choose the scales on which outputs are compared; the first one gives the effects and the letter.
 
     Raises
@@ -55,7 +54,7 @@ def scales_of(outputs: FloatArray, declared: Scale | Literal["auto"], *, probabi
     return (*scales, "rank") if _carried_by_few(on_scale(outputs, scales[0])) else scales
 
 
-def on_scale(outputs: FloatArray, scale: Scale) -> FloatArray:
+def on_scale(outputs: Floats, scale: Scale) -> Floats:
     """Return outputs on a scale; equal outputs have equal ranks."""
     if scale == "log":
         return np.log(outputs)
@@ -76,7 +75,7 @@ def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
     return limit if scale == "log" and limit < delta else None
 
 
-def _carried_by_few(outputs: FloatArray) -> bool:
+def _carried_by_few(outputs: Floats) -> bool:
     """Return whether few outputs, such as codes for "not known", make most of the standard deviation.
 
     The deviation is the unit of the effects: whatever happens to all the others would look small beside it.
@@ -85,7 +84,7 @@ def _carried_by_few(outputs: FloatArray) -> bool:
     return len(np.unique(outputs)) > 2 and float(outputs.std()) > CARRIED * float(high - low) / QUARTILES
 
 
-def _skewness(outputs: FloatArray) -> float:
+def _skewness(outputs: Floats) -> float:
     away = outputs - outputs.mean()
     deviation = float(outputs.std())
     return float((away**3).mean()) / deviation**3 if deviation > 0 else 0.0

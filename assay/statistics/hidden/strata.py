@@ -8,12 +8,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.model import HiddenEffect
+from assay.model import Floats, HiddenEffect
 from assay.statistics.hidden.varying import cluster_means, varying_effect
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 
-FloatArray = NDArray[np.float64]
 Families = Mapping[str, NDArray[np.str_]]
 
 LEAST_SHARE_VARIANCE = 1e-12
@@ -26,7 +25,7 @@ LEAST_KINDS = 3
 """Fewest clusters of a kind for which the spread between them is estimated."""
 
 
-def paired_differences(profiles: Profiles) -> dict[str, FloatArray]:
+def paired_differences(profiles: Profiles) -> dict[str, Floats]:
     """Return the difference between every two values for each profile, in standard deviations of the output."""
     places = combinations(range(len(profiles.values)), 2)
     return {
@@ -84,7 +83,7 @@ def stratum_effects(
 
 
 def share_effects(
-    strata: Mapping[str, tuple[FloatArray, FloatArray]], fair: FloatArray, scale: float, rng: np.random.Generator
+    strata: Mapping[str, tuple[Floats, Floats]], fair: Floats, scale: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
     """Draw the total variation from even shares within each stratum, fitted together share by share.
 
@@ -106,7 +105,7 @@ def share_effects(
     return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
 
 
-def _at_one_share(drawn: FloatArray, fair: float) -> FloatArray:
+def _at_one_share(drawn: Floats, fair: float) -> Floats:
     """Return the covariance of shares of strata as it would be if all had the same share, shape (strata, strata).
 
     A share near 0 or 1 seems to be known better than one near 1/2. Of a few answers it may lie there by chance, and it
@@ -122,7 +121,7 @@ def _at_one_share(drawn: FloatArray, fair: float) -> FloatArray:
 
 
 def spread_effect(
-    profiles: Profiles, means: Mapping[tuple[str, str], FloatArray], limit: float, rng: np.random.Generator
+    profiles: Profiles, means: Mapping[tuple[str, str], Floats], limit: float, rng: np.random.Generator
 ) -> HiddenEffect:
     """Draw the systematic difference of a typical text: the mean one, and its spread between frames and contents.
 
@@ -146,7 +145,7 @@ def spread_effect(
 
 
 def item_effect(
-    profiles: Profiles, repeats: FloatArray | None, limit: float, rng: np.random.Generator, draws: int = DRAWS
+    profiles: Profiles, repeats: Floats | None, limit: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> HiddenEffect:
     """Draw the systematic difference of a typical record: the root of its mean square, without the noise of asking.
 
@@ -167,7 +166,7 @@ def item_effect(
     )
 
 
-def _alike(repeats: FloatArray) -> bool:
+def _alike(repeats: Floats) -> bool:
     """Return whether first answers seem to have the noise that is seen when a question is asked again.
 
     A service that adds noise to questions that it has answered before would choose what is taken off its differences.
@@ -180,7 +179,7 @@ def _alike(repeats: FloatArray) -> bool:
     return bool(more.mean() <= CLEARLY_MORE * more.std(ddof=1) / np.sqrt(len(more)))
 
 
-def _noise(repeats: FloatArray, scale: float, rng: np.random.Generator, draws: int) -> FloatArray:
+def _noise(repeats: Floats, scale: float, rng: np.random.Generator, draws: int) -> Floats:
     """Draw the variance of a difference between two values that asking again brings, shape (draws, pairs)."""
     items, values, times = repeats.shape
     freedom = items * (times - 1)

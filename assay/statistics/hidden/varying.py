@@ -12,11 +12,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import OutOfBounds
-
-FloatArray = NDArray[np.float64]
+from assay.model import Floats, Integers
 
 DRAWS = 4000
 
@@ -44,9 +43,9 @@ class Varying:
         Effect in each stratum.
     """
 
-    mean: FloatArray
-    spread: FloatArray
-    each: FloatArray
+    mean: Floats
+    spread: Floats
+    each: Floats
 
 
 def varying_effect(
@@ -103,7 +102,7 @@ def varying_effect(
     return Varying(mean, spread, each @ basis.T)
 
 
-def shared_lean(leans: ArrayLike) -> FloatArray:
+def shared_lean(leans: ArrayLike) -> Floats:
     """Return how far several lists lean to the same side: their geometric mean, or 0 where the sides differ.
 
     Lists of stereotypes of two groups lean to different sides in a service that follows them, one more than the other.
@@ -124,9 +123,7 @@ def shared_lean(leans: ArrayLike) -> FloatArray:
     return np.asarray(np.where(same, np.abs(of_lists).prod(axis=0) ** (1 / len(of_lists)), 0.0))
 
 
-def cluster_means(
-    values: FloatArray, kind: NDArray[np.int64], others: tuple[NDArray[np.int64], ...]
-) -> tuple[FloatArray, FloatArray]:
+def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) -> tuple[Floats, Floats]:
     """Estimate the mean of each cluster of one kind, without the effects of other kinds, and its error.
 
     Parameters

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import BadDistribution, OutOfBounds, TooFewObservations
+from assay.model import Floats, Integers
 
 
-def as_shares(weights: ArrayLike, cells: int | None = None) -> NDArray[np.float64]:
+def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
     """Scale non-negative weights, such as shares or counts, to a distribution.
 
     Parameters
@@ -34,7 +35,7 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> NDArray[np.float6
     return np.asarray(raw / raw.sum(), dtype=float)
 
 
-def as_counts(counts: ArrayLike) -> NDArray[np.int64]:
+def as_counts(counts: ArrayLike) -> Integers:
     """Check observed counts.
 
     Raises
@@ -52,7 +53,7 @@ def as_counts(counts: ArrayLike) -> NDArray[np.int64]:
     return raw.astype(np.int64)
 
 
-def pad_to(distributions: ArrayLike, outputs: int) -> NDArray[np.float64]:
+def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
     """Extend distributions over the values by a zero share for every further output.
 
     A declared distribution speaks of the attribute's values; the residual output, last in every

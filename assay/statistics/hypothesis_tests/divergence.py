@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from assay.errors import OutOfBounds
+from assay.model import Floats
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
 from assay.statistics.hypothesis_tests.published import (
     Aggregate,
@@ -197,18 +198,18 @@ def divergence_letter(
     return PublishedVerdict(two_step_letter(step_1, step_2), step_1, step_2, tests)
 
 
-def _pair(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pair(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
     first = as_shares(p)
     return first, as_shares(q, first.size)
 
 
-def _kl(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+def _kl(p: Floats, q: Floats) -> Floats:
     """D(p || q) along the last axis; q must be positive wherever p is."""
     # rounding can make a divergence of 0 negative (-1e-17)
     return np.asarray(np.maximum(0.0, rel_entr(p, q).sum(axis=-1)), dtype=float)
 
 
-def _js(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+def _js(p: Floats, q: Floats) -> Floats:
     """Jensen-Shannon along the last axis."""
     middle = (p + q) / 2
     return np.asarray(np.minimum(math.log(2), (_kl(p, middle) + _kl(q, middle)) / 2), dtype=float)

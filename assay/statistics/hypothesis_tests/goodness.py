@@ -16,14 +16,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc, gammaln, xlogy
 
 from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
+from assay.model import Floats, Integers
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
 
 
-def pearson(outcomes: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+def pearson(outcomes: Integers, expected: Floats) -> Floats:
     """Pearson's statistic ``sum (o - e)**2 / e``.
 
     Parameters
@@ -38,7 +39,7 @@ def pearson(outcomes: NDArray[np.int64], expected: NDArray[np.float64]) -> NDArr
     return np.asarray(((outcomes - expected) ** 2 / expected).sum(axis=-1), dtype=float)
 
 
-def every_outcome(n: int, expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
     """Log-probability and Pearson statistic of all ways to spread n observations over k cells.
 
     The outcomes are grown cell by cell, and of each only what is left to spread is kept, never
@@ -233,7 +234,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 
 # ---------------------------------------------------------------------------- shared helpers
-def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64], str | None]:
+def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
     """Return the counts without cells that are empty in both, and a reason if the specification is refuted."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
@@ -244,7 +245,7 @@ def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[NDArray[np.int64], 
     return observed, expected, refuted if impossible else None
 
 
-def _refutation(test: str, observed: NDArray[np.int64], why: str) -> FitTest:
+def _refutation(test: str, observed: Integers, why: str) -> FitTest:
     return FitTest(test, None, observed.size - 1, 0.0, why)
 
 

@@ -12,12 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, gammaln
 
 from assay.errors import OutOfBounds, TooFewObservations
-from assay.model import Interval
+from assay.model import Floats, Integers, Interval
 from assay.statistics.hypothesis_tests import divergence
 from assay.statistics.hypothesis_tests.samples import check_paired
 from assay.statistics.intervals.credible import equal_tailed
-
-FloatArray = NDArray[np.float64]
 
 EXACT_UP_TO = 100_000
 """Number of distinct statistics up to which the distribution is exact (tens of milliseconds)."""
@@ -194,7 +192,7 @@ def disparate_impact(
     )
 
 
-def _base_rates(positive: NDArray[np.bool_], groups: NDArray[np.int64], values: Sequence[str]) -> tuple[BaseRate, ...]:
+def _base_rates(positive: NDArray[np.bool_], groups: Integers, values: Sequence[str]) -> tuple[BaseRate, ...]:
     check_paired(positive, groups)
     if groups.size and (groups.min() < 0 or groups.max() >= len(values)):
         raise OutOfBounds(f"groups are places among {len(values)} values, not {groups.min()} to {groups.max()}")
@@ -204,7 +202,7 @@ def _base_rates(positive: NDArray[np.bool_], groups: NDArray[np.int64], values: 
     )
 
 
-def _ratio(of: BaseRate, to: BaseRate, drawn: FloatArray, level: float) -> ImpactRatio:
+def _ratio(of: BaseRate, to: BaseRate, drawn: Floats, level: float) -> ImpactRatio:
     for rate in (of, to):
         if rate.records == 0:
             return ImpactRatio(of.value, to.value, None, f"no record is of {rate.value!r}")
@@ -228,7 +226,7 @@ def _labels(labels: ArrayLike) -> NDArray[Any]:
     return given
 
 
-def _paired_counts(a: ArrayLike, b: ArrayLike) -> FloatArray:
+def _paired_counts(a: ArrayLike, b: ArrayLike) -> Floats:
     """Count pairs of labels, shape (labels, labels)."""
     first, second = _labels(a), _labels(b)
     check_paired(first, second)
@@ -238,14 +236,14 @@ def _paired_counts(a: ArrayLike, b: ArrayLike) -> FloatArray:
     return table
 
 
-def _exact_p(statistic: float, totals: FloatArray) -> float | None:
+def _exact_p(statistic: float, totals: Floats) -> float | None:
     """Probability of a statistic as large if every change is as likely either way; ``None`` if there are too many.
 
     Between two labels the changes one way are binomial; the statistics of all pairs of labels are added
     one after the other, equal ones merged.
     """
-    values: FloatArray = np.zeros(1)
-    probabilities: FloatArray = np.ones(1)
+    values: Floats = np.zeros(1)
+    probabilities: Floats = np.ones(1)
     for total in totals:
         one_way = np.arange(total + 1)
         if values.size * one_way.size > EXACT_UP_TO:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
+from assay.model import Floats
 
 Scale = Literal["nominal", "ordinal", "continuous"]
 
@@ -80,7 +81,7 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     )
 
 
-def _checked(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _checked(values: ArrayLike, name: str) -> Floats:
     given = np.asarray(values, dtype=float)
     if given.ndim != 1 or not np.isfinite(given).all():
         raise OutOfBounds(f"the {name} must be a row of finite numbers", name)

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds, ZeroVariance
+from assay.model import Floats
 from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
-
-FloatArray = NDArray[np.float64]
 
 EXACT_UP_TO = 2**14
 """Number of arrangements up to which all are enumerated; beyond, they are sampled."""
@@ -29,7 +28,7 @@ AT_A_TIME = 1_000_000
 TIE_SLACK = 1e-9
 """Arrangements this close, relative to the statistic's scale, are as extreme: mirrored ones must tie."""
 
-Statistic = Callable[[FloatArray], FloatArray]
+Statistic = Callable[[Floats], Floats]
 """Maps arrangements, shape (m, n), 1 where a pair is swapped, to statistics, shape (m,)."""
 
 
@@ -97,7 +96,7 @@ def sign_flip_test(
     parts = parts[parts != 0]  # changing the sign of a zero changes nothing, so zeros are left out
     total = float(parts.sum())
 
-    def mean(turned: FloatArray) -> FloatArray:
+    def mean(turned: Floats) -> Floats:
         return np.asarray(np.abs(total - 2 * (turned @ parts)) / given.size)
 
     p = _share_as_far(mean, parts.size, float(np.abs(parts).sum()) / given.size, rng, draws)
@@ -133,7 +132,7 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
     a, b = (first - centre) / (scale or 1.0), (second - centre) / (scale or 1.0)
     free = a != b
 
-    def divergence(turned: FloatArray) -> FloatArray:
+    def divergence(turned: Floats) -> Floats:
         means, squares = (turned @ (b**power - a**power)[free] / a.size for power in (1, 2))
         return _jeffreys(a.mean() + means, (a**2).mean() + squares, b.mean() - means, (b**2).mean() - squares)
 
@@ -161,7 +160,7 @@ def d_z(differences: ArrayLike) -> float:
     return float(given.mean() / given.std(ddof=1))
 
 
-def _sums(differences: FloatArray, clusters: NDArray[np.generic]) -> FloatArray:
+def _sums(differences: Floats, clusters: NDArray[np.generic]) -> Floats:
     check_paired(differences, clusters)
     numbered = np.unique(clusters, return_inverse=True)[1]
     sums = np.bincount(numbered, weights=differences)
@@ -185,7 +184,7 @@ def _share_as_far(statistic: Statistic, pairs: int, scale: float, rng: np.random
     return (as_far + 1) / (draws + 1)
 
 
-def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[FloatArray]:
+def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
     """Draw arrangements in blocks: one random bit per pair decides whether the pair is swapped."""
     some = max(1, AT_A_TIME // pairs)
     for start in range(0, draws, some):
@@ -194,7 +193,7 @@ def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Float
         yield np.unpackbits(random, axis=1, count=pairs).astype(float)
 
 
-def _jeffreys(mean_x: FloatArray, square_x: FloatArray, mean_y: FloatArray, square_y: FloatArray) -> FloatArray:
+def _jeffreys(mean_x: Floats, square_x: Floats, mean_y: Floats, square_y: Floats) -> Floats:
     """D(x || y) + D(y || x) of Gaussians by first and second moments; infinite where only one has no spread.
 
     Moments are of values of unit spread, so that a variance of rounding error is none.

@@ -12,12 +12,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from assay.errors import SpecificationError
+from assay.model import Floats
 from assay.statistics.hypothesis_tests.samples import as_sample
-
-FloatArray = NDArray[np.float64]
 
 EXACT_UP_TO = 40
 """Number of members up to which all partitions are counted; beyond, they are drawn."""
@@ -99,7 +98,7 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
     return _drawn(members, x.size, seen, rng)
 
 
-def _counted(members: FloatArray, size: int, seen: float) -> PartitionTest:
+def _counted(members: Floats, size: int, seen: float) -> PartitionTest:
     every = math.comb(members.size, size)
     halves = _Halves(members, size)
     greater, far = halves.reaching(seen - SLACK), abs(seen) - SLACK
@@ -111,7 +110,7 @@ def _counted(members: FloatArray, size: int, seen: float) -> PartitionTest:
 class _Halves:
     """Sorted sums of all subsets of each half of the members, grouped by subset size."""
 
-    def __init__(self, members: FloatArray, size: int) -> None:
+    def __init__(self, members: Floats, size: int) -> None:
         middle = members.size // 2
         self._left, self._right = _subset_sums(members[:middle]), _subset_sums(members[middle:])
         self._size = size
@@ -127,16 +126,16 @@ class _Halves:
         return count
 
 
-def _subset_sums(members: FloatArray) -> list[FloatArray]:
+def _subset_sums(members: Floats) -> list[Floats]:
     """Sums of every subset, sorted, in a list by the subset's size."""
-    sums: list[FloatArray] = [np.zeros(1)]
+    sums: list[Floats] = [np.zeros(1)]
     for one in members:
         without, within = [*sums, np.empty(0)], [np.empty(0), *(held + one for held in sums)]
         sums = [np.concatenate(pair) for pair in zip(without, within, strict=True)]
     return [np.sort(held) for held in sums]
 
 
-def _drawn(members: FloatArray, size: int, seen: float, rng: np.random.Generator) -> PartitionTest:
+def _drawn(members: Floats, size: int, seen: float, rng: np.random.Generator) -> PartitionTest:
     greater = far = 0
     for _ in range(DRAWS // BLOCK):
         shuffled = rng.permuted(np.broadcast_to(members, (BLOCK, members.size)), axis=1)

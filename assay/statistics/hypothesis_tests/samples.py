@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-
-FloatArray = NDArray[np.float64]
+from assay.model import Floats, Integers
 
 NEIGHBOURS = 5
 """Rank of the nearest neighbour that measures a density: a higher rank varies less, a lower one is finer."""
@@ -25,7 +24,7 @@ class NoOverlap(EvidenceError):
     code = "no-overlap"
 
 
-def as_sample(values: ArrayLike, least: int = 1) -> FloatArray:
+def as_sample(values: ArrayLike, least: int = 1) -> Floats:
     """Check a sample of numbers.
 
     Raises
@@ -164,7 +163,7 @@ def knn_kl(x: ArrayLike, y: ArrayLike, neighbours: int = NEIGHBOURS) -> float:
     return float(smooth.sum() + np.log(held_x / held_y).sum()) / first.size
 
 
-def _steps(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _steps(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Differences of the two distribution functions on each step, and the widths of the steps; shape (n + m - 1,)."""
     places = np.sort(np.concatenate([x, y]))
     below = places[:-1]
@@ -173,7 +172,7 @@ def _steps(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return under_x - under_y, np.diff(places)
 
 
-def _distance_to_neighbour(ordered: FloatArray, points: FloatArray, left_out: FloatArray, k: int) -> FloatArray:
+def _distance_to_neighbour(ordered: Floats, points: Floats, left_out: Floats, k: int) -> Floats:
     """Distance from each point to its k-th neighbour, ignoring one value at the distance `left_out`."""
     # the k + 1 nearest values of a point are among the k + 1 values on either side of it
     places = np.searchsorted(ordered, points)[:, None] + np.arange(-k - 1, k + 1)
@@ -184,6 +183,6 @@ def _distance_to_neighbour(ordered: FloatArray, points: FloatArray, left_out: Fl
     return np.asarray(np.where(left_out <= distances[:, k - 1], distances[:, k], distances[:, k - 1]))
 
 
-def _held(ordered: FloatArray, points: FloatArray) -> NDArray[np.int64]:
+def _held(ordered: Floats, points: Floats) -> Integers:
     """Return how often each point occurs in a sorted sample."""
     return np.asarray(np.searchsorted(ordered, points, side="right") - np.searchsorted(ordered, points))

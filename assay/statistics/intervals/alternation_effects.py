@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import TooFewObservations, ZeroVariance
+from assay.model import Floats, Integers
 from assay.statistics.intervals.both_sides import shared_sums
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 
 DRAWS = 4000
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,9 +35,9 @@ class Profiles:
         For each kind of thing that was written once, which of them a profile holds.
     """
 
-    outputs: FloatArray
+    outputs: Floats
     values: tuple[str, ...]
-    clusters: Mapping[str, NDArray[np.int64]]
+    clusters: Mapping[str, Integers]
 
     @property
     def scale(self) -> float:
@@ -57,12 +55,12 @@ class Profiles:
         return float(self.outputs.std())
 
 
-def largest(gaps: FloatArray) -> FloatArray:
+def largest(gaps: Floats) -> Floats:
     """Return the effect of each draw, shape (draws,): the largest size among its gaps, shape (draws, pairs)."""
     return np.asarray(np.abs(gaps).max(axis=1))
 
 
-def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], FloatArray]:
+def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
     """Draw the mean difference of outputs between every two values, same profile, in units of the outputs' sd.
 
     Returns
@@ -78,7 +76,7 @@ def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAW
 
 def tied_draws(
     profiles: Profiles, sides: Sequence[int], tie: float, rng: np.random.Generator, draws: int = DRAWS
-) -> FloatArray:
+) -> Floats:
     """Draw the gap between groups if content is tied to the attribute, in units of the outputs' sd.
 
     Parameters
@@ -123,8 +121,8 @@ def tied_draws(
 
 
 def _in_sds(
-    values: FloatArray, profiles: Profiles, rng: np.random.Generator, draws: int, beside: FloatArray | float = 0.0
-) -> FloatArray:
+    values: Floats, profiles: Profiles, rng: np.random.Generator, draws: int, beside: Floats | float = 0.0
+) -> Floats:
     """Draw column means plus `beside`, in units of the jointly drawn standard deviation of the outputs.
 
     The unit is estimated from the same profiles: taken for known, a shift that is the same in every profile
@@ -134,16 +132,16 @@ def _in_sds(
     return np.asarray((beside + drawn[:, :-1]) / _root(drawn[:, -1], profiles)[:, None])
 
 
-def _scale_draws(profiles: Profiles, rng: np.random.Generator, draws: int) -> FloatArray:
+def _scale_draws(profiles: Profiles, rng: np.random.Generator, draws: int) -> Floats:
     drawn = mean_draws(_squares(profiles)[:, None], profiles.clusters, rng, draws)
     return _root(drawn[:, 0], profiles)
 
 
-def _squares(profiles: Profiles) -> FloatArray:
+def _squares(profiles: Profiles) -> Floats:
     return np.asarray(((profiles.outputs - profiles.outputs.mean()) ** 2).mean(axis=1))
 
 
-def _root(variances: FloatArray, profiles: Profiles) -> FloatArray:
+def _root(variances: Floats, profiles: Profiles) -> Floats:
     """Draw the unit: standard deviations of drawn variances, scaled so that effects keep their mean.
 
     A draw below a tenth of the estimate stands for that, which only happens with a handful of profiles.
@@ -152,9 +150,7 @@ def _root(variances: FloatArray, profiles: Profiles) -> FloatArray:
     return np.asarray(drawn * profiles.scale * np.mean(1 / drawn))
 
 
-def group_draws(
-    profiles: Profiles, groups: NDArray[np.int64], rng: np.random.Generator, draws: int = DRAWS
-) -> FloatArray:
+def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
     """Draw the gaps between the mean outputs of groups of records, in units of the outputs' sd.
 
     Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out: nothing is known of their spread.

@@ -11,18 +11,18 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.model import Floats, Integers
+
 SIDES = 2
 """Sides of the content."""
 
 SWEEPS = 20
 """Sweeps of the fits; the designs are nearly balanced, so few are needed."""
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
-Clusters = Mapping[str, Whole]
+Clusters = Mapping[str, Integers]
 
 
-def shared_sums(values: Floats, side: Whole, weight: Floats, clusters: Clusters) -> Floats:
+def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
     """Fit an additive effect of each cluster that occurs on both sides, besides the effect of the side.
 
     Parameters
@@ -55,7 +55,7 @@ def shared_sums(values: Floats, side: Whole, weight: Floats, clusters: Clusters)
     return np.asarray(added - weight @ added / weight.sum())
 
 
-def shared_products(values: Floats, side: Whole, weight: Floats, clusters: Clusters) -> Floats:
+def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Clusters) -> Floats:
     """Fit a multiplicative effect of each cluster that occurs on both sides, besides the factor of the side.
 
     Parameters
@@ -84,14 +84,14 @@ def shared_products(values: Floats, side: Whole, weight: Floats, clusters: Clust
     return np.asarray(factor * (weight.sum() / whole) if whole > 0 else np.zeros_like(values))
 
 
-def _on_both_sides(ids: Whole, side: Whole) -> NDArray[np.bool_]:
+def _on_both_sides(ids: Integers, side: Integers) -> NDArray[np.bool_]:
     """Return for each cluster whether it occurs on both sides."""
     met = np.zeros((int(ids.max()) + 1, SIDES), dtype=bool)
     met[ids, side] = True
     return np.asarray(met.all(axis=1))
 
 
-def _means_of(values: Floats, ids: Whole, weight: Floats) -> Floats:
+def _means_of(values: Floats, ids: Integers, weight: Floats) -> Floats:
     """Return for each row the weighted mean of its cluster."""
     return np.asarray((np.bincount(ids, weight * values) / np.bincount(ids, weight))[ids])
 

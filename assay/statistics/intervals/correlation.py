@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
-from assay.model import Interval
+from assay.model import Floats, Interval
 from assay.statistics.intervals.credible import interval_of
 
 LEAST = 3
@@ -76,7 +76,7 @@ def slope(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, draws: int = 200
     return Interval(float(np.polyfit(a, b, 1)[0]), limits.low, limits.high, limits.level)
 
 
-def _pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pairs(x: ArrayLike, y: ArrayLike, *, both: bool = True) -> tuple[Floats, Floats]:
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise OutOfBounds(f"{a.shape} and {b.shape} are no pairs of numbers: both lists must be as long")

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.model import Interval
+from assay.model import Floats, Interval
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
@@ -220,12 +220,12 @@ def _error(limits: IntervalEnds, level: float) -> float:
     return (limits.high - limits.low) / (2 * float(ndtri((1 + level) / 2)))
 
 
-def _not_refused(seen: float, level: float, *, signed: bool) -> NDArray[np.float64]:
+def _not_refused(seen: float, level: float, *, signed: bool) -> Floats:
     """Return the sizes, in standard errors, that are compatible with the (signed or absolute) observation `seen`."""
     sizes = np.arange(0.0, max(0.0, seen) + CLEAR, STEP)
     others = np.arange(min(0.0, seen) - 2 * CLEAR if signed else 0.0, max(0.0, seen) + 2 * CLEAR, STEP)
 
-    def density(at: NDArray[np.float64]) -> NDArray[np.float64]:
+    def density(at: Floats) -> Floats:
         """Density of the observation for each size, shape (sizes, at), up to a factor."""
         mirrored = 0.0 if signed else np.exp(-((at + sizes[:, None]) ** 2) / 2)
         return np.asarray(np.exp(-((at - sizes[:, None]) ** 2) / 2) + mirrored)
@@ -236,7 +236,7 @@ def _not_refused(seen: float, level: float, *, signed: bool) -> NDArray[np.float
     return np.asarray(sizes[share >= 1 - level])
 
 
-def _checked(draws: ArrayLike, level: float) -> NDArray[np.float64]:
+def _checked(draws: ArrayLike, level: float) -> Floats:
     kept = np.asarray(draws, dtype=float)
     if not 0 < level < 1:
         raise OutOfBounds(f"the level of an interval lies between 0 and 1, not at {level}", "level")

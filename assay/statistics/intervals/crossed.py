@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from assay.errors import TooFewObservations
+from assay.model import Floats, Integers
 
-FloatArray = NDArray[np.float64]
-Clusters = Mapping[str, NDArray[np.int64]]
+Clusters = Mapping[str, Integers]
 
 LEAST_CLUSTERS = 5
 """Minimum number of clusters of a kind to estimate their spread."""
@@ -42,11 +41,11 @@ class MeanError:
         Degrees of freedom of that variance (Satterthwaite).
     """
 
-    variance: FloatArray
-    freedom: FloatArray
+    variance: Floats
+    freedom: Floats
 
 
-def mean_error(values: FloatArray, clusters: Clusters) -> MeanError:
+def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     """Estimate the variance of the mean of each column over crossed clusters.
 
     Parameters
@@ -107,7 +106,7 @@ def mean_error(values: FloatArray, clusters: Clusters) -> MeanError:
     return MeanError(variance, degrees)
 
 
-def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator, draws: int) -> FloatArray:
+def mean_draws(values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int) -> Floats:
     """Draw the means of the columns: their sizes by `mean_error`, their shape and correlation by resampling.
 
     Parameters
@@ -133,7 +132,7 @@ def mean_draws(values: FloatArray, clusters: Clusters, rng: np.random.Generator,
     return np.asarray(centre + away * size * tails)
 
 
-def _kinds(clusters: Clusters, rows: int) -> dict[str, NDArray[np.int64]]:
+def _kinds(clusters: Clusters, rows: int) -> dict[str, Integers]:
     """Renumber the clusters without gaps, and drop kinds in which every row is its own cluster."""
     kept = {}
     for kind, ids in clusters.items():
@@ -143,23 +142,21 @@ def _kinds(clusters: Clusters, rows: int) -> dict[str, NDArray[np.int64]]:
     return kept
 
 
-def _crossed(one: NDArray[np.int64], other: NDArray[np.int64]) -> FloatArray:
+def _crossed(one: Integers, other: Integers) -> Floats:
     """Count the rows for each combination of clusters of two kinds."""
     table = np.zeros((int(one.max()) + 1, int(other.max()) + 1))
     np.add.at(table, (one, other), 1)
     return table
 
 
-def _solved(expected: FloatArray, observed: FloatArray) -> FloatArray:
+def _solved(expected: Floats, observed: Floats) -> Floats:
     """Solve for the variance components by non-negative least squares; shape (components, m)."""
     from scipy.optimize import nnls
 
     return np.stack([nnls(expected, column)[0] for column in observed.T], axis=1)
 
 
-def _weighted_means(
-    kinds: Mapping[str, NDArray[np.int64]], values: FloatArray, rng: np.random.Generator, draws: int
-) -> FloatArray:
+def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.random.Generator, draws: int) -> Floats:
     """Weigh each row by the product of its clusters' Dirichlet weights, and take the means of the columns.
 
     Rows of equal clusters are added up first, so that the work is by cells of the crossed kinds, which
@@ -181,7 +178,7 @@ def _weighted_means(
     return np.asarray(sums[:, :-1] / sums[:, -1:])
 
 
-def _tail(uniform: FloatArray, freedom: float) -> FloatArray:
+def _tail(uniform: Floats, freedom: float) -> Floats:
     """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``, with shared uniforms."""
     return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)))
 

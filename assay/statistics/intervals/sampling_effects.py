@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import EvidenceError, TooFewObservations
-from assay.model import Interval
+from assay.model import Floats, Integers, Interval
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES, shared_products, shared_sums
 from assay.statistics.intervals.credible import size_interval
@@ -27,9 +27,6 @@ DRAWS = 4000
 
 LEAST = 5
 """Minimum number of replies in a cell."""
-
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -190,7 +187,7 @@ class Paired:
     """
 
     profiles: Profiles
-    side: Whole
+    side: Integers
     weight: Floats
 
     @cached_property
@@ -257,7 +254,7 @@ class Paired:
         return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
-    def clusters_telling(self) -> Mapping[str, Whole]:
+    def clusters_telling(self) -> Mapping[str, Integers]:
         """Clusters of the informative profiles, without kinds that have too few clusters."""
         return {
             kind: ids[self.telling]

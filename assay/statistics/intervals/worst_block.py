@@ -12,14 +12,12 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from assay.model import Interval
+from assay.model import Floats, Interval
 from assay.statistics.bayes.transition import StepEffects, outputs_under
 from assay.statistics.hypothesis_tests.distribution import pad_to
 from assay.statistics.intervals.credible import size_interval
-
-Floats = NDArray[np.float64]
 
 DRAWS = 4000
 """Draws from which the limits are computed."""
