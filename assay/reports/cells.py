@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from assay.reports import parts
-
-Part = Mapping[str, Any]
+from assay.reports.parts import Part
 
 Writer = Callable[[Sequence[Part], str], tuple[str, ...]]
 """Writes the values of a column by their key."""

@@ -6,15 +6,14 @@ numbers are absent. `assay.reports.figures.figure_svg` draws what comes out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from assay.reports import cells, parts
+from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.sheets import some_of
 from assay.reports.view import Forest, Mark, Series, Span, Table
-
-Part = Mapping[str, Any]
 
 MOST_MARKS = 28
 """Most rows of a figure: so many fit a page."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from assay.experiment import Method
 from assay.explain import Vocabulary
 from assay.model import Letter
 from assay.reports import parts
+from assay.reports.parts import Part
 from assay.reports.plain import visible
-
-Part = Mapping[str, Any]
 
 AVERAGES = "All of this is about averages: single cases may be treated otherwise."
 """Sentence on a rating that looked at no effect that a mean can hide."""

@@ -9,26 +9,29 @@ from typing import Any
 from assay.reports.plain import visible
 from assay.reports.view import RESIDUALS, Shares
 
+Part = Mapping[str, Any]
+"""An object of a rating document."""
 
-def mapping(part: Mapping[str, Any], key: str) -> dict[str, Any]:
+
+def mapping(part: Part, key: str) -> dict[str, Any]:
     """Read an object; anything else is empty."""
     value = part.get(key)
     return {str(name): each for name, each in value.items()} if isinstance(value, Mapping) else {}
 
 
-def objects(part: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def objects(part: Part, key: str) -> list[Mapping[str, Any]]:
     """Read the objects of a list."""
     value = part.get(key)
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list | tuple) else []
 
 
-def texts(part: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def texts(part: Part, key: str) -> tuple[str, ...]:
     """Read the texts of a list."""
     value = part.get(key)
     return tuple(visible(one) for one in value if isinstance(one, str)) if isinstance(value, list | tuple) else ()
 
 
-def text(part: Mapping[str, Any], key: str) -> str | None:
+def text(part: Part, key: str) -> str | None:
     """Read a text that is not empty."""
     value = part.get(key)
     return visible(value) or None if isinstance(value, str) else None
@@ -40,12 +43,12 @@ def finite(value: Any) -> float | None:
     return value if known else None
 
 
-def number(part: Mapping[str, Any], key: str) -> float | None:
+def number(part: Part, key: str) -> float | None:
     """Read a finite number by its key."""
     return finite(part.get(key))
 
 
-def count(part: Mapping[str, Any], key: str) -> int | None:
+def count(part: Part, key: str) -> int | None:
     """Read a whole number by its key."""
     value = finite(part.get(key))
     return None if value is None else int(value)

@@ -5,14 +5,13 @@ A method describes such a table as a `Sheet`; `assay.reports.charts` does the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.reports import cells, parts
+from assay.reports.parts import Part
 from assay.reports.view import Table
-
-Part = Mapping[str, Any]
 
 MOST_ROWS = 60
 """Rows of a table in a report; the JSON has all."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assay.experiment import Room
 from assay.explain import listed
 from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import Unit, amount, effect, hidden_in_words, hundredths, tested
+from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.sheets import Sheet, some_of
 from assay.reports.view import ARROW, Dots, Picture, Span, Strip, Table
-
-Part = Mapping[str, Any]
 
 SHEETS = (
     Sheet(

@@ -10,11 +10,10 @@ from assay.explain import listed
 from assay.methods.shared.report import coverage_table, title_of_words
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import Unit, amount, effect, hidden_in_words, tested
+from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.sheets import MOST_ROWS, Sheet, some_of
 from assay.reports.view import Dots, Forest, Lines, Mark, Picture, Series, Span, Strip, Table
-
-Part = Mapping[str, Any]
 
 NAMED = 40
 """Distances that a cell of a table lists."""

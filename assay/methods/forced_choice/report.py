@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.experiment import Room
 from assay.methods.shared.report import coverage_table, sides, title_of_words
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, effect, hidden_in_words, tested
+from assay.reports.parts import Part
 from assay.reports.sheets import MOST_ROWS, Sheet, some_of
 from assay.reports.view import Lines, Picture, Point, Scatter, Series, Table
-
-Part = Mapping[str, Any]
 
 CURVES = 6
 """Most curves of concepts in a figure; one of a control word comes with them."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from assay.catalog.shipped import is_shipped, specifications
 from assay.experiment import Room
 from assay.explain import listed
 from assay.reports import cells, parts
+from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.view import NOT_MEASURED, Table
-
-Part = Mapping[str, Any]
 
 NAMED = 12
 """Missing words named in a table; the JSON has all."""

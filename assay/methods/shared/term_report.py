@@ -8,11 +8,10 @@ from typing import Any
 from assay.explain import Vocabulary
 from assay.methods.shared.report import sides
 from assay.reports import cells, charts, parts
+from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.sheets import Sheet
 from assay.reports.view import Case, Picture, Squares, Table
-
-Part = Mapping[str, Any]
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
 """Lists of attribute terms, as tables call them."""

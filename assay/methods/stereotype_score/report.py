@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from assay.explain import Vocabulary
 from assay.methods.shared.report import coverage_table, sides, title_of_words
@@ -24,10 +23,9 @@ from assay.methods.shared.term_report import (
 from assay.methods.stereotype_score.words import PHRASES, REASONS
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from assay.reports.parts import Part
 from assay.reports.sheets import Sheet, sampled
 from assay.reports.view import Forest, Mark, Picture, Span, Table
-
-Part = Mapping[str, Any]
 
 WRITTEN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "written": "written and of use"}
 """Titles of the numbers of an author, by their key."""

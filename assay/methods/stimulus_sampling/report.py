@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from assay.experiment import Room
@@ -10,10 +10,9 @@ from assay.explain import listed
 from assay.methods.shared.report import looks_table, profiles_room, profiles_table
 from assay.reports import cells, charts, parts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from assay.reports.parts import Part
 from assay.reports.sheets import Sheet, some_of
 from assay.reports.view import Forest, Mark, Picture, Point, Scatter, Table
-
-Part = Mapping[str, Any]
 
 SHEETS = (
     *(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assay.explain import listed
 from assay.methods.translation.occupations import SIDES
 from assay.reports import parts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
+from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.view import RESIDUALS
-
-Part = Mapping[str, Any]
 
 STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
 INDIVIDUAL = "From one occupation to another, how often a value is kept typically differs by {size}."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from assay.explain import chance, listed
 from assay.model import Letter
@@ -11,9 +10,8 @@ from assay.reports import parts, tables
 from assay.reports.in_words import letter_of
 from assay.reports.pages.suite import read_verdict
 from assay.reports.pages.view import Cell, Grid, Page, Section, plain_cells
+from assay.reports.parts import Part
 from assay.reports.view import ARROW, Verdict
-
-Part = Mapping[str, Any]
 
 TABLES = {
     "published": "Srivastava & Rossi (2018), Table 2",

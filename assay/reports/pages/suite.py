@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from assay.explain import chance, listed
 from assay.model import Letter
 from assay.reports import parts, tables
 from assay.reports.in_words import letter_of
 from assay.reports.pages.view import Cell, Grid, Page, Section, plain_cells
+from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.view import Verdict
-
-Part = Mapping[str, Any]
 
 STATUSES = {
     "queued": "waiting",
