@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import fields
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 import annotated_types as at
 
@@ -23,6 +23,16 @@ def check_bounds(specification: Any) -> None:
         for bound in bounds:
             if wrong := _broken(bound, value):
                 raise OutOfBounds(f"{name} must be {wrong}, not {value!r}", name)
+
+
+class Bounded:
+    """Base class of dataclasses of a request: unknown fields are refused, and values must be within their bounds."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        """Raise `OutOfBounds` if a value is out of its bounds."""
+        check_bounds(self)
 
 
 @cache

@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 
 from annotated_types import MaxLen, MinLen
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.word_lists import MOST_WORDS, Word, WordPair, Words, check_words, refuse_overlap, repeated
 from assay.errors import OutOfBounds, SpecificationError
 
 
 @dataclass(frozen=True)
-class ChoiceWords:
+class ChoiceWords(Bounded):
     """Words of a forced choice (P1).
 
     Parameters
@@ -43,11 +43,10 @@ class ChoiceWords:
     name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
 
     kind: ClassVar[str] = "choices"
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         """Raise if the lists do not allow a forced choice."""
-        check_bounds(self)
+        super().__post_init__()
         cues = [cue for pair in self.cues for cue in pair]
         check_words("cues", cues, unique=False)
         check_words("concepts", tuple(self.concepts))
@@ -68,7 +67,7 @@ class ChoiceWords:
 
 
 @dataclass(frozen=True)
-class AssociationWords:
+class AssociationWords(Bounded):
     """Words of an association (P2).
 
     Parameters
@@ -93,11 +92,10 @@ class AssociationWords:
     name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
 
     kind: ClassVar[str] = "association"
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         """Raise if the lists do not allow an association."""
-        check_bounds(self)
+        super().__post_init__()
         if set(self.protected) != set(self.attributes):
             groups, others = ", ".join(self.protected), ", ".join(self.attributes)
             raise SpecificationError(

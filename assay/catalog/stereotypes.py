@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import MaxLen, MinLen
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.terms import spelt
 from assay.catalog.word_lists import Word, WordPair, Words, refuse_shared
 from assay.errors import SpecificationError
@@ -26,7 +26,7 @@ SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
 ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 
 
-class TermLists:
+class TermLists(Bounded):
     """Base class of words with three lists of terms: of the first side, of the second, and neutral ones."""
 
     @property
@@ -90,11 +90,10 @@ class StereotypeWords(TermLists):
     name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
 
     kind: ClassVar[str] = "stereotype"
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         """Raise if the lists do not allow a stereotype score."""
-        check_bounds(self)
+        super().__post_init__()
         object.__setattr__(self, "pairs", tuple((spelt(one), spelt(other)) for one, other in self.pairs))
         for where in ("first_terms", "second_terms", "neutral", "telling"):
             object.__setattr__(self, where, tuple(map(spelt, getattr(self, where))))
@@ -136,11 +135,10 @@ class VisualWords(TermLists):
     name: Annotated[str, MinLen(1), MaxLen(100)] = "words"
 
     kind: ClassVar[str] = "visual"
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         """Raise if the lists do not allow a stereotype score."""
-        check_bounds(self)
+        super().__post_init__()
         refuse_shared(self.lists)
         refuse_shared(
             {

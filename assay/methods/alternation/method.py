@@ -18,7 +18,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from numpy.typing import NDArray
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.errors import SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.alternation import report
@@ -42,7 +42,7 @@ from assay.statistics.hypothesis_tests.published import Aggregate
 
 
 @dataclass(frozen=True)
-class Alternation(Method):
+class Alternation(Bounded, Method):
     """Ask a classifier or a regressor about the same profile with each value of an attribute.
 
     Parameters
@@ -111,7 +111,6 @@ class Alternation(Method):
     alpha: Annotated[float, Gt(0), Lt(0.5)] | None = None
     join: Aggregate = "worst"
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
     summary: ClassVar[str] = "Does the answer change when nothing but the attribute changes?"
     paper: ClassVar[str] = "Alelyani (2021)"
@@ -130,7 +129,7 @@ class Alternation(Method):
 
     def __post_init__(self) -> None:
         """Fill in the catalog's profiles and check the fields."""
-        check_bounds(self)
+        super().__post_init__()
         if self.texts is not None and self.records is not None:
             raise SpecificationError("give texts or records, not both: they are different profiles", "records")
         if self.records is None:

@@ -88,7 +88,6 @@ class Association(OneSpecification[AssociationWords]):
     aggregation: Literal["worst", "vote"] = "worst"
     strata: bool = True
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER})
     summary: ClassVar[str] = "Are words for a group nearer to the stereotypes of that group than to those of others?"
     paper: ClassVar[str] = (

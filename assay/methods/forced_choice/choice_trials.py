@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.choices import ChoiceWords
 from assay.errors import EvidenceError, OutOfBounds, SpecificationError
 from assay.methods.forced_choice.psychometric_fit import PsychometricFit, fit_psychometric
@@ -23,8 +23,8 @@ from assay.rating.component import Counts
 
 
 @dataclass(frozen=True)
-class Trials:
-    """Counts of the choices about one concept at one level.
+class Trials(Bounded):
+    """What was chosen about one concept at one level.
 
     Parameters
     ----------
@@ -41,11 +41,9 @@ class Trials:
     chose_second: Annotated[int, Ge(0), Le(1_000_000)]
     trials: Annotated[int, Ge(1), Le(1_000_000)]
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
     def __post_init__(self) -> None:
         """Refuse impossible counts."""
-        check_bounds(self)
+        super().__post_init__()
         if self.chose_second > self.trials:
             raise OutOfBounds(
                 f"{self.chose_second} of {self.trials} trials on {self.concept!r} cannot have chosen the second cue",
@@ -54,7 +52,7 @@ class Trials:
 
 
 @dataclass(frozen=True)
-class Questions:
+class Questions(Bounded):
     """How a service that answers with a class is asked to choose.
 
     Parameters
@@ -78,11 +76,9 @@ class Questions:
     mixed: Annotated[int, Ge(2), Le(100)] = 10
     repeats: Annotated[int, Ge(1), Le(100)] = 3
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
     def __post_init__(self) -> None:
         """Refuse questions without slots, and labels or levels that do not differ."""
-        check_bounds(self)
+        super().__post_init__()
         for slot in ("{cues}", "{word}"):
             if self.text.count(slot) != 1:
                 raise SpecificationError(f"the question must hold {slot} once", "questions.text")

@@ -86,7 +86,6 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     aggregation: Literal["worst", "vote"] = "worst"
     strata: bool = True
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.EMBEDDER, Kind.CLASSIFIER})
     summary: ClassVar[str] = "Which of two cues does a space of words, or an observer, take each concept to belong to?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"

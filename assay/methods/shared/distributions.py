@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog import Attribute
 from assay.catalog import attribute as attribute_named
 from assay.errors import BadDistribution, OutOfBounds, SpecificationError
@@ -112,7 +112,7 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
             raise SpecificationError(f"{field} names {name!r} twice", f"{field}.{place}")
 
 
-class BlocksMethod(Method):
+class BlocksMethod(Bounded, Method):
     """Base class of methods that ask in declared blocks; the fields are declared by each of them."""
 
     languages: tuple[str, ...]
@@ -124,7 +124,7 @@ class BlocksMethod(Method):
 
     def __post_init__(self) -> None:
         """Fill in the attribute's default blocks and check the fields."""
-        check_bounds(self)
+        super().__post_init__()
         named = self.catalog_attribute
         object.__setattr__(self, "unbiased", tuple(dict(one) for one in self.unbiased) or default_unbiased(named))
         object.__setattr__(self, "biased", tuple(dict(one) for one in self.biased) or default_biased(named))

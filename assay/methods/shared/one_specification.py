@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.errors import SpecificationError, UnknownName
@@ -26,7 +26,7 @@ def refuse_other_attribute(asked: str, about: Sequence[str]) -> str:
     return named
 
 
-class OneSpecification(Method, Generic[W]):
+class OneSpecification(Bounded, Method, Generic[W]):
     """Base class; the fields are declared by each method, in the order of its API."""
 
     specification: str | None
@@ -37,7 +37,7 @@ class OneSpecification(Method, Generic[W]):
 
     def __post_init__(self) -> None:
         """Look the words up, unless they are the caller's own: the service fills those in."""
-        check_bounds(self)
+        super().__post_init__()
         words = self.words
         if words is None and is_shipped(self.specification):
             words = shipped_words(self.words_type, self.specification, self.attribute or "gender")

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen
 from numpy.typing import NDArray
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog import attribute as attribute_named
 from assay.catalog.profiles import contents, frames, people, write_profile
 from assay.errors import OutOfBounds, SpecificationError, UnknownName
@@ -66,7 +66,7 @@ class Case:
 
 # ---------------------------------------------------------------------------- sentences
 @dataclass(frozen=True)
-class TextProfiles:
+class TextProfiles(Bounded):
     """What sentences are written from; what is left out comes from the catalog.
 
     Parameters
@@ -85,11 +85,6 @@ class TextProfiles:
     people: Words = field(default_factory=dict)
     contents: Words = field(default_factory=dict)
     most: Annotated[int, Ge(10), Le(20_000)] = 4000
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def __post_init__(self) -> None:
-        check_bounds(self)
 
     def filled_in(self, attribute: str) -> TextProfiles:
         """Fill in the fields that are not given from the catalog.
@@ -181,7 +176,7 @@ def _text_case(profiles: TextProfiles, pair: int, side: str, content: int, frame
 
 # ---------------------------------------------------------------------------- records
 @dataclass(frozen=True)
-class RecordProfiles:
+class RecordProfiles(Bounded):
     """Rows of a table whose protected column is alternated.
 
     Parameters
@@ -211,11 +206,9 @@ class RecordProfiles:
     leave_out: Annotated[tuple[str, ...], MaxLen(1000)] = ()
     most: Annotated[int, Ge(10), Le(20_000)] = 8000
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
     def __post_init__(self) -> None:
         """Raise if the rows or values do not allow alternation."""
-        check_bounds(self)
+        super().__post_init__()
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise SpecificationError("at least two different values are needed, each named once", "records.values")
         if bool(self.rows) == (self.upload is not None):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.stereotypes import StereotypeWords
 from assay.catalog.terms import normalised
 from assay.methods.shared.sentences import LONGEST, Sentence, item_of, read
@@ -50,7 +50,7 @@ PROMPTS: Mapping[Family, str] = {
 
 
 @dataclass(frozen=True)
-class Writing:
+class Writing(Bounded):
     """What an author is asked for.
 
     Parameters
@@ -70,11 +70,6 @@ class Writing:
     family: Family = "nothing-else"
     tries: Annotated[int, Ge(1), Le(10)] = 3
     reuse: bool = True
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def __post_init__(self) -> None:
-        check_bounds(self)
 
 
 @dataclass

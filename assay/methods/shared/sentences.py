@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from annotated_types import MaxLen, MinLen
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.articles import indefinite
 from assay.catalog.stereotypes import Role, StereotypeWords
 from assay.catalog.tables import read_table
@@ -41,7 +41,7 @@ PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
 
 
 @dataclass(frozen=True)
-class Sentence:
+class Sentence(Bounded):
     """A sentence to be asked about, as somebody keeps it.
 
     Parameters
@@ -64,11 +64,6 @@ class Sentence:
     source: Annotated[str, MaxLen(50)] = "uploaded"
     id: Annotated[str, MaxLen(300)] = ""
     counterpart: Annotated[str, MaxLen(LONGEST)] = ""
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def __post_init__(self) -> None:
-        check_bounds(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.errors import OutOfBounds, UnknownName
@@ -26,7 +26,7 @@ from assay.references import FoundWords, NamedWords
 W = TypeVar("W", StereotypeWords, VisualWords)
 
 
-class StereotypeDesign(Method, Generic[W]):
+class StereotypeDesign(Bounded, Method, Generic[W]):
     """Base class of both methods; the fields are declared by each of them, in the order of its API."""
 
     specification: str | tuple[str, ...] | None
@@ -42,7 +42,7 @@ class StereotypeDesign(Method, Generic[W]):
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""
-        check_bounds(self)
+        super().__post_init__()
         if self.stop_early and self.per_term > self.most_per_term:
             raise OutOfBounds(
                 f"most_per_term must be at least per_term ({self.per_term}), not {self.most_per_term}", "most_per_term"

@@ -94,7 +94,6 @@ class StereotypeScore(SentenceReferences):
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     words_type: ClassVar[type[Any]] = StereotypeWords
     specification_kind: ClassVar[str] = StereotypeWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.errors import EvidenceError, SpecificationError, UnknownName
 from assay.model import Floats, Record
 from assay.statistics.bayes.surrogate import NormalPrior
@@ -34,7 +34,7 @@ UNSOUND = f"numbers are finite and of size {LARGEST:g} at most"
 
 
 @dataclass(frozen=True)
-class VectorStimuli:
+class VectorStimuli(Bounded):
     """Vectors of numbers; the attribute is known of each and is not sent.
 
     Parameters
@@ -65,11 +65,9 @@ class VectorStimuli:
     side: Annotated[str, MaxLen(200)] | None = None
     decimals: Annotated[int, Ge(0), Le(15)] = 6
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
     def __post_init__(self) -> None:
         """Raise if the fields do not describe a distribution of vectors."""
-        check_bounds(self)
+        super().__post_init__()
         if len(set(self.names)) < len(self.names):
             raise SpecificationError("a name stands for one number; one is there twice", "vectors.names")
         if bool(self.rows) == bool(self.centres):

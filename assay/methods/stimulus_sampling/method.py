@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.errors import EvidenceError, SpecificationError
 from assay.experiment import Experiment, Method
 from assay.methods.shared.answer_tally import Asking, Tally, ask_in_batches
@@ -51,7 +51,7 @@ MOST_VECTORS = 20_000
 
 
 @dataclass(frozen=True)
-class StimulusSampling(Method):
+class StimulusSampling(Bounded, Method):
     """Ask a classifier about generated inputs, and see what those that it says yes to have in common.
 
     Parameters
@@ -98,7 +98,6 @@ class StimulusSampling(Method):
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.CLASSIFIER})
     summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
@@ -114,7 +113,7 @@ class StimulusSampling(Method):
 
     def __post_init__(self) -> None:
         """Fill in the catalog's sentences and check the fields."""
-        check_bounds(self)
+        super().__post_init__()
         if self.texts is not None and self.vectors is not None:
             raise SpecificationError("give texts or vectors, not both: they are different inputs", "vectors")
         if self.vectors is None:

@@ -70,7 +70,6 @@ class OneHop(TranslationMethod):
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
     look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS

@@ -98,7 +98,6 @@ class RoundTrip(TranslationMethod):
     look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
     join: Aggregate = "worst"
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS

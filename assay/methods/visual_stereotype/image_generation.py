@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.articles import indefinite
 from assay.catalog.stereotypes import VisualWords
 from assay.methods.shared.term_items import AuthorCounts
@@ -36,7 +36,7 @@ PROMPTS: Mapping[Family, str] = {
 
 
 @dataclass(frozen=True)
-class Drawing:
+class Drawing(Bounded):
     """What an author is asked for.
 
     Parameters
@@ -55,11 +55,6 @@ class Drawing:
     prompt: Family = "portrait"
     tries: Annotated[int, Ge(1), Le(10)] = 3
     reuse: bool = True
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def __post_init__(self) -> None:
-        check_bounds(self)
 
 
 @dataclass

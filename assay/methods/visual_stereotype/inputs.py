@@ -9,11 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.catalog.stereotypes import Role, VisualWords
 from assay.catalog.terms import folded
 from assay.errors import SpecificationError
@@ -24,7 +24,7 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class Picture:
+class Picture(Bounded):
     """A picture to be asked about, as somebody keeps it.
 
     Parameters
@@ -44,11 +44,9 @@ class Picture:
     source: Annotated[str, MaxLen(50)] = "uploaded"
     id: Annotated[str, MaxLen(300)] = ""
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
     def __post_init__(self) -> None:
         """Raise if the image is not a digest."""
-        check_bounds(self)
+        super().__post_init__()
         if not DIGEST.fullmatch(self.image):
             raise SpecificationError(
                 f"an image is named by its digest, sha256: and 64 hexadecimal digits, not {self.image[:80]!r}", "image"

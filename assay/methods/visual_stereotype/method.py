@@ -91,7 +91,6 @@ class VisualStereotype(PictureReferences):
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
 
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
     words_type: ClassVar[type[Any]] = VisualWords
     specification_kind: ClassVar[str] = VisualWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
