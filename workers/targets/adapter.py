@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Protocol, TypeVar, cast
 
 from annotated_types import Ge, Le
 
-from assay.bounds import check_bounds
+from assay.bounds import Bounded
 from assay.model import Ask, Choose, Classify, Draw, Embed, Fill, Kind, Look, Regress, Reply, Score, Translate, Write
 from workers.egress import CallFailed
 
@@ -32,7 +32,7 @@ QUESTIONS: Mapping[Kind, tuple[type[Ask], ...]] = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Bounded):
     """Limits on the calls to a target: calls at a time, calls started per second, and seconds for one call.
 
     The deadline of a call covers everything from name resolution to the last byte. Raises `OutOfBounds`.
@@ -41,11 +41,6 @@ class Limits:
     concurrency: Annotated[int, Ge(1), Le(256)] = 8
     requests_per_second: Annotated[float, Ge(1e-6)] | None = None
     timeout_s: Annotated[float, Ge(0.05), Le(600)] = 30.0
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def __post_init__(self) -> None:
-        check_bounds(self)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, ClassVar, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from annotated_types import MaxLen, MinLen
 from pydantic import Field, TypeAdapter, ValidationError
@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from assay.errors import SpecificationError
 from assay.model import Field as Cell
 from assay.model import Kind
-from workers.targets.auth.schemes import STRICT, Auth, check_auth
+from workers.targets.auth.schemes import Auth, Strict, check_auth
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()_|-]{0,63}", re.ASCII)
 
@@ -25,10 +25,8 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TargetSettings:
+class TargetSettings(Strict):
     """Base class of all settings."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     def __post_init__(self) -> None:
         """Validate rules that types cannot express; each class calls the method of its parents."""

@@ -12,8 +12,6 @@ from assay.composition.prediction.measured_service import TransitionEvidence
 from assay.model import Floats
 from assay.statistics.bayes.transition import draw_excess_concordance, draw_transitions
 
-Draws = Floats
-
 
 @dataclass(frozen=True)
 class Chained:
@@ -30,9 +28,9 @@ class Chained:
         measured what becomes of it, so that the outputs are known to within this share.
     """
 
-    transitions: Draws
-    content: Draws | None
-    unmeasured: Draws
+    transitions: Floats
+    content: Floats | None
+    unmeasured: Floats
 
 
 def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> Chained:
@@ -50,7 +48,7 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     return Chained(transitions, content, np.minimum(unmeasured, 1.0))
 
 
-def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Draws:
+def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Floats:
     """Draw the matrix of a service with a row for text without a value.
 
     Nobody showed it any, so that row has the prior alone, ``Dirichlet(1 / outputs)``.
@@ -62,11 +60,11 @@ def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: in
     return draw_transitions(np.vstack([service.table, np.zeros(len(service.outputs), dtype=np.int64)]), rng, draws)
 
 
-def _own_content(service: TransitionEvidence, transitions: Draws, rng: np.random.Generator) -> Draws | None:
+def _own_content(service: TransitionEvidence, transitions: Floats, rng: np.random.Generator) -> Floats | None:
     return draw_excess_concordance(service.equal, service.pairs, transitions, rng)
 
 
-def _carried(before: Draws, content: Draws | None, after: Draws, own: Draws | None) -> Draws | None:
+def _carried(before: Floats, content: Floats | None, after: Floats, own: Floats | None) -> Floats | None:
     """Excess concordance of a service called on the outputs of a chain; shape (draws,).
 
     The same content asked with two values leaves the chain with one value or with two. If with one,

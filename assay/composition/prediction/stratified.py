@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from assay.composition.prediction.measured_service import TransitionEvidence
-from assay.composition.prediction.pooled import Chained, Draws, draw_square
+from assay.composition.prediction.pooled import Chained, draw_square
 from assay.model import Floats
 from assay.statistics.bayes.transition import draw_excess_concordance
 
@@ -64,7 +64,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     unmeasured = np.zeros((draws, rows))
     for way, many in Counter(way for stages in contents for way in _ways(stages)).items():
         weight = rng.gamma(many, size=draws)
-        ends: Draws = np.broadcast_to(np.array(way.arrived), (draws, outputs))
+        ends: Floats = np.broadcast_to(np.array(way.arrived), (draws, outputs))
         for lost, onward, visit in zip(way.lost, onwards, visits, strict=True):
             if any(lost):
                 ends = ends + np.array(lost) @ onward
@@ -106,7 +106,7 @@ def _ways(stages: tuple[Answers, ...]) -> Iterator[Way]:
         yield Way(row, tuple(at.tolist()), tuple(lost))
 
 
-def _onwards(matrices: Sequence[Draws]) -> tuple[list[Draws], list[Draws]]:
+def _onwards(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
     """Return the product of the matrices from each later service on.
 
     Returns
@@ -116,8 +116,8 @@ def _onwards(matrices: Sequence[Draws]) -> tuple[list[Draws], list[Draws]]:
     list of ndarray, shape (draws, outputs)
         How often it reaches a service without a value.
     """
-    onwards: list[Draws] = []
-    visits: list[Draws] = []
+    onwards: list[Floats] = []
+    visits: list[Floats] = []
     for matrix in reversed(matrices):
         reached = np.zeros(matrix.shape[:2])
         reached[:, -1] = 1.0
@@ -128,10 +128,10 @@ def _onwards(matrices: Sequence[Draws]) -> tuple[list[Draws], list[Draws]]:
 
 def _content(
     contents: Sequence[tuple[Answers, ...]],
-    matrices: Sequence[Draws],
-    transitions: Draws,
+    matrices: Sequence[Floats],
+    transitions: Floats,
     rng: np.random.Generator,
-) -> Draws | None:
+) -> Floats | None:
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
     expected = [matrix.mean(axis=0) for matrix in matrices]
     equal, by_rows = 0.0, Counter[tuple[int, int]]()

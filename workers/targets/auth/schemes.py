@@ -20,9 +20,6 @@ from pydantic import Discriminator, Tag
 
 from assay.errors import SpecificationError
 
-STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
-"""Configuration for pydantic: refuse unknown fields; use field docstrings as descriptions in the schema."""
-
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)  # RFC 9110, section 5.6.2
 VISIBLE = re.compile(r"[\x20-\x7e]*", re.ASCII)
 _OURS = frozenset(
@@ -36,6 +33,12 @@ Url = Annotated[str, MinLen(1), MaxLen(2048)]
 Name = Annotated[str, MinLen(1), MaxLen(200)]
 
 
+class Strict:
+    """Base class of dataclasses of settings: unknown fields are refused, and docstrings of fields are in the schema."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "use_attribute_docstrings": True}
+
+
 def check_header_name(name: str, where: str) -> None:
     """Raise a `SpecificationError` for a name that is no header, or a header that Assay sets itself."""
     if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
@@ -43,10 +46,8 @@ def check_header_name(name: str, where: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
+class Placed(Strict):
     """The secret in a header, a query parameter or a field of the body with any name."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     type: Literal["header", "query", "body"]
     """Where the secret goes."""
@@ -63,10 +64,8 @@ class Placed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OAuth2:
+class OAuth2(Strict):
     """OAuth 2.0 client credentials (RFC 6749, section 4.4); the secret is the client's secret."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     type: Literal["oauth2"] = "oauth2"
     """A token is fetched, kept in memory until it expires, and fetched anew after a status 401."""
@@ -87,10 +86,8 @@ class OAuth2:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AwsSigV4:
+class AwsSigV4(Strict):
     """AWS Signature Version 4; the secret is ``access-key-id:secret-access-key`` or, with a token, three parts."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     type: Literal["aws-sigv4"] = "aws-sigv4"
     """Each request is signed; the secret access key is never sent."""
@@ -108,10 +105,8 @@ class AwsSigV4:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GcpServiceAccount:
+class GcpServiceAccount(Strict):
     """A Google Cloud service account; the secret is its JSON key file."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     type: Literal["gcp-service-account"] = "gcp-service-account"
     """A signed assertion (RFC 7523) is exchanged for a token, kept in memory until it expires."""

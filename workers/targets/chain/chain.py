@@ -19,7 +19,7 @@ from assay.errors import SpecificationError
 from assay.model import Ask, Classify, Failure, Kind, Regress, Reply, Translate
 from workers.egress import CallFailed
 from workers.targets.adapter import QUESTIONS, Adapter, Limits, Target, questions_for
-from workers.targets.auth.schemes import STRICT
+from workers.targets.auth.schemes import Strict
 from workers.targets.chain.chain_route import ASKED, Hop, NoWay, Path, check_path, hops, through
 from workers.targets.settings import TargetSettings
 
@@ -27,10 +27,8 @@ CHAIN = "chain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class Link(Strict):
     """One target of a chain."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: Annotated[str, MaxLen(64)] | None = None
     """A saved target, whose secret is used; the agency fills in the rest of it."""

@@ -21,7 +21,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from assay.model import Kind
-from workers.targets.auth.schemes import STRICT
+from workers.targets.auth.schemes import Strict
 from workers.targets.protocols.openai.chat import INSTRUCTION
 from workers.targets.settings import read_fields, settings_schema
 
@@ -31,9 +31,6 @@ _TYPES: Mapping[str, Any] = {
     "integer": Annotated[int, Ge(1), Le(1_000_000)],
     "number": Annotated[float, Ge(0), Le(100)],
 }
-
-
-CONFIG = {"__pydantic_config__": STRICT}
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Preset:
             default = field(default_factory=factory) if factory is not MISSING else field(default=each.default)
             own.setdefault(each.name, (described, default))
         made = [(name, *facts) for name, facts in own.items()]
-        return make_dataclass(base.__name__, made, kw_only=True, frozen=True, namespace=CONFIG)
+        return make_dataclass(base.__name__, made, kw_only=True, frozen=True, bases=(Strict,))
 
     def expanded(self, kind: Kind, written: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of the other protocol; settings that the request names take precedence.
@@ -130,7 +127,7 @@ def _parameters(written: Mapping[str, Mapping[str, Any]]) -> Any:
         kind = _TYPES[about["type"]] if "default" not in about else _TYPES[about["type"]] | None
         default = field(default=about.get("default", MISSING))
         made.append((name, Annotated[kind, Field(description=about["description"])], default))
-    return make_dataclass("Parameters", made, kw_only=True, frozen=True, namespace=CONFIG)
+    return make_dataclass("Parameters", made, kw_only=True, frozen=True, bases=(Strict,))
 
 
 def _read(name: str, written: Mapping[str, Any]) -> Preset:

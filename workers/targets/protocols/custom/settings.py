@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
@@ -13,12 +13,12 @@ from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
 from workers.targets.auth.schemes import (
-    STRICT,
     VISIBLE,
     CustomAuth,
     Placed,
     Plain,
     Scheme,
+    Strict,
     check_auth,
     check_header_name,
     scheme_name,
@@ -44,10 +44,8 @@ Reasons = Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Poll:
+class Poll(Strict):
     """Fetching of an answer that is made after the call. All requests together have the time of one call."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     id: Annotated[str, MinLen(1), MaxLen(500)] = "id"
     """JMESPath to the id in the first answer."""
