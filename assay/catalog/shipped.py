@@ -67,13 +67,6 @@ def is_shipped(name: str | None) -> bool:
     return name is None or name in specifications()
 
 
-def specification(name: str) -> Specification:
-    """Return a shipped specification by its name; raise `UnknownName` if there is none."""
-    if name not in specifications():
-        raise UnknownName("specification", name, tuple(specifications()), "specification")
-    return specifications()[name]
-
-
 def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
     """Return words of a kind, by the specification's name or else by the attribute.
 

@@ -92,11 +92,6 @@ def complete(c: Connection, scope: str, key: str, status: int, body: bytes, head
     c.execute(response.values(status=status, body=body, headers=dict(headers)))
 
 
-def forget(c: Connection, scope: str, key: str) -> None:
-    """Delete a request that failed with a server error, so that it can be sent again."""
-    c.execute(delete(idempotency).where(*_of(scope, key), idempotency.c.status.is_(None)))
-
-
 def purge(c: Connection, *, kept_h: float = KEPT_H) -> int:
     """Delete requests older than `kept_h` hours; return their number."""
     return c.execute(delete(idempotency).where(idempotency.c.began_at <= now_ms() - round(kept_h * 3_600_000))).rowcount

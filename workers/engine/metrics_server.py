@@ -14,7 +14,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from store.core.database import Database
 from store.core.errors import StoreUnavailable
@@ -41,11 +41,6 @@ def expose(host: str, port: int, folder: str, database_url: str) -> tuple[WSGISe
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
     return server, thread
-
-
-def forget(pid: int, folder: str) -> None:
-    """Delete the gauges of a process that ended; its counters stay."""
-    mark_process_dead(pid, path=folder)  # type: ignore[no-untyped-call]
 
 
 class _Guarded:

@@ -37,9 +37,6 @@ from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
 from assay.statistics.intervals.crossed import mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
 
-CONNECTIONS = ("associated", "different", "human", "neutral")
-"""Kinds of relation between an attribute word and a protected word."""
-
 THESE = "these words"
 LIKE_THESE = "control words and stereotypes like these with these words for the groups"
 

@@ -86,7 +86,7 @@ class _Writer(ABC):
         per_text: int,
         rng: np.random.Generator,
     ) -> None:
-        self._specs, self._per_text, self._rng = tuple(specs), per_text, rng
+        self._specs, self._rng = tuple(specs), rng
         self._decks = {value: iter(deck) for value, deck in decks.items()}
         shares = _shares(specs, tuple(decks))
         self._capacity = _capacity(shares, per_text, tuple(map(len, decks.values())))

@@ -18,6 +18,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
 from assay.catalog import Attribute
+from assay.catalog.values import NEUTRAL
 from assay.errors import SpecificationError, UnknownName
 from assay.experiment import Experiment
 from assay.methods.shared.distributions import BlockSpec
@@ -30,9 +31,6 @@ from assay.model import Component, Probe, Translate
 
 BATCH = 500
 """Texts asked at once."""
-
-NEUTRAL = "neutral"
-"""The residual output: a sentence that marks no gender."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from assay.reports.markup import Markup, tag
 from assay.reports.plain import width
 from assay.reports.view import Case, Squares, Table
 
-SIDE, STEP, ROW, BETWEEN = 14, 16, 19, 4
+SIDE, STEP, ROW = 14, 16, 19
 LETTER, WIDEST, COUNT = 6.6, 176, 26
 """Width of a letter, of the widest column of names, and of the numbers at the end."""
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
-from assay.model import Floats, Integers
+from assay.model import Floats
 from assay.statistics.bayes.pareto_tail import tail_shape
-from assay.statistics.hypothesis_tests.distribution import as_shares
 
 ENOUGH = 0.1
 """Minimum share of effective inputs for the weights alone to suffice (METHODS section 5)."""
@@ -115,59 +114,6 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     )
 
 
-def share_draws(cell: ArrayLike, cells: int, weights: Weights, rng: np.random.Generator, draws: int = 4000) -> Floats:
-    """Draw the distribution of a category under the posterior, by Bayesian bootstrap over the inputs.
-
-    Parameters
-    ----------
-    cell : array_like of int, shape (n,)
-        Which of the `cells` each input is in, from 0.
-
-    Returns
-    -------
-    ndarray, shape (draws, cells)
-        Shares; the sum of each draw is 1.
-
-    Notes
-    -----
-    Every input's weight is multiplied by an independent standard exponential number, so that its uncertainty
-    is that of having seen these inputs and no others. Inputs that share what was written once are not
-    independent: sum their weights up first, one entry for each cluster and cell.
-    """
-    inputs = _cells(cell, cells, weights)
-    if draws < 1:
-        raise OutOfBounds(f"at least one draw is needed, not {draws}", "draws")
-    members = np.zeros((weights.shares.size, cells))
-    members[np.arange(weights.shares.size), inputs] = weights.shares
-    sums = np.concatenate([rng.standard_exponential((len(part), inputs.size)) @ members for part in _parts(draws)])
-    return np.asarray(sums / sums.sum(axis=1, keepdims=True))
-
-
-def distances(drawn: ArrayLike, reference: ArrayLike) -> Floats:
-    """Return the total variation of each drawn distribution from a reference: draws of an effect.
-
-    Parameters
-    ----------
-    drawn : array_like, shape (draws, cells)
-        As `share_draws` gives them.
-    reference : array_like, shape (cells,)
-        Shares or counts, such as the unbiased prior's.
-
-    Returns
-    -------
-    ndarray, shape (draws,)
-        In [0, 1]. Draws scatter around the estimate, so that their mean is a little above its distance.
-
-    Raises
-    ------
-    BadDistribution
-        If the reference is no distribution over as many cells.
-    """
-    shares = np.asarray(drawn, dtype=float)
-    apart: Floats = np.abs(shares - as_shares(reference, shares.shape[-1])).sum(axis=-1) / 2
-    return np.minimum(1.0, apart)
-
-
 def _proposed(proposed: ArrayLike | None, size: int) -> Floats:
     if proposed is None:
         return np.ones(size)
@@ -177,17 +123,3 @@ def _proposed(proposed: ArrayLike | None, size: int) -> Floats:
     if not (np.isfinite(density) & (density > 0)).all():
         raise EvidenceError("an input was drawn with a density that is not a positive, finite number")
     return density
-
-
-def _cells(cell: ArrayLike, cells: int, weights: Weights) -> Integers:
-    inputs = np.asarray(cell)
-    if inputs.shape != weights.shares.shape:
-        raise OutOfBounds(f"{weights.shares.size} cells are needed, one for each input, not {inputs.shape}", "cell")
-    if not np.issubdtype(inputs.dtype, np.integer) or inputs.min() < 0 or inputs.max() >= cells:
-        raise OutOfBounds(f"cells are whole numbers from 0 to {cells - 1}", "cell")
-    return inputs.astype(np.int64)
-
-
-def _parts(draws: int, most: int = 500) -> list[range]:
-    """Split the draws into ranges, so that their random numbers need little memory."""
-    return [range(first, min(draws, first + most)) for first in range(0, draws, most)]

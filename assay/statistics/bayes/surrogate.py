@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, logsumexp
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
-from assay.model import Floats, Integers
+from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
 
 STEPS = 1000
@@ -109,22 +109,6 @@ class NormalPrior:
         return self.place(rng.standard_normal((count, self.rank)))
 
 
-@dataclass(frozen=True)
-class Picked:
-    """Inputs picked from a pool.
-
-    Attributes
-    ----------
-    which : ndarray of int, shape (n,)
-        Their places in the pool; an input may be picked more than once.
-    density : ndarray, shape (n,)
-        How much likelier each was to be picked than by chance: what `importance.weigh` calls `proposed`.
-    """
-
-    which: Integers
-    density: Floats
-
-
 def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 1.0) -> Surrogate:
     """Fit the logit to a service's probabilities.
 
@@ -188,36 +172,6 @@ def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
     """Return the logarithm of the surrogate's probability of yes, averaged over the prior."""
     _, _, log_density = _along_slope(surrogate, prior)
     return float(logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
-
-
-def pick(surrogate: Surrogate, pool: ArrayLike, count: int, rng: np.random.Generator) -> Picked:
-    """Pick inputs from a pool, such as generated texts, with the surrogate's probability of yes.
-
-    Parameters
-    ----------
-    pool : array_like, shape (n, dims)
-        Vectors of the inputs, drawn from the prior.
-    count : int
-        How many to pick, with replacement: the service is asked once about each that is picked.
-
-    Returns
-    -------
-    Picked
-        A tenth of the picks ignore the surrogate (`DEFENCE`), so that what it overlooks is not lost.
-
-    Raises
-    ------
-    TooFewObservations, OutOfBounds, EvidenceError
-        If the pool holds no vectors, or nothing is to be picked.
-    """
-    vectors = as_vectors(pool, "the pool", dims=surrogate.weights.size)
-    if count < 1:
-        raise OutOfBounds(f"at least one input is to be picked, not {count}", "count")
-    log_expected = log_expit(surrogate.score(vectors))
-    expected = np.exp(log_expected - log_expected.max())
-    density = (1 - DEFENCE) * expected / expected.mean() + DEFENCE
-    which = rng.choice(len(vectors), count, p=density / density.sum())
-    return Picked(which, density[which])
 
 
 def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:

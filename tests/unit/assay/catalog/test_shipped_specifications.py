@@ -8,7 +8,7 @@ import pytest
 
 from assay.catalog.choices import AssociationWords, ChoiceWords
 from assay.catalog.labour import occupations
-from assay.catalog.shipped import is_shipped, shipped_words, specification, specifications
+from assay.catalog.shipped import is_shipped, shipped_words, specifications
 from assay.catalog.specification import WORDS
 from assay.catalog.stereotypes import StereotypeWords, VisualWords
 from assay.catalog.tables import read_table
@@ -44,25 +44,25 @@ WEAT_SIZES = {
 @pytest.mark.parametrize("name", specifications())
 class TestEvery:
     def test_a_specification_has_a_title_and_a_citation(self, name):
-        one = specification(name)
+        one = specifications()[name]
         assert (one.name, one.words.name) == (name, name)
         assert one.title
         assert one.citation
         assert one.language == "en"
 
     def test_a_specification_has_words_of_its_kind(self, name):
-        one = specification(name)
+        one = specifications()[name]
         due = {"choices": ChoiceWords, "association": AssociationWords, "stereotype": StereotypeWords}
         due |= {"visual": VisualWords}
         assert isinstance(one.words, due[one.kind])
 
     def test_a_specification_is_found_by_name_and_by_attribute(self, name):
-        one = specification(name)
+        one = specifications()[name]
         assert shipped_words(WORDS[one.kind], name, one.words.attribute) is one.words
         assert is_shipped(name)
 
     def test_control_words_are_not_in_the_stereotypes(self, name):
-        words = specification(name).words
+        words = specifications()[name].words
         least = 50
         if isinstance(words, StereotypeWords | VisualWords):
             controls, others, least = set(words.neutral), {*words.first_terms, *words.second_terms}, 40
@@ -75,7 +75,7 @@ class TestEvery:
         assert not controls & others
 
     def test_a_specification_is_not_found_as_another_kind(self, name):
-        other = AssociationWords if specification(name).kind == "choices" else ChoiceWords
+        other = AssociationWords if specifications()[name].kind == "choices" else ChoiceWords
         with pytest.raises(UnknownName, match=name):
             shipped_words(other, name, "gender")
 
@@ -114,7 +114,7 @@ def test_love_is_the_first_side_of_love_hate():
     ],
 )
 def test_the_groups_of_p2_have_their_stereotypes(name, groups):
-    words = specification(name).words
+    words = specifications()[name].words
     assert set(words.protected) == set(words.attributes) == groups
     assert len(words.human) > 50
     assert len(words.neutral) > 150
@@ -122,7 +122,7 @@ def test_the_groups_of_p2_have_their_stereotypes(name, groups):
 
 @pytest.mark.parametrize("number", WEAT_SIZES)
 def test_the_lists_of_weat_are_as_long_as_printed(number):
-    words = specification(f"weat-{number}").words
+    words = specifications()[f"weat-{number}"].words
     targets, attributes = WEAT_SIZES[number]
     assert len(words.protected) == len(words.attributes) == 2
     assert {len(listed) for listed in words.protected.values()} == {targets}
@@ -142,10 +142,3 @@ def test_an_attribute_without_words_is_refused_with_the_known_ones():
 def test_no_specification_name_means_the_shipped_default():
     assert is_shipped(None)
     assert not is_shipped("mine@2")
-
-
-def test_a_name_that_is_not_shipped_is_refused_with_the_known_ones():
-    with pytest.raises(UnknownName) as refused:
-        specification("mine")
-    assert refused.value.known == tuple(specifications())
-    assert refused.value.field == "specification"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.catalog.shipped import shipped_words, specification, specifications
+from assay.catalog.shipped import shipped_words, specifications
 from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError, UnknownName
 
@@ -62,14 +62,14 @@ def test_blanks_around_terms_are_removed():
 @pytest.mark.parametrize("name", SHIPPED)
 class TestAShippedSpecification:
     def test_a_p4_specification_has_enough_neutral_terms_and_a_source(self, name):
-        one = specification(name)
+        one = specifications()[name]
         assert len(one.words.neutral) >= 40
         assert "Jiang" in one.citation
         assert one.words.name == name
 
     @pytest.mark.skipif(not PREDEFINED.exists(), reason="the paper's specifications are not beside the project")
     def test_a_p4_specification_has_the_paper_s_terms_except_ambiguous_pronouns(self, name):
-        one = specification(name)
+        one = specifications()[name]
         printed = next(each for each in json.loads(PREDEFINED.read_text()) if f" {each['name']} (" in one.citation)
         lists = [set(terms) for terms in printed["attributes"].values()]
         assert set(one.words.first_terms) in lists

@@ -58,7 +58,7 @@ from assay.rating.decision import weigh as weigh_effects
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
-from assay.statistics.bayes.importance import distances, share_draws, weigh
+from assay.statistics.bayes.importance import weigh
 from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
 from assay.statistics.bayes.population import Margin, draw_population
 from assay.statistics.bayes.predictive_check import predictive_check
@@ -69,7 +69,6 @@ from assay.statistics.bayes.surrogate import (
     Surrogate,
     fit_surrogate,
     log_mean_probability,
-    pick,
     sample_posterior,
 )
 from assay.statistics.bayes.transition import (
@@ -936,9 +935,7 @@ def test_stereotype_effects_equal_their_pinned_numbers(same):
 def test_importance_weights_equal_their_pinned_numbers(same):
     yes = 0.5 + 0.45 * wave(60)
     proposed = np.exp(wave(60, phase=1))
-    cell = np.arange(60) % 3
     plain_weights, corrected = weigh(yes), weigh(yes, proposed)
-    drawn = share_draws(cell, 3, corrected, rng(), 200)
     cases = {
         "weights": plain_weights,
         "weights, proposed": corrected,
@@ -948,19 +945,8 @@ def test_importance_weights_equal_their_pinned_numbers(same):
         "weights, heavy": weigh(np.minimum(1.0, np.arange(1, 401) ** -1.2)),
         "one input": weigh([0.3]),
         "weights as json": corrected.as_json(),
-        "drawn": drawn,
-        "drawn by default": share_draws(cell, 3, corrected, rng()),
-        "drawn once": share_draws(cell, 3, corrected, rng(), 1),
-        "distances": distances(drawn, [1, 1, 1]),
-        "all of it": distances([[1, 0]], [0, 1]),
     }
     same("importance", cases)
-
-
-def test_total_variation_distance_does_not_exceed_one_by_rounding():
-    # in floating point, half the sum of their differences is 1 + 2e-16
-    here, there = [1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 2]
-    assert distances([as_shares(here)], there)[0] == 1
 
 
 def test_inclusion_probabilities_equal_their_pinned_numbers(same):
@@ -1017,8 +1003,6 @@ def test_draws_from_a_surrogate_equal_their_pinned_numbers(same):
         "drawn from a prior": prior.draw(5, rng()),
         "drawn from the posterior": sample_posterior(made, prior, 8, rng()),
         "mean probability": log_mean_probability(made, prior),
-        "picked": pick(made, vectors, 12, rng()),
-        "picked once": pick(made, vectors, 1, rng()),
     }
     same("surrogate, drawn", cases)
 
@@ -1355,11 +1339,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "weights: proposed": (OutOfBounds, "2 proposed", lambda: weigh([0.1, 0.2], [1.0])),
     "weights: proposed nought": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, 0.0])),
     "weights: proposed infinite": (EvidenceError, "positive", lambda: weigh([0.1, 0.2], [1.0, INF])),
-    "cells: lengths": (OutOfBounds, "2 cells", lambda: share_draws([1], 2, weigh([0.1, 0.2]), rng())),
-    "cells: beyond": (OutOfBounds, "0 to 1", lambda: share_draws([0, 2], 2, weigh([0.1, 0.2]), rng())),
-    "cells: before": (OutOfBounds, "0 to 1", lambda: share_draws([0, -1], 2, weigh([0.1, 0.2]), rng())),
-    "cells: half": (OutOfBounds, "0 to 1", lambda: share_draws([0, 0.5], 2, weigh([0.1, 0.2]), rng())),
-    "cells: no draw": (OutOfBounds, "not 0", lambda: share_draws([0, 1], 2, weigh([0.1, 0.2]), rng(), 0)),
     "inclusion: nothing": (OutOfBounds, "not 0", lambda: inclusion([1.0], 0)),
     "inclusion: nobody": (EvidenceError, "positive", lambda: inclusion([], 1)),
     "inclusion: nought": (EvidenceError, "positive", lambda: inclusion([1.0, 0.0], 1)),
@@ -1379,8 +1358,6 @@ REFUSED: dict[str, tuple[type[AssayError], str, Callable[[], object]]] = {
     "surrogate: never": (ZeroVariance, "probability 0", lambda: fit_surrogate(TWO_PAIRS, [0, 0])),
     "prior: one vector": (TooFewObservations, "at least 2", lambda: NormalPrior.of([[1.0]])),
     "prior: all one": (ZeroVariance, "all 2", lambda: NormalPrior.of([[1.0, 2], [1, 2]])),
-    "pick: none": (OutOfBounds, "not 0", lambda: pick(Surrogate(np.ones(2), 0.0), TWO_PAIRS, 0, rng())),
-    "pick: dims": (OutOfBounds, "the pool", lambda: pick(Surrogate(np.ones(3), 0.0), TWO_PAIRS, 1, rng())),
     "projection: one vector": (TooFewObservations, "at least 2", lambda: principal_components([[1.0, 2.0]])),
     "projection: no component": (OutOfBounds, "1 to 1 .* not 0", lambda: principal_components(TWO_PAIRS, 0)),
     "projection: too many": (OutOfBounds, "1 to 1 .* not 2", lambda: principal_components(TWO_PAIRS, 2)),

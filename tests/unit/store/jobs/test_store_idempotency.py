@@ -31,16 +31,6 @@ def test_same_key_in_another_scope_is_a_new_request(database):
         assert idempotency.begin(c, "key_2 POST /v1/jobs", "k", "d1") == Fresh()
 
 
-def test_only_a_request_without_a_response_can_be_forgotten(database):
-    with database.write() as c:
-        idempotency.begin(c, SCOPE, "k", "d1")
-        idempotency.forget(c, SCOPE, "k")
-        assert idempotency.begin(c, SCOPE, "k", "d2") == Fresh()
-        idempotency.complete(c, SCOPE, "k", 201, b"made", {})
-        idempotency.forget(c, SCOPE, "k")
-        assert idempotency.begin(c, SCOPE, "k", "d2") == Replay(201, b"made", {})
-
-
 def test_request_without_a_response_can_be_sent_again_after_a_timeout(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import genpareto
 
-from assay.errors import BadDistribution, EvidenceError, OutOfBounds, TooFewObservations
-from assay.statistics.bayes.importance import distances, share_draws, weigh
+from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
+from assay.statistics.bayes.importance import weigh
 from assay.statistics.bayes.pareto_tail import pareto_shape, tail_shape
 
 
@@ -17,8 +17,7 @@ def test_equal_probabilities_give_equal_weights():
     assert weights.mean == pytest.approx(0.2)
     assert weights.tail is None
     assert weights.enough
-    drawn = share_draws(np.arange(40) % 4, 4, weights, np.random.default_rng(0))
-    assert drawn.mean(axis=0) == pytest.approx([0.25] * 4, abs=0.01)
+    assert weights.shares == pytest.approx([1 / 40] * 40)
 
 
 def test_hard_labels_give_equal_weights_to_inputs_with_yes():
@@ -50,15 +49,6 @@ def test_weights_recover_a_posterior_known_in_closed_form():
     assert shares @ (s - 0.5) ** 2 == pytest.approx(0.5, abs=0.01)
 
 
-def test_bayes_rule_over_groups_is_recovered():
-    rng = np.random.default_rng(3)
-    group = rng.choice(3, 20_000, p=[0.5, 0.3, 0.2])
-    yes = np.array([0.1, 0.4, 0.8])
-    expected = np.array([0.5, 0.3, 0.2]) * yes
-    found = share_draws(group, 3, weigh(yes[group]), rng, 200).mean(axis=0)
-    assert found == pytest.approx(expected / expected.sum(), abs=0.015)
-
-
 def test_inputs_from_a_proposal_are_weighted_to_the_prior():
     rng = np.random.default_rng(4)
     s = rng.normal(1.0, 1.0, 40_000)  # the proposal is N(1, 1), the prior N(0, 1)
@@ -67,32 +57,6 @@ def test_inputs_from_a_proposal_are_weighted_to_the_prior():
     direct = rng.standard_normal(400_000)
     expected = np.average(direct, weights=1 / (1 + np.exp(-(2 * direct - 3))))
     assert weigh(said, ratio).shares @ s == pytest.approx(expected, abs=0.03)
-
-
-def test_draws_of_the_shares_cover_the_truth():
-    rng, yes, prior = np.random.default_rng(5), np.array([0.2, 0.6]), np.array([0.5, 0.5])
-    expected = prior * yes / (prior @ yes)
-    inside = 0
-    for _ in range(200):
-        group = rng.choice(2, 150, p=prior)
-        drawn = share_draws(group, 2, weigh(yes[group]), rng, 600)[:, 1]
-        low, high = np.quantile(drawn, [0.025, 0.975])
-        inside += low <= expected[1] <= high
-    assert inside / 200 == pytest.approx(0.95, abs=0.045)
-
-
-def test_relabelling_the_cells_relabels_the_draws():
-    rng = np.random.default_rng(6)
-    group, p = rng.integers(0, 3, 60), rng.random(60)
-    plain = share_draws(group, 3, weigh(p), np.random.default_rng(7), 50)
-    other = share_draws((group + 1) % 3, 3, weigh(p), np.random.default_rng(7), 50)
-    assert np.roll(plain, 1, axis=1) == pytest.approx(other)
-
-
-def test_distances_are_total_variations():
-    drawn = np.random.default_rng(8).dirichlet([1, 1, 1], 20)
-    reference = [2, 1, 1]
-    assert distances(drawn, reference) == pytest.approx(np.abs(drawn - [0.5, 0.25, 0.25]).sum(axis=1) / 2)
 
 
 def test_weights_of_few_inputs_require_a_surrogate():
@@ -144,18 +108,13 @@ def test_probabilities_that_are_all_zero_are_refused():
         weigh([0, 0, 0])
 
 
-def test_cells_that_do_not_fit_the_weights_are_refused():
-    weights, rng = weigh([0.5, 0.5]), np.random.default_rng(0)
-    for cell in ([0], [0, 2], [0, -1], [0.5, 1.0]):
-        with pytest.raises(OutOfBounds):
-            share_draws(cell, 2, weights, rng)
-    with pytest.raises(OutOfBounds):
-        share_draws([0, 1], 2, weights, rng, 0)
+def test_ratios_of_densities_that_do_not_fit_the_inputs_are_refused():
     with pytest.raises(OutOfBounds):
         weigh([0.5, 0.5], [1.0])
     with pytest.raises(EvidenceError):
         weigh([0.5, 0.5], [1.0, 0.0])
-    with pytest.raises(BadDistribution):
-        distances(np.ones((2, 3)) / 3, [0.5, 0.5])
+
+
+def test_a_pareto_shape_of_two_values_is_refused():
     with pytest.raises(TooFewObservations):
         pareto_shape([1.0, 2.0])

@@ -13,12 +13,10 @@ from scipy.stats import kstest, spearmanr
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations, ZeroVariance
 from assay.statistics.bayes.importance import weigh
 from assay.statistics.bayes.surrogate import (
-    DEFENCE,
     NormalPrior,
     Surrogate,
     fit_surrogate,
     log_mean_probability,
-    pick,
     sample_posterior,
 )
 
@@ -64,16 +62,6 @@ def test_importance_corrected_surrogate_draws_recover_the_posterior(truth, surro
     found, error = means(vectors, weights)
     assert found == pytest.approx(truth, abs=0.1)
     assert (np.abs(found - truth) < 5 * error).all()
-
-
-def test_inputs_picked_from_a_pool_recover_the_posterior(truth, surrogate):
-    pool = PRIOR.draw(30_000, rng_of(4))
-    picked = pick(surrogate, pool, 4000, rng_of(5))
-    vectors = pool[picked.which]
-    weights = weigh(service(vectors), picked.density)
-    assert weights.efficiency > 0.3
-    found, error = means(vectors, weights)
-    assert (np.abs(found - truth) < 5 * error + 0.05).all()
 
 
 def test_weights_without_surrogate_recover_the_posterior_with_many_more_calls(truth):
@@ -248,11 +236,6 @@ def test_a_prior_has_the_mean_and_covariance_of_its_inputs():
     assert np.cov(drawn.T) == pytest.approx(np.cov(inputs.T), abs=0.15)
 
 
-def test_density_of_every_picked_input_is_above_the_lower_bound(surrogate):
-    pool = PRIOR.draw(5000, rng_of(17))
-    assert pick(surrogate, pool, 3000, rng_of(18)).density.min() >= DEFENCE
-
-
 @pytest.mark.parametrize("said", [np.zeros(10), np.ones(10)])
 def test_identical_replies_are_refused(said):
     with pytest.raises(ZeroVariance):
@@ -274,5 +257,3 @@ def test_invalid_arguments_are_refused():
         fit_surrogate(vectors[:1], [0.5])
     with pytest.raises(ZeroVariance):
         NormalPrior.of(np.ones((5, 3)))
-    with pytest.raises(OutOfBounds):
-        pick(Surrogate(np.zeros(2), 0.0), vectors, 0, rng_of(0))
