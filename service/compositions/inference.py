@@ -20,6 +20,7 @@ from service.dependencies import Service
 from service.http.json import pointer_to
 from service.http.openapi.common_schemas import instant
 from service.http.problems import Problem
+from service.jobs.observation_stream import pages
 from store.core import clock
 from store.jobs import observations
 from store.ratings import compositions
@@ -32,6 +33,9 @@ SEED = 0
 
 MAX_OBSERVATIONS = 20_000
 """Maximum number of recorded replies for a prediction sentence by sentence."""
+
+MAX_CHARACTERS = 10_000_000
+"""Maximum number of characters in them."""
 
 OPENNESS = ("private", "unlisted", "public")
 """Visibilities, from the fewest to the most readers."""
@@ -138,13 +142,15 @@ async def _recorded(here: Service, chosen: Sequence[Chosen]) -> list[list[Observ
     calls = sum(int(each.get("calls", 0)) for each in documents)
     if calls > MAX_OBSERVATIONS or not all(map(matrices_of, documents)):
         return []
-    return await here.database.read(_replies, [one.rating.job_id for one in chosen])
-
-
-def _replies(c: Any, job_ids: Sequence[str]) -> list[list[Observation]]:
-    """Read the observations of several jobs, each job once."""
-    kept = {each: observations.page(c, each, 0, MAX_OBSERVATIONS) for each in dict.fromkeys(job_ids)}
-    return [[one.observation for one in kept[each]] for each in job_ids]
+    kept: dict[str, list[Observation]] = {one.rating.job_id: [] for one in chosen}
+    characters = 0
+    for job_id, found in kept.items():
+        async for rows in pages(here.database, observations.page, job_id):
+            found += [one.observation for one in rows]
+            characters += sum(len(str(one.observation.reply.value)) for one in rows)
+            if characters > MAX_CHARACTERS:
+                return []
+    return [kept[one.rating.job_id] for one in chosen]
 
 
 # ---------------------------------------------------------------------------- views

@@ -74,9 +74,9 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return a page of `rows`, which were read with ``limit + 1``."""
-        more = len(rows) > limit
-        return cls(rows[:limit], key(rows[limit - 1]) if more else None)
+        """Return a page of `rows`, which were read with ``limit + 1``, or fewer where they are large (`Rows.cut`)."""
+        more = len(rows) > limit or getattr(rows, "cut", False)
+        return cls(rows[:limit], key(rows[:limit][-1]) if more else None)
 
 
 def make_cursor(key: Key, list_name: str, filters: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from assay.references import NOTHING
 from service.dependencies import Service
 from service.http.authentication import Caller
 from service.http.idempotency import Repeatable, is_known, once
-from service.http.json import Answer, located
+from service.http.json import Answer, bad_specification, located, write_json
 from service.http.problems import Problem
 from service.http.rate_limit import Allowance
 from service.jobs.authors import check_author, resolve_author
@@ -31,6 +31,9 @@ from store.ratings.ratings import Stamp, StoredRating
 from store.targets import refusals
 
 CROWDED_RETRY_S = 5
+
+MAX_EXPERIMENT_BYTES = 7_000_000
+"""Maximum size of an experiment with its stored material, as JSON; job and rating hold it."""
 
 
 @dataclass(frozen=True)
@@ -203,13 +206,17 @@ async def rating_order(
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
     if author is not None and not recurring:
         method = await with_kept(here, caller.tenant, method)
+    experiment = dump_method(method)
+    if (held := len(write_json(experiment))) > MAX_EXPERIMENT_BYTES:
+        why = f"the experiment holds {held:,} bytes with its stored material; {MAX_EXPERIMENT_BYTES:,} are allowed"
+        raise bad_specification(OutOfBounds(f"{why}: take fewer or shorter sentences or rows"), ("experiment",))
     new = new_job(
         here,
         caller,
         target,
         kind="rating",
         author=author,
-        experiment=dump_method(method),
+        experiment=experiment,
         digest=digest,
         seed=request.seed,
         visibility=request.visibility,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,11 @@ from assay.methods.shared.distributions import refuse_repeats
 from assay.model import Kind
 from service.dependencies import Service
 from service.http.authentication import Caller
-from service.http.json import located
+from service.http.json import located, write_json
 from service.http.problems import Problem
 from service.jobs.schemas import RatingRequest
 from service.jobs.submission import Order, rating_order
-from service.suites.schemas import MAX_CELLS, MAX_SUITE_CELLS, SuiteRequest
+from service.suites.schemas import MAX_CELLS, MAX_SUITE_BYTES, MAX_SUITE_CELLS, SuiteRequest
 from service.targets.schemas import TargetDescription, TargetReference
 from service.targets.target_resolution import ResolvedTarget, resolve_target
 from store.ratings.experiment_json import parse_method
@@ -88,19 +88,31 @@ async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recur
     targets: list[ResolvedTarget] = []
     orders: list[PlannedCell] = []
     omitted: list[Omitted] = []
+    sizes = {method: len(write_json(own)) for method, own in body.settings.items()}
+    held = 0
     for place, one in enumerate(asked):
         assert one is not None  # noqa: S101  checked by the schema
         where: tuple[str | int, ...] = ("target",) if body.targets is None else ("targets", place)
         targets.append(target := await resolve_target(here, caller, one, *where))
+        described = len(write_json(target.descriptor))
         for cell in _cells_of(body, Kind(target.descriptor["kind"]), len(orders) + len(omitted)):
             await asyncio.sleep(0)  # lets other requests run between cells, because each cell computes for 1-2 ms
+            _refuse_oversize(held := held + described + sizes.get(cell.method, 0), orders, omitted)
             made = await _order(here, caller, body, cell, one, target, recurring=recurring)
             if isinstance(made, Omitted):
                 omitted.append(replace(made, service=place))
             else:
+                _refuse_oversize(held := held + len(write_json(made.new.experiment or {})), orders, omitted)
                 orders.append(PlannedCell(place, cell, made))
     _refuse_unused_names(body, [one.cell for one in orders], omitted)
     return Plan(as_asked(body), tuple(targets), tuple(orders), tuple(omitted), body.targets is not None)
+
+
+def _refuse_oversize(held: int, *before: Sequence[object]) -> None:
+    """Refuse a suite of more than one cell whose cells are too large together."""
+    if held > MAX_SUITE_BYTES and (cells := sum(map(len, before))):
+        why = f"the first {cells + 1} cells hold {held:,} bytes, and {MAX_SUITE_BYTES:,} are allowed for all"
+        raise OutOfBounds(f"{why}: send several suites, or leave out long lists")
 
 
 def _cells_of(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:

@@ -26,6 +26,9 @@ MAX_TARGETS = 50
 MAX_SUITE_CELLS = 500
 """Maximum number of cells of all services in a suite."""
 
+MAX_SUITE_BYTES = 8_000_000
+"""Maximum size of the descriptions of all cells: what is sent for each, and its experiment with stored material."""
+
 MAX_NAMED = 50
 """Maximum number of methods, attributes or languages in a request."""
 

@@ -6,10 +6,22 @@ dataclass, or a function, that takes the columns of a row by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Executable, Select, String, Table, and_, literal_column, or_
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Executable,
+    RowMapping,
+    Select,
+    String,
+    Table,
+    and_,
+    literal_column,
+    or_,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -28,11 +40,63 @@ def all_rows(c: Connection, query: Executable, build: Callable[..., T]) -> list[
     return [build(**row) for row in c.execute(query).mappings()]
 
 
+MOST_WEIGHT = 8_000_000
+"""Weight of the rows of a page above which it ends early; parsed, they take at most about 100 MB."""
+
+ROWS_A_QUERY = 64
+"""Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
+
+
+class Rows(list[T]):
+    """Rows of a page; `cut` if more rows may follow, although there are fewer than were asked for."""
+
+    cut = False
+
+
+def bounded(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Rows[T]:
+    """Build rows until they weigh more than `MOST_WEIGHT` together."""
+    found, held = Rows[T](), 0
+    for row in rows:
+        found.append(build(row))
+        held += weight(row)
+        if held > MOST_WEIGHT:
+            found.cut = True
+            break
+    return found
+
+
+def weight(value: object) -> int:
+    """Estimate the size in bytes of a JSON value, or of a row that holds some."""
+    found, open_ones = 0, [value]
+    while open_ones:
+        one = open_ones.pop()
+        found += 16
+        if isinstance(one, str | bytes):
+            found += len(one)
+        elif isinstance(one, Mapping):
+            open_ones += [*one, *one.values()]
+        elif isinstance(one, list):
+            open_ones += one
+    return found
+
+
 def page_of(
     c: Connection, query: Select[Any], table: Table, build: Callable[..., T], before: tuple[int, str] | None, limit: int
-) -> list[T]:
-    """Return a page of a table's rows, newest first; see `newest_first`."""
-    return all_rows(c, newest_first(query, table.c.created_at, table.c.id, before, limit), build)
+) -> Rows[T]:
+    """Return a page of a table's rows, newest first; see `newest_first`. Large rows make it shorter."""
+    return bounded(_page_rows(c, query, table, before, limit), lambda row: build(**row))
+
+
+def _page_rows(
+    c: Connection, query: Select[Any], table: Table, before: tuple[int, str] | None, limit: int
+) -> Iterator[RowMapping]:
+    while limit > 0:
+        asked = min(limit, ROWS_A_QUERY)
+        count = 0
+        for row in c.execute(newest_first(query, table.c.created_at, table.c.id, before, asked)).mappings():
+            yield row
+            count, before = count + 1, (row["created_at"], row["id"])
+        limit = limit - asked if count == asked else 0
 
 
 def newest_first(

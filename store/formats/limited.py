@@ -26,8 +26,8 @@ PROCESSOR_S = 120
 AT_A_LIMIT = 70
 """Exit status of a child that reached its limit of memory or output."""
 
-ANSWER_BYTES = 64 << 20
-"""Maximum size of what a child returns, as JSON."""
+ANSWER_BYTES = 7 << 20
+"""Maximum size of what a child returns, as JSON: parsed, it takes ten times as much in this process."""
 
 LONGEST_S = 4 * PROCESSOR_S
 

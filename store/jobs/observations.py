@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from assay.model import Observation
 from store.core.clock import read_clock
 from store.core.engines import chunks, insert_into
+from store.core.rows import Rows, bounded
 from store.core.schema import jobs, observations
 from store.jobs.job import Job, changed
 from store.jobs.leases import Claim, hold
@@ -71,15 +72,15 @@ SEARCHED_ROWS = 250
 
 def page(
     c: Connection, job_id: str, after: int, limit: int, conditions: Sequence[ColumnElement[bool]] = ()
-) -> list[StoredObservation]:
-    """List a job's observations numbered above `after` (0: from the start), in order."""
+) -> Rows[StoredObservation]:
+    """List a job's observations numbered above `after` (0: from the start), in order. Large ones make it shorter."""
     rows = c.execute(
         select(observations)
         .where(observations.c.job_id == job_id, observations.c.seq > after, *conditions)
         .order_by(observations.c.seq)
         .limit(limit)
     ).mappings()
-    return [_stored(row) for row in rows]
+    return bounded(rows, _stored)
 
 
 def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
@@ -164,6 +165,8 @@ def search(
             if wanted.fits(row.observation):
                 found.append(row)
             after = row.seq
+        if rows.cut:
+            break
         if len(rows) < SEARCHED_ROWS:
             return found, None
     return found, after

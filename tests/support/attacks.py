@@ -147,6 +147,8 @@ class _Hostile(BaseHTTPRequestHandler):
         "/objects": b"[" + b"{}," * 349_000 + b"{}]",
         "/text": json.dumps({"t": "x" * 1_000_000}).encode(),
         "/deep": b"[" * 500_000 + b"]" * 500_000,
+        "/marks": json.dumps({"t": "#" * 10_000}).encode(),
+        "/titles": b"<title" * 170_000,
     }
     """Replies by path; any other path is answered without end."""
 
@@ -155,7 +157,8 @@ class _Hostile(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         text = str(asked["q"])
         reply = self.WORST.get(self.path)
-        if "number" in text or zlib.crc32(text.encode()) % 4:  # the examination of a target asks about numbers
+        # the examination of a target asks about numbers
+        if self.path != "/titles" and ("number" in text or zlib.crc32(text.encode()) % 4):
             reply = json.dumps({"t": BEHAVIOURS["faithful"].translate(text, asked["from"], asked["to"])}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -207,6 +210,21 @@ def _slow_files(attacker: Attacker) -> str:
         return " ".join(sorted(pool.map(send, range(8))))
 
 
+def _large_table(attacker: Attacker) -> str:
+    columns = [f"c{number}" for number in range(100)]
+    row = ",".join(f"{'y' * 10}{number}" for number in range(100))
+    file = "\n".join([",".join(["a", *columns]), *(f"{number % 2},{number}{row}" for number in range(20_000))])
+    sent = attacker.client.post("/v1/uploads", content=file, headers={"Content-Type": CSV}, params=TABLE)
+    records = {"upload": sent.json().get("id", ""), "column": "a", "values": [0, 1], "most": 20_000}
+    experiment = {"method": "alternation", "attribute": "gender", "records": records}
+    return attacker.post("/v1/jobs", json.dumps({"target": _classifier(), "experiment": experiment}).encode())
+
+
+def _half_titles(attacker: Attacker) -> str:
+    target = json.loads(_target({"body": "{text}"})) | {"base_url": f"{attacker.service}/titles"}
+    return str(attacker.client.post("/v1/targets/probe", json=target, headers={"Prefer": "wait=30"}).status_code)
+
+
 def _without_key(attacker: Attacker) -> str:
     body = b'{"a": [' + b"{}," * 340_000 + b"{}]}"
     head = {"Content-Type": "application/json", "Authorization": "Bearer assay_wrong"}
@@ -226,6 +244,7 @@ def _experiment(**fields: Any) -> bytes:
     return json.dumps({"target": target, "experiment": {"method": "round-trip", **fields}}).encode()
 
 
+TABLE = {"purpose": "table", "name": "x"}
 PARQUET, CSV, BYTES = "application/vnd.apache.parquet", "text/csv", "application/octet-stream"
 EMPTY_OBJECTS = b"{}," * 340_000 + b"{}"
 HEAD = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -243,6 +262,31 @@ def _to_jobs(**fields: Any) -> Callable[[Attacker], str]:
     return lambda attacker: attacker.post("/v1/jobs", _experiment(attribute="gender", **fields))
 
 
+def _classifier() -> dict[str, Any]:
+    return {**json.loads(_target({"body": "{text}"})), "kind": "classifier"}
+
+
+def _large_suite(attacker: Attacker) -> str:
+    rows = [{"a": number % 2, "b": number, "c": number} for number in range(18_000)]
+    records = {"column": "a", "values": [0, 1], "rows": rows}
+    targets = [_classifier() | {"base_url": f"http://127.0.0.1:{port}"} for port in range(1, 51)]
+    suite = {"targets": targets, "methods": ["alternation"], "attributes": ["gender"]}
+    return attacker.post(
+        "/v1/suites", json.dumps({**suite, "settings": {"alternation": {"records": records}}}).encode()
+    )
+
+
+def _many_words(attacker: Attacker) -> str:
+    words = {"attribute": "gender", "first": "men", "second": "women", "pairs": [["m", "f"]], "first_terms": ["r"]}
+    experiment = {
+        "method": "stereotype-score",
+        "words": [{**words, "name": f"w{number}"} for number in range(20)],
+        "sentences": [{"text": f"{'m r ' * 240}{number}"} for number in range(900)],
+    }
+    target = json.loads(_target({"body": "{text}"})) | {"kind": "language-model"}
+    return attacker.post("/v1/jobs/plan", json.dumps({"target": target, "experiment": experiment}).encode())
+
+
 def _slow_bodies(attacker: Attacker) -> str:
     return attacker.hold(200, HEAD + attacker.authorization + b"\r\nContent-Length: 1000000\r\n\r\n{", b" ")
 
@@ -255,6 +299,7 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     "CSV with a million columns": lambda one: one.upload(b"a," * 1_000_000 + b"a\n1\n", CSV),
     "CSV with a cell of 48 MB": lambda one: one.upload(b'a\n"' + b"x\n" * (24 * MIB) + b'"\n', CSV),
     "eight uploads of 8 MB at once": _slow_files,
+    "table of 28 MB that a job names": _large_table,
     # JSON
     "JSON nested 500,000 deep": _to_targets(b"[" * 500_000 + b"]" * 500_000),
     "JSON with 80,000 unknown fields": _to_targets(json.dumps({f"f{n}": 1 for n in range(80_000)}).encode()),
@@ -262,6 +307,8 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     "JSON with 250,000 wrong distributions": _to_jobs(unbiased=[{}] * 250_000),
     "JSON with 100,000 wrong languages": _to_jobs(languages=["xx-yy"] * 90_000),
     "JSON of 1 MB without a valid key": _without_key,
+    "suite of 50 services with 18,000 rows": _large_suite,
+    "900 long sentences with 20 lists of words": _many_words,
     # texts
     "JMESPath of 900,000 characters": _to_targets(_target({"output": "(" * 450_000 + ")" * 450_000})),
     "JMESPath of 500 characters, nested": _to_targets(_target({"output": "[" * 250 + "]" * 250})),
@@ -271,7 +318,9 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     "200 half-sent headers": lambda one: one.hold(200, HEAD, b""),
     "200 headers sent a byte a second": lambda one: one.hold(200, HEAD + b"X: ", b"a"),
     "200 bodies sent a byte a second": _slow_bodies,
-    # jobs
+    # services
+    "test of a service that answers 1 MB of half titles": _half_titles,
+    "job whose service answers 10,000 marks": lambda one: one.job("/marks"),
     "job whose service answers without end": lambda one: one.job("/endless"),
     "job whose service answers 1 MB of text": lambda one: one.job("/text"),
     "job whose service answers 349,000 objects": lambda one: one.job("/objects"),

@@ -13,6 +13,9 @@ ROWS = 200
 PAGES = 10
 """Pages of observations that are read of each rating; what comes after them is not joined."""
 
+MOST_WORDS = 300
+"""Words of a reply up to which its differences are marked; the time grows with the square of the number."""
+
 LEGS = ("out", "back")
 """Last parts of the units of a text that is translated there and back."""
 
@@ -54,8 +57,10 @@ class Joined:
 
     @property
     def words(self) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-        """Both replies as runs of words, each with whether the other reply lacks it."""
+        """Both replies as runs of words, each with whether the other reply lacks it; a long reply is one run."""
         old, new = self.before.split(), self.after.split()
+        if max(len(old), len(new)) > MOST_WORDS:
+            return [(self.before, self.changed)], [(self.after, self.changed)]
         left, right = list[tuple[str, bool]](), list[tuple[str, bool]]()
         for how, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             if b > a:

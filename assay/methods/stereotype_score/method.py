@@ -35,6 +35,10 @@ from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
 MASKED_WORDS = 6
 """Words of a sentence that a masked model is asked about, roughly, for the progress bar."""
 
+MOST_CHECKED = 100_000
+"""Characters of sentences, for all specifications together, that are checked before a job: about 0.3 s. More are
+accepted unchecked, and the job counts the useless ones."""
+
 Name = Annotated[str, MinLen(1), MaxLen(100)]
 
 
@@ -119,6 +123,8 @@ class StereotypeScore(SentenceReferences):
     def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
         """Refuse sentences if none is of use; single useless ones are counted and left out."""
         if not self.sentences or self.writing is not None:
+            return
+        if len(words) * sum(len(one.text) + len(one.counterpart) for one in self.sentences) > MOST_CHECKED:
             return
         if all(check(sentence, one) is not None for one in words for sentence in self.sentences):
             why = check(self.sentences[0], words[0])

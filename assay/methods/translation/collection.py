@@ -32,7 +32,6 @@ MARKED = 0.5
 
 _WORD = re.compile(r"\w+")
 _MARKED_WORD = re.compile(r"(?:^|\s)[#@*]\w")
-_ANY_WORD = re.compile(r"\S*\w\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def untranslated(before: str, after: str) -> bool:
 
 def error_marked(text: str) -> bool:
     """Whether an engine's marks for words it could not handle (``#``, ``@``, ``*``) dominate a text."""
-    words = len(_ANY_WORD.findall(text))
+    words = sum(_WORD.search(run) is not None for run in text.split())
     return words > 0 and len(_MARKED_WORD.findall(text)) / words >= MARKED
 
 

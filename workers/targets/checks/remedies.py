@@ -30,7 +30,7 @@ MOST_NODES = 2000
 """Most values of an answer that are searched for them."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+_TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{1,200})", re.IGNORECASE)  # bounded, so that it takes linear time
 _MISSING_THING = re.compile(r"model|deployment|engine|language|voice|version", re.IGNORECASE)
 
 

@@ -13,6 +13,7 @@ import pytest
 from service.http.json import MAX_KEYS, read_json
 from service.http.problem_mapping import MAX_ERRORS
 from service.http.problems import Problem
+from store.core import rows
 
 pytestmark = pytest.mark.anyio
 
@@ -146,3 +147,58 @@ async def test_a_tenants_uploads_are_limited_in_all(serve, settings):
     assert again.status_code == 200, "what is stored already takes no more space"
     assert (await client.delete(f"/v1/uploads/{again.json()['id']}")).status_code == 204
     assert (await client.post("/v1/uploads", content=b"a\n1\n3\n", **UPLOAD)).status_code == 201
+
+
+@pytest.fixture
+async def large_jobs(client, worker):
+    """Eight jobs with experiments of 600 kB."""
+    table = [{"sex": number % 2, "age": number, "note": number} for number in range(15_000)]
+    target = {"name": "t", "kind": "classifier", "protocol": "mlflow", "base_url": "http://127.0.0.1:1"}
+    experiment = {"method": "alternation", "attribute": "gender"}
+    experiment["records"] = {"column": "sex", "values": [0, 1], "rows": table}
+    for seed in range(8):
+        made = await client.post("/v1/jobs", json={"target": target, "experiment": experiment, "seed": seed})
+        assert made.status_code == 202, made.text
+
+
+async def listed(client, path):
+    """Return the lengths of the pages of a list, and the ids on them."""
+    lengths, ids = [], []
+    while path:
+        page = (answer := await client.get(path)).json()
+        lengths.append(len(page["items"]))
+        ids += [one["id"] for one in page["items"]]
+        path = answer.links.get("next", {}).get("url")
+        assert (path is None) == (page["next_cursor"] is None)
+    return lengths, ids
+
+
+async def test_large_rows_make_a_page_shorter_and_none_is_left_out(client, large_jobs, monkeypatch):
+    # guards against 06d1ba2, where GET /v1/jobs?limit=200 read 200 MB of experiments into 700 MB
+    _, every = await listed(client, "/v1/jobs?limit=1")
+    monkeypatch.setattr(rows, "MOST_WEIGHT", 2_500_000)
+    lengths, ids = await listed(client, "/v1/jobs?limit=200")
+    assert ids == every
+    assert max(lengths) < 4
+    monkeypatch.setattr(rows, "ROWS_A_QUERY", 3)
+    assert (await listed(client, "/v1/jobs?limit=200"))[1] == every
+    monkeypatch.undo()
+    assert (await listed(client, "/v1/jobs?limit=200&fields=full"))[1] == every
+
+
+async def test_large_observations_make_a_page_shorter_and_none_is_left_out(client, worker, request_body, monkeypatch):
+    job = (await client.post("/v1/jobs", json=request_body())).json()["id"]
+    worker.record(claim := worker.claim(job), [(f"{number}", "x" * 1000) for number in range(20)])
+    rating = worker.finish(claim)
+    monkeypatch.setattr(rows, "MOST_WEIGHT", 5_000)
+    for path in (f"/v1/jobs/{job}/observations?limit=200", f"/v1/ratings/{rating}/observations?limit=200&q=x"):
+        units = []
+        while path:
+            page = (answer := await client.get(path)).json()
+            assert len(page["items"]) < 7
+            units += [one["seq"] for one in page["items"]]
+            path = answer.links.get("next", {}).get("url")
+        assert units == list(range(1, 21))
+    for name in ("observations.csv", "observations.jsonl"):
+        content = (await client.get(f"/v1/jobs/{job}/{name}")).text
+        assert content.count("x" * 1000) == 20

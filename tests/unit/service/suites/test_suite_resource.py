@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from service.http.openapi import examples
 from service.schedules.schemas import ScheduleChange, ScheduleRequest
-from service.suites.schemas import SuiteRequest
+from service.suites.schemas import MAX_SUITE_BYTES, SuiteRequest
 
 pytestmark = pytest.mark.anyio
 
@@ -481,3 +481,22 @@ async def test_the_plan_of_a_suite_lists_omitted_cells(client):
     assert {one["method"] for one in omitted} == {"one-hop"}
     assert all(one["reason"] for one in omitted)
     assert answer.json()["cost"] is None
+
+
+@pytest.mark.parametrize("path", ["/v1/suites/plan", "/v1/suites"])
+@pytest.mark.parametrize("column", ["sex", "unknown"])
+async def test_a_suite_that_repeats_much_is_refused(client, path, column):
+    # guards against 06d1ba2, where a request of 600 kB took 390 MB and 3 s of the event loop
+    classifier = TRANSLATOR | {"kind": "classifier", "protocol": "mlflow"}
+    rows = [{"sex": number % 2, "age": number, "note": "x" * 20} for number in range(12_000)]
+    body = {
+        "targets": [classifier | {"base_url": f"http://127.0.0.1:{port}"} for port in range(5000, 5050)],
+        "methods": ["alternation"],
+        "attributes": ["gender"],
+        "settings": {"alternation": {"records": {"column": column, "values": [0, 1], "rows": rows}}},
+    }
+    refused = await client.post(path, json=body)
+    assert refused.status_code == 422, refused.text
+    assert f"{MAX_SUITE_BYTES:,} are allowed" in refused.json()["detail"]
+    body["targets"] = body["targets"][:1]
+    assert ("are allowed" in (await client.post(path, json=body)).text) is False

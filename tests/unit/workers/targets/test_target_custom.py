@@ -290,6 +290,9 @@ def test_languages_can_be_sent_by_name_and_in_three_letters():
         ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "/jobs"}}),
         ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "//{id}@evil#"}}),
         ("settings.poll.status", {"body": {"q": "{text}"}, "poll": {"path": "/{id}", "status": "a["}}),
+        # both guard against 06d1ba2, where 180 kB of settings made calls of 36 and 180 MB
+        ("settings.body", {"body": {"q": "{text}" * 11}}),
+        ("settings.body", {"batch": "array", "batch_maximum": 1000, "body": [{"q": "{text}", "more": "x" * 500}]}),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused_by_field(field, settings):

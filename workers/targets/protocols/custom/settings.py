@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from workers.targets.auth.schemes import (
     scheme_name,
 )
 from workers.targets.protocols.custom.expressions import Expression
-from workers.targets.protocols.custom.templates import check_placeholders, loose, placeholders, standing_alone
+from workers.targets.protocols.custom.templates import check_placeholders, loose, placeholders, standing_alone, times
 from workers.targets.protocols.http.language_model import LanguageModelSettings
 from workers.targets.settings import PredictorSettings, TranslatorSettings
 
@@ -38,6 +39,12 @@ PICTURED = ("image_b64", "media_type", "labels", "question")
 
 WRITING = ("max_tokens", "temperature", "seed", "stop")
 """Placeholders for language models only; a member of an object whose value is left out by a setting is left out."""
+
+MOST_TIMES = 10
+"""How often the question may stand in a call."""
+
+MOST_CHARACTERS = 500_000
+"""Maximum length of a call without its questions."""
 
 Text = Annotated[str, MaxLen(4000)]
 Reasons = Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(20)]
@@ -208,7 +215,20 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
             raise SpecificationError(
                 f"nowhere is {{{text}}} or {{{row}}} to be found, so the question would not be sent", "body"
             )
+        self._check_size({text, row, "image_b64"})
         self._check_body(text, row)
+
+    def _check_size(self, asked: set[str]) -> None:
+        """Refuse a small description of large calls: they would burden a worker and the service."""
+        if times([self.path, dict(self.query), self.body], asked) > MOST_TIMES:
+            raise SpecificationError(f"the question stands more than {MOST_TIMES} times in a call", "body")
+        size = len(json.dumps(self.body)) * (self.batch_maximum if self.repeats else 1)
+        if size > MOST_CHARACTERS:
+            raise SpecificationError(
+                f"a call would have {size:,} characters without its questions; at most {MOST_CHARACTERS:,} are sent: "
+                "shorten body, or lower batch_maximum",
+                "body",
+            )
 
     def _check_body(self, text: str, row: str) -> None:
         used = placeholders(self.body)

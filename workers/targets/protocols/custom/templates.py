@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.errors import SpecificationError
@@ -14,7 +14,12 @@ MAX_DEPTH = 20
 
 def placeholders(template: Any) -> set[str]:
     """Return the placeholders in a string, or in the strings of a JSON value (not in its keys)."""
-    return {match[1] for text in _strings(template) for match in _PART.finditer(text) if match[1]}
+    return set(_places(template))
+
+
+def times(template: Any, names: Collection[str]) -> int:
+    """Return how often placeholders with these names stand in a JSON value."""
+    return sum(name in names for name in _places(template))
 
 
 def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set[str]:
@@ -72,6 +77,10 @@ def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, 
 def fill_text(template: str, values: Mapping[str, Any]) -> str:
     """Replace the placeholders in a string once; inserted values are not searched for placeholders."""
     return _PART.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], template)
+
+
+def _places(template: Any) -> Iterator[str]:
+    return (match[1] for text in _strings(template) for match in _PART.finditer(text) if match[1])
 
 
 def _strings(template: Any) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -481,3 +482,13 @@ def test_no_more_pairs_are_asked_about_than_a_rating_can_show():
     method = StereotypeScore(words=(words,), per_term=10, stop_early=False)
     detail = one(method, lambda probe: Reply({"log_probability": -float(len(probe.ask.text)), "tokens": 5})).detail
     assert detail["pairs_asked"] == 5 * len(words.roles) <= MOST_PAIRS
+
+
+def test_useless_sentences_are_checked_in_bounded_time_before_a_job():
+    # guards against 06d1ba2, where a request of 900 kB held the event loop for 15 s
+    sentences = tuple(Sentence(f"{'man chess ' * 90}{number}") for number in range(1000))
+    began = time.process_time()
+    StereotypeScore(words=tuple(replace(WORDS, name=f"w{number}") for number in range(20)), sentences=sentences)
+    assert time.process_time() - began < 1
+    with pytest.raises(SpecificationError, match="no sentence holds"):
+        StereotypeScore(words=(WORDS,), sentences=sentences[:10])

@@ -1,5 +1,7 @@
 """Reading of a translator's replies, and the reasons why some are unusable."""
 
+import time
+
 import pytest
 
 from assay.catalog import attribute
@@ -45,6 +47,13 @@ def test_half_of_the_words_marked_is_too_many():
     assert error_marked("#one two")
     assert not error_marked("#one two three")
     assert not error_marked("")
+
+
+def test_a_reply_of_marks_only_is_read_in_linear_time():
+    # guards against 06d1ba2, where 10,000 marks took a second of a regular expression, which no other thread can use
+    began = time.process_time()
+    assert not error_marked("#" * 20_000)
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,29 @@
+"""Remedies for failed tests of a service."""
+
+from __future__ import annotations
+
+import time
+
+from assay.model import Failure, Kind, Translate
+from workers.egress import Exchange
+from workers.egress.connection import Received
+from workers.targets.adapter import Target
+from workers.targets.checks.remedies import remedy_for
+
+
+def web_page(body: bytes) -> str:
+    """Return the cause that is named when a service answers with a web page."""
+    target = Target("t", Kind.TRANSLATOR, "custom", "http://127.0.0.1:1", {})
+    exchange = Exchange("POST", "http://127.0.0.1:1/", {}, b"", Received(200, (), body), 0.1)
+    return remedy_for(Failure("garbage", "no JSON"), exchange, target, Translate("He.", "en", "es")).cause
+
+
+def test_a_web_page_is_named_by_its_title():
+    assert 'with the title "Sign in"' in web_page(b'<html><title lang="en">Sign in</title>')
+
+
+def test_a_web_page_of_half_titles_is_read_in_linear_time():
+    # guards against 06d1ba2, where 120 kB stopped every other request for 2 s, and 1 MB for two minutes
+    began = time.process_time()
+    assert "a web page instead of JSON" in web_page(b"<title" * 30_000)
+    assert time.process_time() - began < 1
