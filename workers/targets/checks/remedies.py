@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from assay.model import Ask, Failure, Kind
+from assay.model import Ask, Failure, Kind, Translate
 from workers.egress import Exchange, Quoter
 from workers.targets.adapter import Target
 from workers.targets.checks.translator import numbers_in
@@ -23,12 +23,33 @@ MISUNDERSTOOD = frozenset({200, 400, 422})
 MOST_PATHS = 3
 """Most places of an answer that are suggested."""
 
+ACCEPTED = 202
+"""Status of a service that answers later."""
+
 LONGEST_SAID = 100
 """Most characters of a message of the service."""
 
 MOST_NODES = 2000
 """Most values of an answer that are searched for them."""
 
+BLOCKING = frozenset({403, 407, 502, 503, 504, 511})
+"""Statuses with which a proxy or firewall answers in place of a service, with a web page."""
+
+_LABELS = ("label", "class", "category", "name", "tag")
+_SCORES = ("score", "probability", "confidence", "prob", "value")
+"""Names of the members of a class with its probability, the likeliest first."""
+
+_LIKELY = re.compile(
+    r"score|prob|confiden|positiv|negativ|sentiment|predict|result|label|class|translat|text|output|answer|embedding"
+    r"|vector|rating|stars|percent",
+    re.IGNORECASE,
+)
+_FACT = re.compile(
+    r"(?i)(id|status|state|code|model|version|type|object|created|index|lang(uage)?|ok|success|errors?|usage|meta(data)?"
+    r"|(.*_)?(ms|seconds|at|id|count|total|tokens|version)|(took|time|latency|duration|elapsed|detected).*)"
+)
+_STEP = re.compile(r"[^\W\d]\w*")
+_EVENT = re.compile(rb"\A\s*(?:data|event|id|retry)?:(?s:.*?)^data: ?(\{.*)$", re.MULTILINE)
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _MISSING_THING = re.compile(r"model|deployment|engine|language|voice|version", re.IGNORECASE)
@@ -79,6 +100,13 @@ class _Case:
         said = Quoter(self.target.secret).quote(self.body)
         return said if len(said) <= LONGEST_SAID else f'{said[: LONGEST_SAID - 2]}…"'
 
+    @property
+    def page(self) -> str:
+        """The title of a web page as the end of a phrase; a space if it has none, empty if the body is none."""
+        title = _TITLE.search(self.body)
+        bare = " " if b"<html" in self.body[:500].lower() else ""
+        return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else bare
+
     def header(self, name: str) -> str:
         received = self.exchange.received if self.exchange else None
         found = dict(received.headers if received else ()).get(name.encode(), b"")
@@ -105,13 +133,38 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
     """
     case = _Case(failure, exchange, target, ask)
     found = _remedy(case)
-    if target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples"):
+    misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
+    if misunderstood and "settings.output" not in found.remedy:
         return Remedy(found.cause, f"{found.remedy} If it takes records, give some in settings.samples.")
     return found
 
 
+def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
+    """Return what speaks against an answer that could be read, and the remedy; both are empty if nothing does."""
+    case = _Case(Failure("doubt", ""), exchange, target, ask)
+    if case.status == ACCEPTED and not target.settings.get("poll"):
+        return _later(case)
+    if not isinstance(ask, Translate):
+        return Remedy("", "")
+    if not str(answer).strip():
+        return Remedy(
+            "The translation is empty.", f"Correct {case.setting('body and settings.output', 'the languages')}."
+        )
+    if str(answer).strip() == ask.text:
+        return Remedy("The translation is the sentence itself.", f"Send the languages {ask.source} and {ask.target}.")
+    if not numbers_in(answer):
+        where = case.setting("body and settings.output", "the protocol and its settings")
+        return Remedy("The answer lacks the number of the sentence: it may be no translation.", f"Check {where}.")
+    return Remedy("", "")
+
+
 def _remedy(case: _Case) -> Remedy:
     failure = case.failure
+    if case.status in BLOCKING and (page := case.page):
+        return Remedy(
+            f"A web page{page.rstrip()} came in place of an answer (HTTP {case.status}), perhaps from a proxy.",
+            "Open the address in a browser; correct base_url, or ask the network's operator.",
+        )
     find = BY_CODE.get(failure.code)
     if find is not None:
         return find(case)
@@ -154,8 +207,20 @@ def _tls(case: _Case) -> Remedy:
     return Remedy(case.failure.message, "Write http:// in base_url, or the port on which the service speaks TLS.")
 
 
+def _compressed(case: _Case) -> Remedy:
+    return Remedy(
+        f"{case.place} sent a compressed answer, although the request permits none (Accept-Encoding: identity).",
+        "Turn compression off in the service, or in the proxy before it.",
+    )
+
+
 def _timeout(case: _Case) -> Remedy:
     limit = case.target.limits.timeout_s
+    if case.status and case.target.settings.get("poll"):
+        return Remedy(
+            f"{case.place} had no status of settings.poll.done within {limit:g} s; its last answer is above.",
+            f"If that is complete, add its status to settings.poll.done; else raise limits.timeout_s (now {limit:g}).",
+        )
     return Remedy(
         f"{case.place} did not answer within {limit:g} s.",
         f"Raise limits.timeout_s (now {limit:g}, at most 600), or see whether its model still loads.",
@@ -243,18 +308,28 @@ def _garbage(case: _Case) -> Remedy:
         return Remedy(
             case.failure.message, "Correct the port in base_url: another protocol than HTTP/1.1 is spoken there."
         )
-    title = _TITLE.search(case.body)
-    named = f' with the title "{case.clean(title[1].decode("utf-8", "replace"))}"' if title else ""
+    if not case.page:
+        return Remedy(
+            f"{case.place}{case.path} answered XML instead of JSON, from which Assay cannot take a part.",
+            'Ask for JSON in settings.headers = {Accept = "application/json"}, or use --command or --python.',
+        )
     return Remedy(
-        f"{case.place}{case.path} answered a web page{named} instead of JSON.",
+        f"{case.place}{case.path} answered a web page{case.page.rstrip()} instead of JSON.",
         f"Write the address of the API in {case.setting('path', 'base_url')}, not that of its website.",
     )
 
 
+def _settings(case: _Case) -> str:
+    found = settings_that_read(case.body, case.target.kind)
+    return ", ".join(f"settings.{name} = {json.dumps(value)}" for name, value in found.items())
+
+
 def _not_json(case: _Case) -> Remedy:
-    began = case.clean(case.body[:60].decode("utf-8", "replace"))
+    began = case.clean(case.body[:40].decode("utf-8", "replace"))
     what = f'begins with "{began}"' if began else "is empty"
-    remedy = 'Set settings.response = "text" if the whole body is the answer.' if case.custom else _PROTOCOL
+    remedy = f"Set {_settings(case)} if the answer stands there." if case.custom else _PROTOCOL
+    if not began:
+        remedy = f"Correct {case.setting('path, settings.method and settings.body', 'base_url')}."
     return Remedy(f"The answer of {case.place} is not JSON: it {what}.", remedy)
 
 
@@ -268,6 +343,15 @@ def _wrong_shape(case: _Case) -> Remedy:
     if not case.custom:
         return Remedy(case.failure.message, _PROTOCOL)
     output = str(case.target.settings.get("output", "@"))
+    if case.status == ACCEPTED and not case.target.settings.get("poll"):
+        return _later(case)
+    if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):
+        return Remedy(
+            f"{case.place} answered an error with the status 200{case.said}",
+            "Correct what the message names; settings.output is not the cause.",
+        )
+    if "labels" in (reading := _settings(case)):
+        return Remedy("The answer is one number, and no class.", f"Set {reading}; or rate it as a regressor.")
     if paths:
         return Remedy(
             f"settings.output = {json.dumps(output)} does not lead to the answer in what {case.place} sent.",
@@ -292,6 +376,7 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
     "connect": _unreachable,
     "refused-address": _refused_address,
     "tls": _tls,
+    "encoded-body": _compressed,
     "timeout": _timeout,
     "redirect": _redirect,
     "auth": _auth,
@@ -306,21 +391,84 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
 """Remedies by the code of a failure."""
 
 
+def _later(case: _Case) -> Remedy:
+    texts = [path for path, value in _values(json_in(case.body)) if isinstance(value, str)]
+    number, status = (
+        next((path for path in texts if _last(path).lower() in names), names[0])
+        for names in (("id", "job_id", "task_id", "jobid"), ("status", "state"))
+    )
+    return Remedy(
+        f"{case.place} accepted the question (HTTP 202) and will answer later.",
+        f'Set settings.poll = {{id = "{number}", status = "{status}", path = "{case.path}/{{id}}", done = ["…"]}}, and '
+        "settings.output to the place in the last answer.",
+    )
+
+
 # ------------------------------------------------------------------------ places of an answer
+def json_in(body: bytes) -> Any:
+    """Return the JSON of a body; ``None`` if it is something else."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
+    """Return the settings of `custom` that lead to what may be the answer in a body; empty if nothing may."""
+    if event := _EVENT.search(body):
+        return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}
+    if body and json_in(body) is None:
+        return {"response": "text"}
+    paths, settings = list(answer_paths(body, kind)), dict[str, Any]()
+    if kind is Kind.CLASSIFIER and not (paths and _FACT.fullmatch(_last(paths[0])) is None):
+        numbers = list(answer_paths(body, Kind.REGRESSOR))
+        for number in numbers[:1]:  # one number alone is the probability of a yes
+            value = dict(_values(json_in(body)))[number]
+            settings = {"labels": ["no", "yes"], "number": "probability"} | ({"scale": [0, 100]} if value > 1 else {})
+        paths = numbers or paths
+    return settings | ({"output": paths[0]} if paths else {})
+
+
 def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
     """List JMESPath expressions that lead to what may be the answer, the likeliest first, `MOST_PATHS` at most.
 
-    A translation is recognised by the number in the sentence that was sent; otherwise the type decides.
+    A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
     """
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return
-    found = [(path, value) for path, value in _values(document) if _fits(value, kind)]
+    steps = {path: _STEP.findall(path) for path, _ in _values(json_in(body))}
+    found = [(path, value) for path, value in _values(json_in(body)) if _fits(value, kind)]
+    found = [one for one in found if not {"error", "errors"}.intersection(steps[one[0]])]
     if kind is Kind.TRANSLATOR:
         found = [one for one in found if numbers_in(one[1])] or found
-    for path, _ in found[:MOST_PATHS]:
-        yield path
+    if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
+        found = [(_class_path(path, value), value) for path, value in found]
+    else:
+        found = [one for one in found if not any(map(_FACT.fullmatch, steps[one[0]]))]
+    ranked = sorted(found, key=lambda one: (isinstance(one[1], str), *_rank(one[0])))
+    yield from list(dict.fromkeys(path for path, _ in ranked))[:MOST_PATHS]
+
+
+def _rank(path: str) -> tuple[bool, bool]:
+    return _FACT.fullmatch(_last(path)) is not None, _LIKELY.search(_last(path)) is None
+
+
+def _last(path: str) -> str:
+    """Return the name of the member to which an expression leads; empty if it has none."""
+    return str(["", *_STEP.findall(path)][-1])
+
+
+def _named(value: Any, names: tuple[str, ...], form: type) -> str | None:
+    """Return the first of the names whose member of an object has this type."""
+    return next((name for name in names if isinstance(value, Mapping) and isinstance(value.get(name), form)), None)
+
+
+def _class_path(path: str, value: Any) -> str:
+    """Return the expression that reads classes at a path in a form that Assay knows."""
+    if not isinstance(value, list):
+        return path
+    base, label, score = path.removeprefix("@"), _named(value[0], _LABELS, str), _named(value[0], _SCORES, float)
+    if len(value) == 1 and value[0][score] < 1:
+        return f"{base}[0].{label}"  # the likeliest class alone: its probability says nothing of the others
+    return path if (label, score) == ("label", "score") else f"{base}[].{{label: {label}, score: {score}}}"
 
 
 def _values(document: Any) -> Iterator[tuple[str, Any]]:
@@ -345,7 +493,12 @@ def _fits(value: Any, kind: Kind) -> bool:
         case Kind.EMBEDDER:
             return isinstance(value, list) and len(value) > 1 and all(isinstance(one, (int, float)) for one in value)
         case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
-            scores = isinstance(value, Mapping) and bool(value)
-            return isinstance(value, str) or (scores and all(isinstance(one, float) for one in value.values()))
+            scores = isinstance(value, Mapping) and len(value) > 1
+            classes = isinstance(value, list) and bool(value) and _named(value[0], _LABELS, str) is not None
+            return (
+                isinstance(value, str)
+                or (scores and all(isinstance(one, float) for one in value.values()))
+                or (classes and _named(value[0], _SCORES, float) is not None)
+            )
         case _:
             return isinstance(value, str) and bool(value.strip())
