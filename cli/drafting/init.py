@@ -23,7 +23,7 @@ from store.core.settings import Settings
 from workers.egress import Egress, Exchange
 from workers.probe import probe
 from workers.targets import check_target, protocols, read_target
-from workers.targets.checks.remedies import answer_paths, settings_that_read
+from workers.targets.checks.answer_places import answer_paths, settings_that_read
 
 LEAST_SECRET = 6
 """Characters from which a credential is looked for in the file; a shorter one may be part of a word."""

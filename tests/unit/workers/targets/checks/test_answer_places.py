@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.model import Kind
-from workers.targets.checks.remedies import settings_that_read
+from workers.targets.checks.answer_places import settings_that_read
 
 NESTED = {"status": "OK", "took_ms": 3, "data": {"model": "v7", "scores": {"positivity": 73.2}}}
 BY_LABEL = {"positive": 0.9, "negative": 0.1}
