@@ -151,6 +151,8 @@ def init(
         raise UnknownName("kind of service", kind, tuple(Kind), "kind")
     draft = draft_from(Kind(kind), curl, openapi, operation=operation, text=text, url=url)
     settings = settings_from(egress_allow=egress_allow)
-    if try_it:
-        draft = tried(draft, settings, secret)
-    write_draft(draft, file, settings, force=force)
+    try:
+        if try_it:
+            draft = tried(draft, settings, secret)
+    finally:
+        write_draft(draft, file, settings, force=force)

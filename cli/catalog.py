@@ -120,7 +120,7 @@ def _show_protocol(one: ProtocolInfo, *, as_json: bool) -> None:
     listed = [
         {
             "setting": name,
-            "type": _type(each),
+            "type": "see Keys in docs/targets.md" if name == "auth" else _type(each),
             "default": "required" if name in required else f"default {json.dumps(each.get('default'))}",
             "description": each.get("description", ""),
         }

@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 from cli.asking import init, plan, probe, rate
 from cli.exits import Exit
 from cli.options import AsJson, DatabaseUrl, DataDir, EgressAllow, imports, settings_from
+from cli.request.asked import check_protocol
 
 
 class Commands(TyperGroup):
@@ -379,6 +380,7 @@ def specifications(
 @app.command()
 def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
     """List how a service may speak to be rated; with a name, every setting with its description."""
+    check_protocol(name)
     from cli.catalog import show_protocols
 
     show_protocols(name, kind, search, as_json=as_json)

@@ -15,7 +15,7 @@ from workers.targets.checks.capability import Capability, TargetUnfit
 from workers.targets.checks.examination import Calls, shown
 from workers.targets.checks.image_classifier import described, looks_for
 from workers.targets.checks.language_model import OURS, RUNGS, TASK, text_of
-from workers.targets.checks.remedies import Remedy, remedy_for
+from workers.targets.checks.remedies import doubt_about, remedy_for
 from workers.targets.checks.samples import samples_for
 from workers.targets.checks.translator import sentence
 from workers.targets.protocols.http.predictor import given_in
@@ -48,7 +48,7 @@ class Probed:
     service_said : str or None
         The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none.
     cause, remedy : str
-        What is wrong and what would mend it; empty if nothing is.
+        What is wrong, or doubtful in an answer that was read, and what would mend it; empty if nothing is.
     """
 
     question: str = ""
@@ -74,6 +74,7 @@ async def probe(
     pairs: Sequence[tuple[str, str]] = USUAL_PAIRS,
     asks: Sequence[Ask] = (),
     examine: bool = False,
+    seen: list[Exchange] | None = None,
 ) -> Probed:
     """Ask a target one question; return the request, the response and its reading.
 
@@ -87,6 +88,8 @@ async def probe(
         First questions of the experiment, if there is one.
     examine : bool
         Examine the target as before a rating, in about ten further calls, if the question was answered.
+    seen : list of Exchange, optional
+        Receives every exchange, complete and with its secrets.
 
     Raises
     ------
@@ -95,7 +98,7 @@ async def probe(
     RatingsRefused
         If the host refuses ratings.
     """
-    seen: list[Exchange] = []
+    seen = [] if seen is None else seen
     try:
         adapter = connect(target, egress.watched(seen.append))
     except CallFailed as failed:  # the protocol needs material of a job, or the operator does not allow it
@@ -110,7 +113,7 @@ async def probe(
         except TargetUnfit as unfit:
             # the exchange shown is the last of the examination, in which the fault was found
             last, failure = seen[-1], Failure(unfit.code, str(unfit))
-    mended = Remedy("", "") if failure is None else remedy_for(failure, last, target, ask)
+    mended = remedy_for(failure, last, target, ask) if failure else doubt_about(reply.value, last, target, ask)
     quoter = Quoter(target.secret)
     return Probed(
         question=quoter.clean(text_of_question(ask)),

@@ -27,6 +27,9 @@ _CREDENTIAL = re.compile(
 _LEFT_OUT = frozenset(
     {"host", "content-length", "content-type", "accept-encoding", "connection", "user-agent", "accept"}
 )
+_PAIR = re.compile(r"[a-z]{2,3}([|:/>_-]{1,2})[a-z]{2,3}")
+"""Two languages in one text, as in ``en|es``."""
+
 _SCHEME = re.compile(r"(?i)(bearer|basic|token|key|apikey|api-key|deepl-auth-key) (.+)")
 
 Path = tuple[str | int, ...]
@@ -46,6 +49,8 @@ class Call:
         The example text that stands for a question; without it, a member of a usual name is taken.
     credentials : set of str
         Names of headers, parameters and members that carry a key; others are recognised by their usual names.
+    auth : mapping or None
+        The setting `auth` of a call that a scheme signs.
     """
 
     method: str
@@ -57,6 +62,7 @@ class Call:
     output: str | None = None
     text: str | None = None
     credentials: set[str] = field(default_factory=set)
+    auth: dict[str, str] | None = None
 
 
 @dataclass
@@ -97,6 +103,9 @@ def draft_of(call: Call, kind: Kind, name: str | None = None) -> Draft:
     settings: dict[str, Any] = {"method": call.method, "path": parts.path or "/"}
     headers = {key: value for key, value in call.headers.items() if key.lower() not in _LEFT_OUT}
     places: dict[str, Any] = {"header": headers, "query": dict(call.query), "body": call.body}
+    if call.auth is not None:
+        settings["auth"] = call.auth
+        draft.secrets.append("")
     settings |= _take_secret(places, call.credentials, draft)
     _place_question(places, call, kind, draft)
     if call.form:
@@ -146,13 +155,16 @@ def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft
         )
     _put(places, at, "{text}")
     if kind is Kind.TRANSLATOR:
+        both = [one for one in leaves if isinstance(one[2], str) and _PAIR.fullmatch(one[2]) and one[:2] != at]
+        for place, path, value in both:
+            _put(places, (place, path), _PAIR.sub(r"{source}\1{target}", value))
         for word, names in LANGUAGES.items():
             found = [
                 (place, path) for place, path, _ in leaves if str(path[-1]).lower() in names and (place, path) != at
             ]
             for one in found[:1]:
                 _put(places, one, f"{{{word}}}")
-            if not found:
+            if not found and not both:
                 draft.notes.append(f"the {word} language is not sent; add {{{word}}} where the service expects it")
     if kind is Kind.IMAGE_CLASSIFIER:
         raise SpecificationError("a call with an image cannot be drafted; see `assay protocols custom`", "kind")

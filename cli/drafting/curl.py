@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import re
 import shlex
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl, urlsplit
@@ -12,21 +13,11 @@ from urllib.parse import parse_qsl, urlsplit
 from assay.errors import SpecificationError
 from cli.drafting.call import Call
 
-IGNORED: tuple[str, ...] = (
-    "-s",
-    "-S",
-    "-i",
-    "-v",
-    "-L",
-    "-k",
-    "-f",
-    "--silent",
-    "--show-error",
-    "--include",
-    "--verbose",
-    "--location",
+IGNORED = (
+    *("-s", "-S", "-i", "-v", "-L", "-k", "-f", "-g", "-N"),
+    *("--silent", "--show-error", "--include", "--verbose", "--location", "--insecure", "--fail", "--compressed"),
+    *("--globoff", "--http1.1", "--http2", "--no-buffer"),
 )
-IGNORED += ("--insecure", "--fail", "--compressed", "--globoff", "-g", "--http1.1", "--http2", "--no-buffer", "-N")
 """Options that change nothing about the request."""
 
 IGNORED_VALUES = ("-o", "--output", "-m", "--max-time", "--connect-timeout", "--retry", "-w", "--write-out", "-A")
@@ -35,7 +26,8 @@ IGNORED_VALUES = ("-o", "--output", "-m", "--max-time", "--connect-timeout", "--
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # the message may quote an argument, which may be a key
-        what = "an option that it does not know" if "unrecognized" in message else "something that it cannot read"
+        named = re.search(r"(?<= )(--[a-z][a-z0-9.-]+|-[A-Za-z])(?![\w-])", message)
+        what = f"{named[1]}, which Assay does not read" if named else "something that Assay cannot read"
         raise SpecificationError(f"the curl command has {what}; keep the address, -X, -H, -d, -u and -G", "curl")
 
 
@@ -52,7 +44,12 @@ def read_curl(command: str) -> Call:
     headers = dict(_header(one) for one in given.header)
     if given.cookie:
         headers["Cookie"] = given.cookie
-    if given.user:
+    auth = None
+    if given.aws_sigv4:  # aws:amz:region:service
+        region, service = [*given.aws_sigv4.split(":"), "", "", "", ""][2:4]
+        host = (urlsplit(address if "://" in address else f"http://{address}").hostname or "").split(".")
+        auth = {"type": "aws-sigv4", "service": service or host[0], "region": region or (host[1:2] or [""])[0]}
+    elif given.user:
         headers["Authorization"] = "Basic " + base64.b64encode(given.user.encode()).decode()
     data = "&".join(given.data) if given.data else None
     parts = urlsplit(address if "://" in address else f"http://{address}")
@@ -61,7 +58,7 @@ def read_curl(command: str) -> Call:
         query, data = query | dict(parse_qsl(data, keep_blank_values=True)), None
     body, form = _body(data, headers)
     method = given.request or ("GET" if data is None else "POST")
-    return Call(method.upper(), parts._replace(query="", fragment="").geturl(), headers, query, body, form)
+    return Call(method.upper(), parts._replace(query="", fragment="").geturl(), headers, query, body, form, auth=auth)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-H", "--header", action="append", default=[])
     parser.add_argument("-u", "--user")
     parser.add_argument("-b", "--cookie")
+    parser.add_argument("--aws-sigv4")
     parser.add_argument("-G", "--get", action="store_true")
     names = ("-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--data-urlencode", "--json")
     parser.add_argument(*names, dest="data", action="append")

@@ -20,15 +20,15 @@ from cli.drafting.openapi import read_openapi
 from cli.request.asked import SECRET_VARIABLE
 from cli.request.request import networks
 from store.core.settings import Settings
-from workers.egress import Egress
+from workers.egress import Egress, Exchange
 from workers.probe import probe
 from workers.targets import check_target, protocols, read_target
-from workers.targets.checks.remedies import answer_paths
+from workers.targets.checks.answer_places import answer_paths, settings_that_read
 
 LEAST_SECRET = 6
 """Characters from which a credential is looked for in the file; a shorter one may be part of a word."""
 
-PLACEHOLDER = "placeholder-for-a-check"
+PLACEHOLDER = "placeholder:for-a-check"
 """Secret with which a draft is validated; it is neither sent nor written."""
 
 
@@ -45,6 +45,8 @@ def write_draft(draft: Draft, file: Path, settings: Settings, *, force: bool) ->
     except FileExistsError:
         raise SpecificationError(f"{file} exists; name another file, or overwrite it with --force") from None
     typer.echo(f"{file} is written. Next: assay probe {file}, then assay rate {file}", err=True)
+    for note in draft.notes:
+        typer.echo(f"To check: {note}.", err=True)
     if draft.secrets:
         typer.echo(f"Its key is not in the file: put it into the variable {SECRET_VARIABLE}.", err=True)
 
@@ -81,19 +83,22 @@ def tried(draft: Draft, settings: Settings, secret: str | None) -> Draft:
     allow = networks(settings)
     written = draft.target | {"secret": secret if draft.secrets else None}
     check_target(written, allow)
-    target = read_target(written)
+    target, seen = read_target(written), list[Exchange]()
 
     async def go() -> Any:
         async with Egress(allow) as egress:
-            return await probe(target, egress)
+            return await probe(target, egress, seen=seen)
 
     found = asyncio.run(go())
-    if found.code not in {None, "wrong-shape"}:
-        raise SpecificationError(f"the service was tried in vain: {found.cause} {found.remedy}")
-    body = found.exchange.response.body if found.exchange and found.exchange.response else ""
-    if found.code is not None and (path := next(answer_paths(body.encode(), target.kind), None)) is not None:
-        draft.target["settings"]["output"] = path
-        draft.notes = [note for note in draft.notes if not note.startswith("output:")]
+    body = seen[-1].received.body if seen and seen[-1].received else b""
+    read = settings_that_read(body, target.kind) if found.code in {None, "bad-json", "wrong-shape"} else {}
+    if found.cause and (found.code is None or not read):
+        raise SpecificationError(f"the trial question failed: {found.cause.rstrip('.')}. {found.remedy}")
+    if found.code is not None or target.settings["output"] == "@":
+        draft.target["settings"] |= read
+    draft.notes = [note for note in draft.notes if not note.startswith("output:")]
+    if others := list(answer_paths(body, target.kind))[1:]:
+        draft.notes.append(f"output: the answer may also be at {' or '.join(others)}")
     return draft
 
 

@@ -62,7 +62,7 @@ def _lines(found: Probed) -> Iterator[str]:
         yield from _wrapped("found", ", ".join(f"{name} {value}" for name, value in facts.items()))
         for note in found.capability["notes"]:
             yield from _wrapped("note", note)
-    if found.code is not None:
+    if found.cause:
         if found.service_said and found.service_said not in found.cause:
             yield from _wrapped("it said", found.service_said)
         yield from _wrapped("cause", found.cause)

@@ -48,7 +48,8 @@ def read_request(asked: Asked) -> dict[str, Any]:
         _put(written, key if key.partition(".")[0] in FILE_ENTRIES else f"experiment.{key}", value)
     _check_file(written)
     target, experiment = dict(written.get("target", {})), dict(written.get("experiment", {}))
-    given = (("kind", asked.kind), ("protocol", asked.protocol), ("base_url", asked.url), ("secret", asked.secret))
+    url = asked.url and asked.url.strip()
+    given = (("kind", asked.kind), ("protocol", asked.protocol), ("base_url", url), ("secret", asked.secret))
     target.update({key: value for key, value in given if value})
     program = local_target(asked.python, asked.command)
     target |= program | {"settings": {**target.get("settings", {}), **program.get("settings", {})}}
@@ -146,7 +147,7 @@ def _check_table(name: str, value: Any) -> None:
 
 
 def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
-    """Read ``key=value`` pairs; a value that is TOML (a number, a list) is taken as such."""
+    """Read ``key=value`` pairs; a value that is TOML (a number, a list) or null is taken as such."""
     read = []
     for pair in pairs or ():
         key, found, value = pair.partition("=")
@@ -155,7 +156,7 @@ def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
         try:
             read.append((key, tomllib.loads(f"value = {value}")["value"]))
         except tomllib.TOMLDecodeError:
-            read.append((key, value))
+            read.append((key, None if value == "null" else value))
     return read
 
 

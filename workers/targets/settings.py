@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from assay.errors import SpecificationError
 from assay.model import Field as Cell
 from assay.model import Kind
+from store.core.plain_messages import plain_message
 from workers.targets.auth.schemes import Auth, Strict, check_auth
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ()_|-]{0,63}", re.ASCII)
@@ -132,7 +133,11 @@ def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
         first = invalid.errors(include_url=False, include_input=False)[0]
     cause = first.get("ctx", {}).get("error")
     loc = first["loc"][:1] + first["loc"][2:] if first["loc"][:1] == ("auth",) else first["loc"]  # [1] is the scheme
-    inner = cause.field if isinstance(cause, SpecificationError) else ".".join(str(part) for part in loc)
+    inner = (
+        cause.field
+        if isinstance(cause, SpecificationError)
+        else ".".join(str(part) for part in loc if "[" not in str(part))
+    )
     name = f"{where}.{inner}" if inner else where
-    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {first['msg']}"
+    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(first)}"
     raise SpecificationError(message, name)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import textwrap
 
 import pytest
 
@@ -153,3 +154,73 @@ def test_the_services_own_message_is_a_field_without_its_key_and_of_300_characte
 def test_a_service_that_gives_no_message_is_not_quoted(wire):
     found, _ = probed(wire, lambda _: wire.as_json({"other": 1}), {**TRANSLATOR, "settings": ASKED})
     assert (found.code, found.service_said) == ("wrong-shape", None)
+
+
+BODY = {"path": "/t", "body": {"q": "{text}"}}
+MISTAKES = {
+    "an error with the status 200": ({}, b'{"error": {"message": "quota of April is used up"}}', {}, "quota of April"),
+    "an empty answer": ({}, b"", {}, "settings.path, settings.method and settings.body"),
+    "a stream of events": (
+        {},
+        b'event: part\ndata: {"delta": {"text": "La"}}\n\n',
+        {},
+        '"events", settings.output = "delta.text"',
+    ),
+    "plain text": ({}, b"La casa 211", {}, 'settings.response = "text"'),
+    "XML": ({}, b"<?xml version='1.0'?><t>La casa 211</t>", {}, "application/json"),
+    "an answer that comes later": (
+        {"status": "202 Accepted"},
+        b'{"job": {"id": "j1", "state": "QUEUED"}}',
+        {},
+        'id = "job.id", status = "job.state", path = "/t/{id}"',
+    ),
+    "a proxy's page": (
+        {"status": "403 Forbidden"},
+        b"<html><title>Blocked by the firewall</title></html>",
+        {},
+        "Blocked by the firewall",
+    ),
+    "a gateway's page": ({"status": "502 Bad Gateway"}, b"<html><title>Bad gateway</title></html>", {}, "base_url"),
+    "a compressed answer": ({"Content_Encoding": "gzip"}, b"\x1f\x8bgarbage", {}, "Turn compression off"),
+    "an id in place of a translation": ({}, b'{"id": "j1", "status": "ok"}', {}, "settings.body"),
+}
+"""Answer, further settings, and a part of the advice, by what is wrong."""
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_with_what_mends_it_in_few_words(wire, name):
+    form, body, settings, advice = MISTAKES[name]
+    written = {**TRANSLATOR, "settings": BODY | settings}
+    found, _ = probed(wire, lambda _: wire.raw(body, **form), written)
+    assert found.code is not None
+    assert advice in f"{found.cause} {found.remedy}"
+    assert len(textwrap.wrap(found.cause, 92) + textwrap.wrap(found.remedy, 92)) <= 3
+
+
+@pytest.mark.parametrize(
+    ("said", "doubt"),
+    [
+        ("", "empty"),
+        ("The house has the number 211.", "the sentence itself"),
+        ("Ich kann diese Anfrage nicht beantworten.", "lacks the number"),
+        ("La casa tiene el número 211.", ""),
+        ("房子的号码是２１１。", ""),
+    ],
+)
+def test_a_readable_answer_that_is_no_translation_is_doubted(wire, said, doubt):
+    found, _ = probed(wire, lambda _: wire.as_json({"said": said}), {**TRANSLATOR, "settings": ASKED})
+    assert (found.code, found.reading) == (None, said)
+    assert doubt in found.cause
+    assert bool(found.remedy) == bool(doubt)
+
+
+def test_an_answer_that_never_becomes_complete_is_told_from_a_slow_service(wire):
+    answer = wire.as_json({"id": "j1", "status": "FINISHED", "said": "La casa 211"})
+    written = {
+        **TRANSLATOR,
+        "settings": ASKED | {"poll": {"path": "/t/{id}", "interval_s": 0.05}},
+        "limits": {"timeout_s": 0.3},
+    }
+    found, _ = probed(wire, lambda _: answer, written)
+    assert found.code == "timeout"
+    assert "settings.poll.done" in found.remedy

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
-from assay.model import Ask, Failure, Kind
+from assay.model import Ask, Failure, Kind, Translate
 from workers.egress import Exchange, Quoter
 from workers.targets.adapter import Target
+from workers.targets.checks.answer_places import answer_paths, json_in, last_name, settings_that_read, values_in
 from workers.targets.checks.translator import numbers_in
 
 RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
@@ -20,16 +20,15 @@ RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 MISUNDERSTOOD = frozenset({200, 400, 422})
 """Statuses of services that were asked in a form that they do not take."""
 
-MOST_PATHS = 3
-"""Most places of an answer that are suggested."""
+ACCEPTED = 202
+"""Status of a service that answers later."""
 
 LONGEST_SAID = 100
 """Most characters of a message of the service."""
 
-MOST_NODES = 2000
-"""Most values of an answer that are searched for them."""
+BLOCKING = frozenset({403, 407, 502, 503, 504, 511})
+"""Statuses with which a proxy or firewall answers in place of a service, with a web page."""
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _TITLE = re.compile(rb"<title[^<>]{0,200}>([^<]{1,200})", re.IGNORECASE)  # bounded, so that it takes linear time
 _MISSING_THING = re.compile(r"model|deployment|engine|language|voice|version", re.IGNORECASE)
 
@@ -79,6 +78,13 @@ class _Case:
         said = Quoter(self.target.secret).quote(self.body)
         return said if len(said) <= LONGEST_SAID else f'{said[: LONGEST_SAID - 2]}…"'
 
+    @property
+    def page(self) -> str:
+        """The title of a web page as the end of a phrase; a space if it has none, empty if the body is none."""
+        title = _TITLE.search(self.body)
+        bare = " " if b"<html" in self.body[:500].lower() else ""
+        return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else bare
+
     def header(self, name: str) -> str:
         received = self.exchange.received if self.exchange else None
         found = dict(received.headers if received else ()).get(name.encode(), b"")
@@ -105,13 +111,38 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
     """
     case = _Case(failure, exchange, target, ask)
     found = _remedy(case)
-    if target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples"):
+    misunderstood = target.kind in RECORDS and case.status in MISUNDERSTOOD and not target.settings.get("samples")
+    if misunderstood and "settings.output" not in found.remedy:
         return Remedy(found.cause, f"{found.remedy} If it takes records, give some in settings.samples.")
     return found
 
 
+def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
+    """Return what speaks against an answer that could be read, and the remedy; both are empty if nothing does."""
+    case = _Case(Failure("doubt", ""), exchange, target, ask)
+    if case.status == ACCEPTED and not target.settings.get("poll"):
+        return _later(case)
+    if not isinstance(ask, Translate):
+        return Remedy("", "")
+    if not str(answer).strip():
+        return Remedy(
+            "The translation is empty.", f"Correct {case.setting('body and settings.output', 'the languages')}."
+        )
+    if str(answer).strip() == ask.text:
+        return Remedy("The translation is the sentence itself.", f"Send the languages {ask.source} and {ask.target}.")
+    if not numbers_in(answer):
+        where = case.setting("body and settings.output", "the protocol and its settings")
+        return Remedy("The answer lacks the number of the sentence: it may be no translation.", f"Check {where}.")
+    return Remedy("", "")
+
+
 def _remedy(case: _Case) -> Remedy:
     failure = case.failure
+    if case.status in BLOCKING and (page := case.page):
+        return Remedy(
+            f"A web page{page.rstrip()} came in place of an answer (HTTP {case.status}), perhaps from a proxy.",
+            "Open the address in a browser; correct base_url, or ask the network's operator.",
+        )
     find = BY_CODE.get(failure.code)
     if find is not None:
         return find(case)
@@ -154,8 +185,20 @@ def _tls(case: _Case) -> Remedy:
     return Remedy(case.failure.message, "Write http:// in base_url, or the port on which the service speaks TLS.")
 
 
+def _compressed(case: _Case) -> Remedy:
+    return Remedy(
+        f"{case.place} sent a compressed answer, although the request permits none (Accept-Encoding: identity).",
+        "Turn compression off in the service, or in the proxy before it.",
+    )
+
+
 def _timeout(case: _Case) -> Remedy:
     limit = case.target.limits.timeout_s
+    if case.status and case.target.settings.get("poll"):
+        return Remedy(
+            f"{case.place} had no status of settings.poll.done within {limit:g} s; its last answer is above.",
+            f"If that is complete, add its status to settings.poll.done; else raise limits.timeout_s (now {limit:g}).",
+        )
     return Remedy(
         f"{case.place} did not answer within {limit:g} s.",
         f"Raise limits.timeout_s (now {limit:g}, at most 600), or see whether its model still loads.",
@@ -243,18 +286,28 @@ def _garbage(case: _Case) -> Remedy:
         return Remedy(
             case.failure.message, "Correct the port in base_url: another protocol than HTTP/1.1 is spoken there."
         )
-    title = _TITLE.search(case.body)
-    named = f' with the title "{case.clean(title[1].decode("utf-8", "replace"))}"' if title else ""
+    if not case.page:
+        return Remedy(
+            f"{case.place}{case.path} answered XML instead of JSON, from which Assay cannot take a part.",
+            'Ask for JSON in settings.headers = {Accept = "application/json"}, or use --command or --python.',
+        )
     return Remedy(
-        f"{case.place}{case.path} answered a web page{named} instead of JSON.",
+        f"{case.place}{case.path} answered a web page{case.page.rstrip()} instead of JSON.",
         f"Write the address of the API in {case.setting('path', 'base_url')}, not that of its website.",
     )
 
 
+def _settings(case: _Case) -> str:
+    found = settings_that_read(case.body, case.target.kind)
+    return ", ".join(f"settings.{name} = {json.dumps(value)}" for name, value in found.items())
+
+
 def _not_json(case: _Case) -> Remedy:
-    began = case.clean(case.body[:60].decode("utf-8", "replace"))
+    began = case.clean(case.body[:40].decode("utf-8", "replace"))
     what = f'begins with "{began}"' if began else "is empty"
-    remedy = 'Set settings.response = "text" if the whole body is the answer.' if case.custom else _PROTOCOL
+    remedy = f"Set {_settings(case)} if the answer stands there." if case.custom else _PROTOCOL
+    if not began:
+        remedy = f"Correct {case.setting('path, settings.method and settings.body', 'base_url')}."
     return Remedy(f"The answer of {case.place} is not JSON: it {what}.", remedy)
 
 
@@ -268,6 +321,15 @@ def _wrong_shape(case: _Case) -> Remedy:
     if not case.custom:
         return Remedy(case.failure.message, _PROTOCOL)
     output = str(case.target.settings.get("output", "@"))
+    if case.status == ACCEPTED and not case.target.settings.get("poll"):
+        return _later(case)
+    if re.match(rb'\s*\{\s*"errors?"\s*:\s*[{"\[][^\]]', case.body):
+        return Remedy(
+            f"{case.place} answered an error with the status 200{case.said}",
+            "Correct what the message names; settings.output is not the cause.",
+        )
+    if "labels" in (reading := _settings(case)):
+        return Remedy("The answer is one number, and no class.", f"Set {reading}; or rate it as a regressor.")
     if paths:
         return Remedy(
             f"settings.output = {json.dumps(output)} does not lead to the answer in what {case.place} sent.",
@@ -292,6 +354,7 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
     "connect": _unreachable,
     "refused-address": _refused_address,
     "tls": _tls,
+    "encoded-body": _compressed,
     "timeout": _timeout,
     "redirect": _redirect,
     "auth": _auth,
@@ -306,46 +369,14 @@ BY_CODE: Mapping[str, Callable[[_Case], Remedy]] = {
 """Remedies by the code of a failure."""
 
 
-# ------------------------------------------------------------------------ places of an answer
-def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
-    """List JMESPath expressions that lead to what may be the answer, the likeliest first, `MOST_PATHS` at most.
-
-    A translation is recognised by the number in the sentence that was sent; otherwise the type decides.
-    """
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return
-    found = [(path, value) for path, value in _values(document) if _fits(value, kind)]
-    if kind is Kind.TRANSLATOR:
-        found = [one for one in found if numbers_in(one[1])] or found
-    for path, _ in found[:MOST_PATHS]:
-        yield path
-
-
-def _values(document: Any) -> Iterator[tuple[str, Any]]:
-    """List the values of a document with their expressions, outermost first."""
-    waiting, seen = [("", document)], 0
-    while waiting and seen < MOST_NODES:
-        path, value = waiting.pop(0)
-        seen += 1
-        yield path or "@", value
-        if isinstance(value, Mapping):
-            names = ((name if _PLAIN_NAME.fullmatch(name) else json.dumps(name), one) for name, one in value.items())
-            waiting += [(f"{path}.{name}" if path else name, one) for name, one in names]
-        elif isinstance(value, list):
-            waiting += [(f"{path}[{place}]", one) for place, one in enumerate(value[:2])]
-
-
-def _fits(value: Any, kind: Kind) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    match kind:
-        case Kind.REGRESSOR:
-            return number
-        case Kind.EMBEDDER:
-            return isinstance(value, list) and len(value) > 1 and all(isinstance(one, (int, float)) for one in value)
-        case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
-            scores = isinstance(value, Mapping) and bool(value)
-            return isinstance(value, str) or (scores and all(isinstance(one, float) for one in value.values()))
-        case _:
-            return isinstance(value, str) and bool(value.strip())
+def _later(case: _Case) -> Remedy:
+    texts = [path for path, value in values_in(json_in(case.body)) if isinstance(value, str)]
+    number, status = (
+        next((path for path in texts if last_name(path).lower() in names), names[0])
+        for names in (("id", "job_id", "task_id", "jobid"), ("status", "state"))
+    )
+    return Remedy(
+        f"{case.place} accepted the question (HTTP 202) and will answer later.",
+        f'Set settings.poll = {{id = "{number}", status = "{status}", path = "{case.path}/{{id}}", done = ["…"]}}, and '
+        "settings.output to the place in the last answer.",
+    )

@@ -125,6 +125,42 @@ def test_a_call_that_cannot_be_drafted_safely_is_refused_without_its_key(tmp_pat
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_an_option_that_is_not_read_is_named_without_its_value(tmp_path):
+    done = assay("init", str(tmp_path / "my.toml"), "--curl", f"curl https://api.example.org -F 'file={SECRET}'")
+    assert "has -F, which Assay does not read" in done.stderr
+    assert SECRET not in done.stderr
+
+
+def test_a_call_that_curl_signs_for_aws_is_signed_by_assay(tmp_path):
+    file = tmp_path / "my.toml"
+    address = "https://translate.eu-west-1.amazonaws.com/t"
+    curl = f'curl --aws-sigv4 aws:amz -u AKID:{SECRET} {address} -d \'{{"Text": "Hello"}}\''
+    done = assay("init", str(file), "--text", "Hello", "--curl", curl)
+    assert done.returncode == 0, done.stderr
+    assert settings_of(file)["auth"] == {"type": "aws-sigv4", "service": "translate", "region": "eu-west-1"}
+    assert "ASSAY_TARGET_SECRET" in done.stderr
+    assert SECRET not in file.read_text() + done.stderr
+
+
+def test_two_languages_in_one_parameter_are_recognised_and_missing_ones_are_said(tmp_path):
+    both, none = tmp_path / "both.toml", tmp_path / "none.toml"
+    done = assay("init", str(both), "--curl", "curl 'https://api.example.org/get?q=Hello&langpair=en|es'")
+    assert settings_of(both)["query"]["langpair"] == "{source}|{target}"
+    assert "language is not sent" not in done.stderr
+    done = assay("init", str(none), "--curl", "curl 'https://api.example.org/get?q=Hello'")
+    assert "the source language is not sent" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_failed_trial_names_the_cause_and_leaves_a_file_to_correct(tmp_path):
+    file = tmp_path / "my.toml"
+    with json_server(lambda _: {"error": {"message": "quota of April is used up"}}) as url:
+        done = assay("init", str(file), "--try", "--curl", f'curl {url} -d \'{{"q": "Hello"}}\'')
+    assert done.returncode == 64
+    assert "quota of April" in done.stderr
+    assert settings_of(file)["output"] == "@"
+
+
 OPENAPI = """
 openapi: 3.1.0
 info: {title: Translator, version: "1"}

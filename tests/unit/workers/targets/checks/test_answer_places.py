@@ -1,0 +1,47 @@
+"""The settings that lead to the answer in a body are found by its type and by the names in it."""
+
+import json
+
+import pytest
+
+from assay.model import Kind
+from workers.targets.checks.answer_places import settings_that_read
+
+NESTED = {"status": "OK", "took_ms": 3, "data": {"model": "v7", "scores": {"positivity": 73.2}}}
+BY_LABEL = {"positive": 0.9, "negative": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "output"),
+    [
+        (Kind.REGRESSOR, NESTED, "data.scores.positivity"),
+        (Kind.REGRESSOR, {"count": 2, "wage": 31000.5}, "wage"),
+        (Kind.REGRESSOR, 0.5, "@"),
+        (Kind.CLASSIFIER, {"status": "ok", "documents": [{"id": 0, "sentiment": BY_LABEL}]}, "documents[0].sentiment"),
+        (Kind.CLASSIFIER, {"type": "toxic"}, "type"),
+        (Kind.CLASSIFIER, {"model": "v7", "label": "good"}, "label"),
+        (Kind.CLASSIFIER, [{"label": "4 stars", "score": 0.8}], "[0].label"),
+        (Kind.CLASSIFIER, [{"label": "a", "score": 0.8}, {"label": "b", "score": 0.2}], "@"),
+        (
+            Kind.CLASSIFIER,
+            {"out": [{"label": "a", "confidence": 0.8}, {"label": "b", "confidence": 0.2}]},
+            "out[].{label: label, score: confidence}",
+        ),
+        (Kind.EMBEDDER, {"usage": [1, 2], "data": [{"embedding": [0.1, 0.2]}]}, "data[0].embedding"),
+        (Kind.TRANSLATOR, {"q": "The house", "es": "La casa 211"}, "es"),
+        (Kind.LANGUAGE_MODEL, {"id": "c-1", "model": "m", "choices": [{"text": "Hi"}]}, "choices[0].text"),
+    ],
+)
+def test_the_likeliest_place_is_that_of_the_answer(kind, body, output):
+    assert settings_that_read(json.dumps(body).encode(), kind) == {"output": output}
+
+
+def test_a_percentage_alone_is_the_probability_of_a_yes():
+    found = settings_that_read(json.dumps(NESTED).encode(), Kind.CLASSIFIER)
+    assert (found["output"], found["number"], found["scale"]) == ("data.scores.positivity", "probability", [0, 100])
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_message_of_an_error_is_never_the_answer(kind):
+    body = {"error": {"message": "the quota of 211 is used up", "scores": BY_LABEL, "vector": [0.1, 0.2], "score": 0.5}}
+    assert settings_that_read(json.dumps(body).encode(), kind) == {}

@@ -1,0 +1,133 @@
+"""Places of the answer in the body of a response, found by type and by name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.model import Kind
+from workers.targets.checks.translator import numbers_in
+
+MOST_PATHS = 3
+"""Most places of an answer that are suggested."""
+
+MOST_NODES = 2000
+"""Most values of an answer that are searched for them."""
+
+_LABELS = ("label", "class", "category", "name", "tag")
+_SCORES = ("score", "probability", "confidence", "prob", "value")
+"""Names of the members of a class with its probability, the likeliest first."""
+
+_LIKELY = re.compile(
+    r"score|prob|confiden|positiv|negativ|sentiment|predict|result|label|class|translat|text|output|answer|embedding"
+    r"|vector|rating|stars|percent",
+    re.IGNORECASE,
+)
+_FACT = re.compile(
+    r"(?i)(id|status|state|code|model|version|type|object|created|index|lang(uage)?|ok|success|errors?|usage|meta(data)?"
+    r"|(.*_)?(ms|seconds|at|id|count|total|tokens|version)|(took|time|latency|duration|elapsed|detected).*)"
+)
+_STEP = re.compile(r"[^\W\d]\w*")
+_EVENT = re.compile(rb"\A\s*(?:data|event|id|retry)?:(?s:.*?)^data: ?(\{.*)$", re.MULTILINE)
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def json_in(body: bytes) -> Any:
+    """Return the JSON of a body; ``None`` if it is something else."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
+    """Return the settings of `custom` that lead to what may be the answer in a body; empty if nothing may."""
+    if event := _EVENT.search(body):
+        return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}
+    if body and json_in(body) is None:
+        return {"response": "text"}
+    paths, settings = list(answer_paths(body, kind)), dict[str, Any]()
+    if kind is Kind.CLASSIFIER and not (paths and _FACT.fullmatch(last_name(paths[0])) is None):
+        numbers = list(answer_paths(body, Kind.REGRESSOR))
+        for number in numbers[:1]:  # one number alone is the probability of a yes
+            value = dict(values_in(json_in(body)))[number]
+            settings = {"labels": ["no", "yes"], "number": "probability"} | ({"scale": [0, 100]} if value > 1 else {})
+        paths = numbers or paths
+    return settings | ({"output": paths[0]} if paths else {})
+
+
+def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
+    """List JMESPath expressions that lead to what may be the answer, the likeliest first, `MOST_PATHS` at most.
+
+    A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
+    """
+    steps = {path: _STEP.findall(path) for path, _ in values_in(json_in(body))}
+    found = [(path, value) for path, value in values_in(json_in(body)) if _fits(value, kind)]
+    found = [one for one in found if not {"error", "errors"}.intersection(steps[one[0]])]
+    if kind is Kind.TRANSLATOR:
+        found = [one for one in found if numbers_in(one[1])] or found
+    if kind in {Kind.CLASSIFIER, Kind.IMAGE_CLASSIFIER}:
+        found = [(_class_path(path, value), value) for path, value in found]
+    else:
+        found = [one for one in found if not any(map(_FACT.fullmatch, steps[one[0]]))]
+    ranked = sorted(found, key=lambda one: (isinstance(one[1], str), *_rank(one[0])))
+    yield from list(dict.fromkeys(path for path, _ in ranked))[:MOST_PATHS]
+
+
+def _rank(path: str) -> tuple[bool, bool]:
+    return _FACT.fullmatch(last_name(path)) is not None, _LIKELY.search(last_name(path)) is None
+
+
+def last_name(path: str) -> str:
+    """Return the name of the member to which an expression leads; empty if it has none."""
+    return str(["", *_STEP.findall(path)][-1])
+
+
+def _named(value: Any, names: tuple[str, ...], form: type) -> str | None:
+    """Return the first of the names whose member of an object has this type."""
+    return next((name for name in names if isinstance(value, Mapping) and isinstance(value.get(name), form)), None)
+
+
+def _class_path(path: str, value: Any) -> str:
+    """Return the expression that reads classes at a path in a form that Assay knows."""
+    if not isinstance(value, list):
+        return path
+    base, label, score = path.removeprefix("@"), _named(value[0], _LABELS, str), _named(value[0], _SCORES, float)
+    if len(value) == 1 and value[0][score] < 1:
+        return f"{base}[0].{label}"  # the likeliest class alone: its probability says nothing of the others
+    return path if (label, score) == ("label", "score") else f"{base}[].{{label: {label}, score: {score}}}"
+
+
+def values_in(document: Any) -> Iterator[tuple[str, Any]]:
+    """List the values of a document with their expressions, outermost first."""
+    waiting, seen = [("", document)], 0
+    while waiting and seen < MOST_NODES:
+        path, value = waiting.pop(0)
+        seen += 1
+        yield path or "@", value
+        if isinstance(value, Mapping):
+            names = ((name if _PLAIN_NAME.fullmatch(name) else json.dumps(name), one) for name, one in value.items())
+            waiting += [(f"{path}.{name}" if path else name, one) for name, one in names]
+        elif isinstance(value, list):
+            waiting += [(f"{path}[{place}]", one) for place, one in enumerate(value[:2])]
+
+
+def _fits(value: Any, kind: Kind) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    match kind:
+        case Kind.REGRESSOR:
+            return number
+        case Kind.EMBEDDER:
+            return isinstance(value, list) and len(value) > 1 and all(isinstance(one, (int, float)) for one in value)
+        case Kind.CLASSIFIER | Kind.IMAGE_CLASSIFIER:
+            scores = isinstance(value, Mapping) and len(value) > 1
+            classes = isinstance(value, list) and bool(value) and _named(value[0], _LABELS, str) is not None
+            return (
+                isinstance(value, str)
+                or (scores and all(isinstance(one, float) for one in value.values()))
+                or (classes and _named(value[0], _SCORES, float) is not None)
+            )
+        case _:
+            return isinstance(value, str) and bool(value.strip())
