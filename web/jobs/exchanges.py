@@ -10,6 +10,7 @@ from web.ratings.observations import asked, written
 
 LONGEST = 300
 
+
 @dataclass(frozen=True)
 class Exchange:
     """A question with its reply. Languages are empty where the question names none."""
