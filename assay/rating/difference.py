@@ -284,7 +284,7 @@ def _told(
     yield _of_letter(whole, confidence)
     if moved := [str(each.name) for each in parts if each.verdict == "changed"]:
         yield f"The letter changed with confidence for {_listed(moved)}."
-    if moved := [f"{each.component} ({each.name})" for each in effects if each.apart]:
+    if moved := [f"{each.component} ({each.name.replace('_', ' ')})" for each in effects if each.apart]:
         yield f"The intervals of these effects do not overlap: {_listed(moved)}."
     yield _of_inputs(list(dict.fromkeys(each.what for each in inputs)), same_evidence=same_evidence)
 

@@ -16,8 +16,6 @@ AVERAGES = "All of this is about averages: single cases may be treated otherwise
 """Sentence on a rating that looked at no effect that a mean can hide."""
 
 NOT_TESTED = "Nothing is known of other attributes, languages and content."
-TINY = 1e-4
-"""Sizes below this are written with powers of ten."""
 
 OF_UCS = (
     "This letter does not say that the service is fair in every respect, nor that its answers are right: "
@@ -59,7 +57,7 @@ def amount(size: float) -> str:
     """Write a size with two digits, as a person would: "0.0091", "4.9", "1,140"."""
     if size >= 100:
         return f"{size:,.0f}"
-    return f"{float(f'{size:.2g}'):f}".rstrip("0").rstrip(".") if size >= TINY else f"{size:.0g}"
+    return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
 
 
 def effect(part: Part, name: str) -> float | None:
@@ -141,7 +139,7 @@ def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | N
 def tested(document: Part, part: Part, what: str) -> str:
     """Write the sentence about the tested material and attribute, with the first example of the component."""
     asked = next((text for one in parts.objects(part, "examples") if (text := parts.text(one, "asked"))), None)
-    example = f"; for example “{asked}”" if asked else ""
+    example = f"; for example “{asked.removesuffix('.')}”" if asked else ""
     return f"Tested for {parts.text(document, 'attribute') or 'the attribute'}: {what}{example}."
 
 

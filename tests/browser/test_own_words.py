@@ -159,7 +159,9 @@ def test_going_back_loses_nothing(reader: Reader, services: DemoServer):
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"{TERMS * PER_TERM} sentences")
 
 
-def test_pictures_are_added_shown_and_tested(plain: Page, site: Site, services: DemoServer, tmp_path: Path):
+def test_pictures_are_added_shown_and_tested(
+    plain: Page, reader: Reader, site: Site, services: DemoServer, tmp_path: Path
+):
     pictures = [drawn(tmp_path, number) for number in range(2)]
     page = plain
     page.goto("/own-words?kind=image-classifier")
@@ -188,6 +190,8 @@ def test_pictures_are_added_shown_and_tested(plain: Page, site: Site, services: 
     page.get_by_role("link", name=re.compile("^Evidence")).click()
     for place in range(2):
         expect(page.get_by_role("img", name="What was shown").nth(place)).to_have_js_property("naturalWidth", 8)
+    rating = urlsplit(page.url).path.removesuffix("/evidence")
+    expect(reader.open(rating).locator(".peek img").first).to_have_js_property("naturalWidth", 8)
 
 
 def drawn(folder: Path, number: int) -> Path:

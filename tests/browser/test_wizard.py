@@ -144,8 +144,20 @@ def test_each_fault_has_its_own_remedy_before_anything_is_stored(reader: Reader,
     assert "refused the key" in causes[1]
     assert "web page" in causes[2]
     assert len({remedy for _, remedy in remedies}) == 3
+    assert not [
+        remedy for _, remedy in remedies if "ASSAY_" in remedy or "base_url" in remedy
+    ]  # inputs, by their titles
     assert ratings_asked_for(site) == before
     assert site.process.agency.get("/v1/targets")["items"] == saved
+
+
+def test_a_missing_address_is_asked_for_before_the_next_step(reader: Reader) -> None:
+    page = reader.open("/new")
+    page.get_by_role("button", name="Translator").click()
+    page.get_by_role("button", name="Continue without a test").click()
+    expect(page.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Where is it?")
+    reader.complaints.clear()  # browsers write the status of the refused form into the console
 
 
 def test_a_long_message_of_the_service_is_shown_whole(reader: Reader, keyed: str) -> None:

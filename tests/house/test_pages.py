@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -27,6 +28,9 @@ STORE = {
     "store.targets.domains.host_of",
 }
 """Names of the store that pages may import: sessions, which the API does not have, and what a sealed secret needs."""
+
+SESSIONS = {"frame/visit.py", "sign_in/pages.py", "sign_in/start.py"}
+"""Modules that find, begin and end sessions."""
 
 NAMES = (
     "Assay|UCS|DSBS|BS|API|HTTP|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|DSSE|JWKS|yaml|json|html|jsonl|csv|MB|kB|ms|TLS"
@@ -54,6 +58,29 @@ def test_pages_take_their_data_from_the_api_alone(module):
     stored = {name for name in imported if name.partition(".")[0] == "store"}
     assert stored <= STORE
     assert not {name for name in imported if name.startswith("service.") and "routes" in name}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(WEB)))
+def test_only_sessions_use_the_database(module):
+    assert ".database" not in module.read_text(encoding="utf-8") or str(module.relative_to(WEB)) in SESSIONS
+
+
+def test_every_address_that_pages_ask_is_an_operation_of_the_api():
+    described = json.loads((WEB.parent / "clients/python/openapi.json").read_text(encoding="utf-8"))["paths"]
+    operations = [path.split("/") for path in described]
+    asked = {
+        address
+        for module in MODULES
+        for address in re.findall(r'"(/v1/[^"?]+)', module.read_text(encoding="utf-8"))
+        if not any(_fits(address.split("/"), operation) for operation in operations)
+    }
+    assert not asked
+
+
+def _fits(asked: list[str], operation: list[str]) -> bool:
+    """Whether an address is of an operation; a placeholder of either stands for one part of the path."""
+    pairs = zip(asked, operation, strict=False)
+    return len(asked) == len(operation) and all(one == other or "{" in one + other for one, other in pairs)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(WEB)))

@@ -22,6 +22,7 @@ NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
             Link("Jobs", "/jobs"),
             Link("Ratings", "/ratings"),
             Link("Services", "/services"),
+            Link("Own words", "/own-words"),
             Link("Suites", "/suites"),
             Link("Schedules", "/schedules"),
         ),

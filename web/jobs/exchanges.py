@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from web.ratings.observations import written
+from web.ratings.observations import asked, written
 
 LONGEST = 300
-QUESTION = ("text", "given", "prompt", "question", "word")
-"""Fields of a question that hold what was asked, the first of which is shown."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,10 @@ class Exchange:
 def exchange_of(observation: Mapping[str, Any]) -> Exchange:
     """Return an observation of the API as texts."""
     ask, failure = observation["ask"], observation["failure"]
-    asked = next((ask[name] for name in QUESTION if ask.get(name)), ask)
     source, target = ask.get("source") or "", ask.get("target") or ""
     return Exchange(
         f"{source} → {target}" if target else ask["asks"],
-        written(asked)[:LONGEST],
+        asked(ask)[:LONGEST],
         source,
         written(observation["value"])[:LONGEST],
         target,

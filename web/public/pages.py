@@ -13,7 +13,7 @@ from web.frame.kinds import KINDS
 
 pages = Pages(public=True)
 
-NEWEST = 6
+NEWEST = 12
 """Ratings on the start page."""
 
 ROWS = 50

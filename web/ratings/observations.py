@@ -43,7 +43,7 @@ def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabula
     return Row(
         seq=observation["seq"],
         unit=observation["unit"],
-        asked=list(pieces(_asked(ask), looked_for)),
+        asked=list(pieces(asked(ask), looked_for)),
         asked_lang=ask.get("source") if translated else "en",
         answer=list(pieces("" if observation["value"] is None else written(observation["value"]), looked_for)),
         answer_lang=ask.get("target") if translated else None,
@@ -52,7 +52,10 @@ def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabula
     )
 
 
-def _asked(ask: Mapping[str, Any]) -> str:
+def asked(ask: Mapping[str, Any]) -> str:
+    """Write a question on a line; a word that is filled in stands in brackets."""
+    if ask.get("asks") == "fill":
+        return f"{ask['before']}[{ask['word']}]{ask['after']}"
     told = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}
     return written(next(iter(told.values())) if len(told) == 1 else told)
 

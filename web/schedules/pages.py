@@ -21,7 +21,11 @@ async def schedules(visit: Visit) -> Response:
     """List schedules with their next five runs."""
     found = await visit.api.get("/v1/schedules", limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
-        "schedules/schedules.html", schedules=found["items"], older=visit.older(found["next_cursor"]), in_words=in_words
+        "schedules/schedules.html",
+        schedules=found["items"],
+        names={one["id"]: one["name"] for one in (await visit.api.get("/v1/targets", limit=MOST))["items"]},
+        older=visit.older(found["next_cursor"]),
+        in_words=in_words,
     )
 
 

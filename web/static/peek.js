@@ -1,10 +1,7 @@
 // Squares are pointed at, or walked with arrow keys.
 const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 
-const placeOf = (square) => {
-  const drawn = square.querySelector("rect");
-  return [Number(drawn.getAttribute("x")), Number(drawn.getAttribute("y"))];
-};
+const placeOf = (square) => ["x", "y"].map((name) => Number(square.querySelector("rect").getAttribute(name)));
 
 function neighbour(squares, from, [right, down]) {
   const [x, y] = placeOf(from);
@@ -27,13 +24,17 @@ for (const figure of document.querySelectorAll("[data-peek]")) {
     chosen = square;
     square.classList.add("on");
     const [name, ...lines] = square.querySelector("title").textContent.split("\n");
-    const written = [name, ...lines].map((line, place) => {
-      const one = document.createElement("p");
-      one.textContent = line;
-      one.dir = "auto";
-      one.className = ["muted s", "pref"][place] ?? "muted";
-      return one;
-    });
+    const written = [name, ...lines].map((textContent, place) =>
+      Object.assign(document.createElement("p"), {
+        textContent,
+        dir: "auto",
+        className: ["muted s", "pref"][place] ?? "muted",
+      }),
+    );
+    const { picture } = square.dataset;
+    if (picture && figure.dataset.peek) {
+      written.splice(1, 0, Object.assign(new Image(), { src: figure.dataset.peek + picture, alt: "" }));
+    }
     shown.replaceChildren(...written);
   };
   const groups = figure.querySelectorAll(".squares");

@@ -51,11 +51,11 @@ async function root(hash, place, last, path) {
 
 async function signed(keys, id, signature, message) {
   const known = keys.find(({ kid }) => kid === id);
-  if (!known) throw new Error(`it is signed by the key ${id}, which is unknown`);
+  if (!known) throw new Error(`the key ${id} is unknown`);
   const { kty, crv, x } = known;
   const key = await crypto.subtle.importKey("jwk", { kty, crv, x }, "Ed25519", false, ["verify"]);
   if (await crypto.subtle.verify("Ed25519", key, signature, message)) return `by the key ${id}`;
-  throw new Error(`the signature by the key ${id} is not one of what is shown`);
+  throw new Error(`the key ${id} did not sign this`);
 }
 
 async function* checks() {
@@ -79,19 +79,19 @@ async function* checks() {
     if (payloadType === "application/vnd.in-toto+json" && rating.id === data.id && canonical(again) === canonical(stated)) {
       return `${rating.letter ?? "no letter"}, ${rating.declared ? "declared" : "not declared"}, rated ${rating.rated_at}`;
     }
-    throw new Error("the certificate states something else than the rating's document");
+    throw new Error("the certificate states another document");
   }];
   yield ["evidence", async () => {
     const any = 1 + Math.floor(Math.random() * data.questions);
     const proof = await read(`${data.proof}/${any}/proof`).catch(() => read(`${data.proof}/1/proof`));
     const { observation, leaf_index: place, tree_size: size } = proof;
     same("evidence", await root(await leaf(observation), +place, size - 1, proof.proof), sealed.evidence_digest);
-    return `observation ${place + 1} of ${+size}, chosen at random, is one of those that were sealed`;
+    return `observation ${place + 1} of ${+size}, chosen at random, was sealed`;
   }];
   if (items.length) yield ["log", () => logged(items, keys, found)];
 }
 
-// Every entry is in the log whose head the agency signed, and the published one has this digest.
+// Every entry is in the signed log; the published one has this digest.
 async function logged(items, keys, found) {
   const log = await read("/v1/log"), [note, lines] = log.checkpoint.split("\n\n"), [, size, head] = note.split("\n");
   const own = lines.split("\n").find((line) => line.startsWith(`— ${log.origin} `)) ?? "";

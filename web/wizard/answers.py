@@ -90,9 +90,16 @@ def target_of(visit: Visit, answers: Answers, material: Material) -> tuple[dict[
             wrong.append({"pointer": "/secret", "detail": LOST})
         else:
             described["secret"] = plain
+    for name, needs, detail in NEEDED:
+        if material.protocol[needs] and not described.get(name):
+            wrong.append({"pointer": f"/{name}", "detail": detail})
     return described, wrong
 
 
+NEEDED = (
+    ("base_url", "needs_url", "Write the address of the service."),
+    ("secret", "needs_secret", "Type the key: this kind of service answers nobody without one."),
+)
 LOST = "Type the key again: it was typed more than two hours ago, or for another address."
 
 

@@ -47,7 +47,7 @@ MORE = (
             ("public", "everyone, in the public registry"),
         ),
     ),
-    Field("callback_url", "text", "Callback address", "It receives one signed notice when the job ends.", None),
+    Field("callback_url", "text", "Callback address", "May be empty. Gets a signed notice at the end.", None),
     Field(
         "seed", "integer", "Seed", "The same request, seed and replies give the same rating, bit for bit.", 0, least=0
     ),

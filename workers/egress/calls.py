@@ -50,7 +50,7 @@ BUSY_MARKS = (b"ThrottlingException", b"TooManyRequestsException", b"LimitExceed
 
 HINTS: Mapping[int, str] = {
     400: "it did not understand the request; check the protocol, the settings and the languages",
-    404: "nothing is there; check the base_url",
+    404: "nothing is there; check the address (base_url)",
     405: "it does not take this kind of request there; check the protocol and the base_url",
     413: "the text is too long for it",
     415: "it wants another kind of body; check the protocol",
@@ -99,7 +99,7 @@ class Response:
         if page:
             raise CallFailed(
                 "garbage",
-                f"{self.place} answered with a web page instead of JSON; check the base_url, it may be the website's",
+                f"{self.place} answered with a web page instead of JSON; check the address (base_url), not the website's",
                 status=self.status,
             )
         raise CallFailed(

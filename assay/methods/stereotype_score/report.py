@@ -130,7 +130,7 @@ def _pairs_figure(part: Part) -> Picture | None:
     marks = tuple(Mark(name, (None if neutral is None else Span(neutral), Span(tied))) for name, neutral, tied in shown)
     leaning = sum(tied > 0.5 for _, _, tied in rows)
     title = f"With {leaning} of {len(rows)} pairs of words for the groups it leans to the stereotype"
-    kinds = ("first word, neutral attributes", "stereotype")
+    kinds = ("neutral: first word", "stereotype")
     tolerance = parts.number(parts.mapping(part, "tolerances"), "step_1")
     table = charts.twin(title, "Words", marks, kinds)
     return Forest(title, "share of pairs; 0.5 prefers neither", marks, table, kinds, 0.5, tolerance)

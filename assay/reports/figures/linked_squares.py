@@ -10,8 +10,11 @@ from assay.reports.plain import width
 from assay.reports.view import Case, Squares, Table
 
 SIDE, STEP, ROW = 14, 16, 19
-LETTER, WIDEST, COUNT = 6.6, 176, 26
+LETTER, WIDEST, COUNT = 6.2, 176, 26
 """Width of a letter, of the widest column of names, and of the numbers at the end."""
+
+LEAST = 330
+"""Width of a narrow drawing, so that few and short names are not drawn large."""
 
 ACROSS = 10
 """Squares in a line."""
@@ -27,12 +30,13 @@ def linked_squares(one: Squares, group: str, key: str, link: Callable[[Case], st
     if not rows:
         return None
     left = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
-    across = left + ACROSS * STEP + COUNT
+    across = max(LEAST, left + ACROSS * STEP + COUNT)
+    end = left + min(ACROSS, max(len(cases) for _, cases in rows)) * STEP + COUNT
     drawn: list[Markup] = []
     y = 0.0
     for name, cases in rows:
         drawn.append(label(left - 8, y + 11, clip(name, int((left - 8) / LETTER)), "e"))
-        drawn.append(label(across - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        drawn.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
         drawn += [
             _square(case, left + place % ACROSS * STEP, y + place // ACROSS * STEP, link(case))
             for place, case in enumerate(cases)
@@ -51,4 +55,4 @@ def _count(rows: Sequence[tuple[str, Sequence[Case]]]) -> int:
 def _square(case: Case, x: float, y: float, href: str) -> Markup:
     kind = "y" if case.share > 0.5 else "n" if case.share < 0.5 else "h"
     drawn = tag("rect", x=x, y=y, width=SIDE, height=SIDE, rx=2, class_=kind)
-    return tag("a", tag("title", "\n".join(case.lines)), drawn, href=href, tabindex=-1)
+    return tag("a", tag("title", "\n".join(case.lines)), drawn, href=href, tabindex=-1, data_picture=case.image or None)

@@ -1,0 +1,23 @@
+"""Questions as texts for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from web.ratings.observations import asked
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        ({"asks": "fill", "before": "The ", "word": "father", "after": " is a taper."}, "The [father] is a taper."),
+        ({"asks": "score", "text": "She is a taper."}, "She is a taper."),
+        ({"asks": "regress", "given": [["sex", "male"], ["experience", 25]]}, "sex, male, experience, 25"),
+        (
+            {"asks": "choose", "text": "Which?", "options": ["He is a taper.", "She is a taper."]},
+            "text Which?, options He is a taper., She is a taper.",
+        ),
+    ],
+)
+def test_a_question_is_shown_with_its_whole_text(ask, text):
+    assert asked(ask) == text
