@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import permutations
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from assay.methods.shared.profiles import Case, like_those_asked
 from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
-from assay.statistics.hidden.scales import Scale, limit_on, on_scale, scales_of
+from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import Families, item_effect, spread_effect, stratum_effects
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
@@ -172,11 +173,11 @@ class _Output:
     def answers(self) -> Answers:
         return self.judged.answers
 
-    @property
+    @cached_property
     def whole(self) -> Sequence[int]:
         return self.answers.whole
 
-    @property
+    @cached_property
     def cases(self) -> list[Case]:
         return [self.answers.cases[place] for place in self.whole]
 
@@ -269,6 +270,12 @@ class _Output:
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
             *loss_effect(self.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
+        if rules.scale == "auto" and (some := amounts(self.table)) is not None:
+            clusters = {kind: ids[some] for kind, ids in profiles.clusters.items()}
+            amount = Profiles(np.log(self.table[some]), profiles.values, clusters)
+            drawn = largest(np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1))
+            most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
+            hidden += (HiddenEffect("stratum", "amounts above 0", drawn, most),)
         limit = rules.delta_individual
         if limit is None:
             return hidden
@@ -370,7 +377,7 @@ class _Output:
 
     def _most_likely(self, place: int) -> list[str]:
         said = (self.answers.replies[place, value] for value in range(len(self.answers.values)))
-        return [max(sorted(scores), key=lambda label: scores[label]) for scores in said]
+        return [max(sorted(scores), key=scores.__getitem__) for scores in said]
 
     def _label_tests(self, chosen: NDArray[Any]) -> list[dict[str, Any]]:
         """Compare the labels themselves, value by value: Bowker's test and Jensen-Shannon divergence."""

@@ -22,6 +22,9 @@ CARRIED = 1.5
 QUARTILES = 1.349
 """Distance between the quartiles of a normal distribution in standard deviations."""
 
+LEAST_AMOUNTS = 30
+"""Fewest profiles with amounts above 0 that are compared by themselves where other amounts are 0."""
+
 RATIO = 1.05
 """Ratio of two numbers that still counts as none where the tolerance is `USUAL` standard deviations."""
 
@@ -50,8 +53,7 @@ def scales_of(outputs: FloatArray, declared: Scale | Literal["auto"], *, probabi
     if probabilities:
         scales = ("linear", "logit") if inside else ("linear",)
     elif positive:
-        low, high = np.quantile(outputs, [0.1, 0.9])
-        scales = ("log", "linear") if high / low > WIDE or _skewness(outputs) > SKEWED else ("linear", "log")
+        scales = ("log", "linear") if _as_ratios(outputs) else ("linear", "log")
     return (*scales, "rank") if _carried_by_few(on_scale(outputs, scales[0])) else scales
 
 
@@ -65,6 +67,17 @@ def on_scale(outputs: FloatArray, scale: Scale) -> FloatArray:
         _, place, count = np.unique(outputs, return_inverse=True, return_counts=True)
         return np.asarray((np.cumsum(count) - (count - 1) / 2)[place].reshape(outputs.shape))
     return outputs
+
+
+def amounts(outputs: FloatArray) -> NDArray[np.bool_] | None:
+    """Return which profiles have only amounts above 0, where others have none and these are compared as ratios.
+
+    Where most amounts are 0, ratios of the others hardly show in the mean of all: a fifth less was taken for even.
+    `outputs` has shape (profiles, values); ``None`` where a number is below 0, none is 0, or too few are above.
+    """
+    some = np.asarray((outputs > 0).all(axis=1))
+    few = outputs.min() < 0 or (outputs > 0).all() or some.sum() < LEAST_AMOUNTS
+    return None if few or not _as_ratios(outputs[some]) else some
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
@@ -83,6 +96,11 @@ def _carried_by_few(outputs: FloatArray) -> bool:
     """
     low, high = np.quantile(outputs, [0.25, 0.75])
     return len(np.unique(outputs)) > 2 and float(outputs.std()) > CARRIED * float(high - low) / QUARTILES
+
+
+def _as_ratios(outputs: FloatArray) -> bool:
+    low, high = np.quantile(outputs, [0.1, 0.9])
+    return bool(high / low > WIDE or _skewness(outputs) > SKEWED)
 
 
 def _skewness(outputs: FloatArray) -> float:
