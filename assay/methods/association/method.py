@@ -145,7 +145,7 @@ class Association(OneSpecification[AssociationWords]):
                 residual=self.residual,
                 prior=self.prior,
             )
-            evidence, intervals = effects_of(words, posterior, rows, rng.spawn(1)[0] if self.strata else None)
+            evidence, stated = effects_of(words, posterior, rows, rng.spawn(1)[0] if self.strata else None)
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
         measurement.detail |= {
@@ -160,8 +160,8 @@ class Association(OneSpecification[AssociationWords]):
         }
         if lacking:
             # some declared words are missing from the posterior, so it must not decide a letter
-            return measurement.give_up(*lacking, seen=intervals)
-        return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence, intervals["step_2"]), intervals)
+            return measurement.give_up(*lacking, seen=stated)
+        return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence, stated["step_2"]), stated)
 
 
 @dataclass(frozen=True)
@@ -220,9 +220,7 @@ def effects_of(
     Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
     each word's from its own rows: the hierarchy would draw the groups towards each other.
     Step 2: the mean distance to stereotypes of different groups less that to those of the own group.
-
-    With `rng`, step 1 is drawn for control words like these, and so are the differences within strata; and nearness
-    to other groups' stereotypes counts as much as to one's own (methodology 1.3.0). Without, step 1 is for these words.
+    With `rng` (since 1.3.0) step 1 is for control words like these, there are strata, and step 2 has no sign.
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [
@@ -250,8 +248,7 @@ def group_gaps(
     Returns
     -------
     tuple of ndarray and dict of str to ndarray, shape (draws, pairs of groups)
-        To all control words; and by stratum, to the stereotypes of every list (`shared_lean`) and to the control words
-        of either kind. A stratum of too short lists is left out.
+        To control words; and by stratum, to all stereotypes (`shared_lean`) and either kind of control, if long enough.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():

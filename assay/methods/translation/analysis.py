@@ -23,7 +23,7 @@ from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
 from assay.methods.translation.occupations import design_effects, hidden_in_occupations
 from assay.methods.translation.published_rules import adjust, analyse_blocks
-from assay.model import Component, Evidence, Finding, HiddenEffect, Interval, Kind, Letter, Probabilities, Probe, Reason, Reply
+from assay.model import Component, Evidence, Finding, Interval, Kind, Letter, Probabilities, Probe, Reason, Reply
 from assay.rating.component import EARLY, Counts, Measurement, Tolerance, look_sizes
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.transition import (
@@ -201,11 +201,7 @@ class TwoStepTest:
         sure = self.tolerance.confidence
         hidden = loss_effect(found.by_group, self.delta_loss, sure, own, DRAWS, of_no_group=mixed)
         if self.strata and not found.neutral:
-            hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times)
-            if content is not None:  # outputs that content decides have half their excess concordance as covariance
-                typical = np.sqrt(np.maximum(content, 0.0) / 2)
-                limit = self.tolerance.further["content"]
-                hidden += (HiddenEffect("individual", "typical sentence", typical, limit),)
+            hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times, content)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
     def _conclude(

@@ -23,7 +23,7 @@ QUARTILES = 1.349
 """Distance between the quartiles of a normal distribution in standard deviations."""
 
 LEAST_AMOUNTS = 30
-"""Fewest profiles with amounts above 0 that are compared by themselves where other amounts are 0."""
+"""Fewest profiles with amounts above 0 that are compared by themselves: a fifth less hardly shows among zeros."""
 
 RATIO = 1.05
 """Ratio of two numbers that still counts as none where the tolerance is `USUAL` standard deviations."""
@@ -70,11 +70,7 @@ def on_scale(outputs: FloatArray, scale: Scale) -> FloatArray:
 
 
 def amounts(outputs: FloatArray) -> NDArray[np.bool_] | None:
-    """Return which profiles have only amounts above 0, where others have none and these are compared as ratios.
-
-    Where most amounts are 0, ratios of the others hardly show in the mean of all: a fifth less was taken for even.
-    `outputs` has shape (profiles, values); ``None`` where a number is below 0, none is 0, or too few are above.
-    """
+    """Return which profiles have only amounts above 0, if other amounts are 0 and these are compared as ratios."""
     some = np.asarray((outputs > 0).all(axis=1))
     few = outputs.min() < 0 or (outputs > 0).all() or some.sum() < LEAST_AMOUNTS
     return None if few or not _as_ratios(outputs[some]) else some
