@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import permutations
+from functools import cached_property, partial
+from itertools import combinations, permutations
 from typing import Any, Literal
 
 import numpy as np
@@ -20,26 +21,18 @@ from assay.methods.shared.profiles import Case, like_those_asked, numbered_clust
 from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Letter, Reason
 from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
-from assay.statistics.hidden.scales import Scale, limit_on, on_scale, scales_of
+from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import Families, item_effect, spread_effect, stratum_effects
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.published import Aggregate
 from assay.statistics.hypothesis_tests.samples import energy_distance, knn_kl, wasserstein
-from assay.statistics.intervals.alternation_effects import (
-    DRAWS,
-    Profiles,
-    group_draws,
-    largest,
-    paired_draws,
-    tied_draws,
-)
+from assay.statistics.intervals.alternation_effects import DRAWS, Profiles, group_draws, paired_draws, tied_draws
 from assay.statistics.intervals.credible import interval_of
 from assay.statistics.intervals.worst_block import largest_interval
 
 SMALL_GROUP = 30
 """Groups with fewer records are flagged (METHODS section 3)."""
-
 
 TIMES = 3
 """Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
@@ -168,11 +161,11 @@ class _Output:
     def answers(self) -> Answers:
         return self.judged.answers
 
-    @property
+    @cached_property
     def whole(self) -> Sequence[int]:
         return self.answers.whole
 
-    @property
+    @cached_property
     def cases(self) -> list[Case]:
         return [self.answers.cases[place] for place in self.whole]
 
@@ -199,10 +192,10 @@ class _Output:
             **({} if self.judged.brief else {"leverage": leverage.as_json(), **self._beside(profiles, third)}),
         }
         carrier = leverage.carrier()
-        evidence = Evidence(largest(gaps["step_1"]), largest(gaps["step_2"]), hidden=hidden)
-        measurement.detail |= hidden_as_json(hidden) | losses_as_json(
-            self.answers.by_group, self.judged.rules.delta_loss
-        )
+        evidence = Evidence(np.abs(gaps["step_1"]).max(axis=1), np.abs(gaps["step_2"]).max(axis=1), hidden=hidden)
+        if not self.judged.brief:
+            by_group = losses_as_json(self.answers.by_group, self.judged.rules.delta_loss)
+            measurement.detail |= hidden_as_json(hidden) | by_group
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
@@ -257,6 +250,12 @@ class _Output:
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
             *loss_effect(self.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
+        if rules.scale == "auto" and (some := amounts(self.table)) is not None:
+            clusters = {kind: ids[some] for kind, ids in profiles.clusters.items()}
+            amount = Profiles(np.log(self.table[some]), profiles.values, clusters)
+            drawn = np.abs([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()]).max(axis=0)
+            most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
+            hidden += (HiddenEffect("stratum", "amounts above 0", drawn, most),)
         limit = rules.delta_individual
         if limit is None:
             return hidden
@@ -358,22 +357,17 @@ class _Output:
 
     def _most_likely(self, place: int) -> list[str]:
         said = (self.answers.replies[place, value] for value in range(len(self.answers.values)))
-        return [max(sorted(scores), key=lambda label: scores[label]) for scores in said]
+        return [max(sorted(scores), key=scores.__getitem__) for scores in said]
 
     def _label_tests(self, chosen: NDArray[Any]) -> list[dict[str, Any]]:
         """Compare the labels themselves, value by value: Bowker's test and Jensen-Shannon divergence."""
         written = []
-        for a in range(chosen.shape[1]):
-            for b in range(a + 1, chosen.shape[1]):
-                row: dict[str, Any] = {"from": self.answers.values[a], "to": self.answers.values[b]}
-                row["changed"] = int((chosen[:, a] != chosen[:, b]).sum())
-                row |= _numbers(
-                    {
-                        "bowker_p": lambda a=a, b=b: bowker(chosen[:, a], chosen[:, b]).p,
-                        "jensen_shannon": lambda a=a, b=b: jensen_shannon(chosen[:, a], chosen[:, b]),
-                    }
-                )
-                written.append(row)
+        for a, b in combinations(range(chosen.shape[1]), 2):
+            x, y = chosen[:, a], chosen[:, b]
+            row: dict[str, Any] = {"from": self.answers.values[a], "to": self.answers.values[b]}
+            row["changed"] = int((x != y).sum())
+            works = {"bowker_p": lambda x=x, y=y: bowker(x, y).p, "jensen_shannon": partial(jensen_shannon, x, y)}
+            written.append(row | _numbers(works))
         return written
 
     # -------------------------------------------------------------------- reasons

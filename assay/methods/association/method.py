@@ -9,6 +9,7 @@ list, for each group and for each word, where one number (MAC, WEAT) has none (M
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
@@ -140,7 +141,7 @@ class Association(OneSpecification[AssociationWords]):
                 residual=self.residual,
                 prior=self.prior,
             )
-            evidence, intervals = effects_of(words, posterior, rows, rng.spawn(1)[0] if self.strata else None)
+            evidence, stated = effects_of(words, posterior, rows, rng.spawn(1)[0] if self.strata else None)
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
         measurement.detail |= {
@@ -155,8 +156,8 @@ class Association(OneSpecification[AssociationWords]):
         }
         if lacking:
             # some declared words are missing from the posterior, so it must not decide a letter
-            return measurement.give_up(*lacking, seen=intervals)
-        return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence), intervals)
+            return measurement.give_up(*lacking, seen=stated)
+        return measurement.conclude(evidence, lambda letter: _why(letter, words, evidence, stated["step_2"]), stated)
 
 
 @dataclass(frozen=True)
@@ -215,9 +216,7 @@ def effects_of(
     Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
     each word's from its own rows: the hierarchy would draw the groups towards each other.
     Step 2: the mean distance to stereotypes of different groups less that to those of the own group.
-
-    With `rng`, step 1 is drawn for control words like these, and so is the difference that all stereotypes have in
-    common (methodology 1.3.0); without, for these words.
+    With `rng` (since 1.3.0) step 1 is for control words like these, there are strata, and step 2 has no sign.
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [
@@ -228,24 +227,24 @@ def effects_of(
         raise TooFewObservations(f"{len(groups)} groups have distances to control words; a difference needs two")
     gaps = np.stack([b - a for a, b in combinations(groups, 2)], axis=1)
     hidden: tuple[HiddenEffect, ...] = ()
+    follows = step_2
     if rng is not None:
-        found = group_gaps(words, rows, len(step_2), rng)
-        gaps, common = found
-        if common is not None:
-            hidden = (HiddenEffect("stratum", "words of all stereotypes", common.max(axis=1)),)
-    evidence = Evidence(np.abs(gaps).max(axis=1), step_2, hidden=hidden)
+        gaps, strata = group_gaps(words, rows, len(step_2), rng)
+        hidden = tuple(HiddenEffect("stratum", name, np.abs(of).max(axis=1)) for name, of in strata.items())
+        follows = np.abs(step_2)
+    evidence = Evidence(np.abs(gaps).max(axis=1), follows, hidden=hidden)
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
 
 
 def group_gaps(
     words: AssociationWords, rows: Distances, draws: int, rng: np.random.Generator
-) -> tuple[Floats, Floats | None]:
+) -> tuple[Floats, dict[str, Floats]]:
     """Draw the differences between groups' mean distances, for words like those listed.
 
     Returns
     -------
-    tuple of ndarray, shape (draws, pairs of groups)
-        To control words; and to the stereotypes of every list (`shared_lean`), or ``None`` where a list is too short.
+    tuple of ndarray and dict of str to ndarray, shape (draws, pairs of groups)
+        To control words; and by stratum, to all stereotypes (`shared_lean`) and either kind of control, if long enough.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
@@ -259,12 +258,13 @@ def group_gaps(
         width = len(words.protected) * (len(words.protected) - 1) // 2
         return mean_draws(np.array(values, dtype=float).reshape(-1, width), {}, rng, draws)
 
-    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))))
-    try:
-        common = shared_lean([gaps_of(listed) for listed in words.attributes.values()])
-    except TooFewObservations:
-        common = None
-    return controls, common
+    controls, strata = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral)))), {}
+    with suppress(TooFewObservations):
+        strata["words of all stereotypes"] = shared_lean([gaps_of(listed) for listed in words.attributes.values()])
+    for name, listed in (("human words", words.human), ("neutral words", words.neutral)):
+        with suppress(TooFewObservations):
+            strata[name] = gaps_of(listed)
+    return controls, strata
 
 
 def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:
@@ -307,10 +307,11 @@ def _protected(words: AssociationWords, posterior: Posterior) -> list[dict[str, 
     return written
 
 
-def _why(letter: Letter, words: AssociationWords, evidence: Evidence) -> Reason:
-    facts: dict[str, Any] = {"step_1": float(evidence.step_1.mean()), "step_2": float(evidence.step_2.mean())}
+def _why(letter: Letter, words: AssociationWords, evidence: Evidence, gap: Interval) -> Reason:
+    facts: dict[str, Any] = {"step_1": float(evidence.step_1.mean()), "step_2": gap.estimate}
     if letter is Letter.BS:
         return Reason("controls-nearer", facts, words.name)
-    gap = interval_of(evidence.step_2)
     facts |= {"low": gap.low, "high": gap.high}
-    return Reason("nearer-to-own-stereotypes" if letter is Letter.DSBS else "no-nearer", facts, words.name)
+    if letter is Letter.UCS:
+        return Reason("no-nearer", facts, words.name)
+    return Reason(f"nearer-to-{'own' if gap.estimate > 0 else 'others'}-stereotypes", facts, words.name)

@@ -10,7 +10,7 @@ STEPS = ("control words", "stereotypes")
 
 LETTERS: Mapping[str, str] = {
     "UCS": "Words for a group are about as near to other groups' stereotypes as to those of their own.",
-    "DSBS": "Words for a group are nearer to its stereotypes: that lies in the model, whatever the input.",
+    "DSBS": "Words for a group are nearer to its stereotypes, or others': that lies in the model, whatever the input.",
     "BS": "Words for one group are nearer than another's to neutral words, or to all stereotypes together.",
     "inconclusive": "It is not settled whether a group's words are nearer to its stereotypes, to all words, or none.",
 }
@@ -24,6 +24,10 @@ REASONS: Mapping[str, str] = {
     "nearer-to-own-stereotypes": (
         "{where:where}words for a group are nearer to the stereotypes of that group than to those of others"
         "[, by {step_2:effect} in cosine distance][ ({low:effect} to {high:effect})]."
+    ),
+    "nearer-to-others-stereotypes": (
+        "{where:where}words for a group are nearer to the stereotypes of others than to those of their own group"
+        "[; the difference in cosine distance is {step_2:effect}][ ({low:effect} to {high:effect})]."
     ),
     "no-nearer": (
         "{where:where}words for a group are about as near to the stereotypes of others as to those of their own group"

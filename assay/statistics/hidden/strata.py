@@ -18,6 +18,9 @@ Families = Mapping[str, NDArray[np.str_]]
 LEAST_SHARE_VARIANCE = 1e-12
 """Smallest variance of a share that is divided by."""
 
+LEAST_DRAWS, MOST_DRAWN = 500, 60_000
+"""Fewest draws of the errors of strata, and most numbers drawn for all strata together."""
+
 CLEARLY_MORE = 3.0
 """Standard errors by which answers to repeated questions must vary more than first ones to be another noise."""
 
@@ -68,7 +71,8 @@ def stratum_effects(
             estimates.append(mean)
             # the influence of each profile on the stratum's mean: its error is that of a mean over all profiles
             columns.append(np.where(held, difference - mean, 0.0) * (len(held) / held.sum()))
-    drawn = mean_draws(np.column_stack(columns), profiles.clusters, rng, draws)
+    enough = min(draws, max(LEAST_DRAWS, MOST_DRAWN // len(columns)))  # only their covariance is used
+    drawn = mean_draws(np.column_stack(columns), profiles.clusters, rng, enough)
     effects = []
     for place, pair in enumerate(of_pairs):
         for family in families:

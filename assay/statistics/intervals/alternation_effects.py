@@ -55,11 +55,6 @@ class Profiles:
         return float(self.outputs.std())
 
 
-def largest(gaps: Floats) -> Floats:
-    """Return the effect of each draw, shape (draws,): the largest size among its gaps, shape (draws, pairs)."""
-    return np.asarray(np.abs(gaps).max(axis=1))
-
-
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
     """Draw the mean difference of outputs between every two values, same profile, in units of the outputs' sd.
 

@@ -128,7 +128,8 @@ def mean_draws(values: Floats, clusters: Clusters, rng: np.random.Generator, dra
     spread = away.std(axis=0)
     size = np.divide(np.sqrt(error.variance), spread, out=np.zeros_like(spread), where=spread > 0)
     uniform = rng.random(draws)
-    tails = np.stack([_tail(uniform, freedom) for freedom in error.freedom], axis=1)
+    tails_of = {freedom: _tail(uniform, freedom) for freedom in set(error.freedom.tolist())}
+    tails = np.stack([tails_of[freedom] for freedom in error.freedom.tolist()], axis=1)
     return np.asarray(centre + away * size * tails)
 
 

@@ -12,7 +12,9 @@ from assay.model import Ask, Embed, Reply
 from tests.support.simulated.base import SimulatedService, letter_of
 
 
-def association_service(step_1: float, step_2: float, seed: int, *, common: float = 0.0) -> SimulatedService:
+def association_service(
+    step_1: float, step_2: float, seed: int, *, common: float = 0.0, controls_apart: float = 0.0
+) -> SimulatedService:
     """Make a space of words with known distances.
 
     Parameters
@@ -25,6 +27,8 @@ def association_service(step_1: float, step_2: float, seed: int, *, common: floa
         Of everything that is drawn.
     common : float
         By how much the words of all stereotypes are nearer to the second group than to the first.
+    controls_apart : float
+        By how much human words are nearer to the second group than to the first, and neutral ones to the first.
     """
     rng = np.random.default_rng([seed, 5])
     groups, own, controls = 8, 12, 40
@@ -51,6 +55,7 @@ def association_service(step_1: float, step_2: float, seed: int, *, common: floa
             distance = base[connection] + between[connection][place] + rng.normal(0, 0.04)
             if connection in {"human", "neutral"} and group == "two":
                 distance -= step_1
+                distance -= controls_apart * (1 if connection == "human" else -1)
             if connection in {"associated", "different"} and group == "two":
                 distance -= common
             vector[place] = 1 - distance

@@ -212,9 +212,12 @@ def _turned(sentence: str, value: str) -> str:
 
 
 def _translator(
-    back: Callable[[str, str, int, float, Rng], str | None],
+    back: Callable[[str, str, int, float, Rng], str | None], *, whole: bool = False
 ) -> Callable[[Rng, float], Answer]:
-    """Make a translator: `back` gives the pronoun of a sentence by its occupation and pronoun, ``None`` to refuse."""
+    """Make a translator: `back` gives the pronoun of a sentence by its occupation and pronoun, ``None`` to refuse.
+
+    If `whole`, it is by the sentence without its pronoun instead of the occupation.
+    """
 
     def make(rng: Rng, size: float) -> Answer:
         own = int(rng.integers(2**31))
@@ -228,7 +231,8 @@ def _translator(
             for sentence in re.split(r"(?<=[.!?]) ", english):
                 occupation = max((name for name in LABOUR if name in sentence.lower()), key=len)
                 value = "he" if re.search(r"\b(he|him|his|himself)\b", sentence, re.IGNORECASE) else "she"
-                turned = back(occupation, value, own, size, rng)
+                content = re.sub(r"\b(he|she)\b", "", sentence.lower()) if whole else occupation
+                turned = back(content, value, own, size, rng)
                 if turned is None:
                     return Reply(failure=Failure("http-422", "refused"))
                 made.append(sentence if turned == value else _turned(sentence, turned))
@@ -267,6 +271,11 @@ def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, fl
         return method, lambda probe: made.answer(probe.ask)
 
     return make
+
+
+def _spaced(rng: Rng, step_2: float = 0.0, controls_apart: float = 0.0) -> tuple[AnyMethod, Answer]:
+    made = association_service(0.0, step_2, int(rng.integers(2**31)), controls_apart=controls_apart)
+    return made.method, lambda probe: made.answer(probe.ask)
 
 
 # ---------------------------------------------------------------------------- stimulus sampling
@@ -319,6 +328,15 @@ WORLDS: Mapping[str, World] = {
     "records, 20 % less of a skewed amount": _world(
         _recorded(),
         _records(lambda row, women, noise: math.exp(1.3 * _pay(row) + noise) * (1 - 0.2 * women)),
+        _letters(BS),
+    ),
+    "records, 20 % less of amounts that are mostly 0": _world(
+        _recorded(),
+        _records(
+            lambda row, women, noise: (
+                0.0 if chance(row["x"], row["z"], "none") < 0.9 else math.exp(_pay(row) + noise) * (1 - 0.2 * women)
+            )
+        ),
         _letters(BS),
     ),
     "records, 8 % less wage": _world(
@@ -374,6 +392,9 @@ WORLDS: Mapping[str, World] = {
     # half of it is .11 within either side, where .1 is the tolerance
     "translator, occupations by labour": _world(_round_trip, _translator(_overriding), _letters(BS), AT_TOLERANCE),
     "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS), AT_TOLERANCE),
+    "translator, sentences at random": _world(
+        _round_trip, _translator(_random_override, whole=True), _letters(BS), AT_TOLERANCE
+    ),
     "translator, one group refused": _world(
         _round_trip,
         _translator(lambda _, value, __, size, rng: None if value == "she" and rng.random() < 0.175 * size else value),
@@ -419,6 +440,10 @@ WORLDS: Mapping[str, World] = {
     "distances, one group nearer to all stereotypes": World(
         _sharing(association_service, 0.1), _letters(BS), AT_TOLERANCE
     ),
+    "distances, human and neutral words lean apart": World(
+        lambda rng, size: _spaced(rng, controls_apart=0.12 * size), _letters(BS), AT_TOLERANCE
+    ),
+    "distances, stereotypes of others are nearer": World(lambda rng, _: _spaced(rng, -0.15), _letters(DSBS)),
     "distances, honest": World(_sharing(association_service, 0.0), _letters(UCS)),
     "choices, both sides lean to one group": World(_sharing(choice_service, 0.1), _letters(BS), AT_TOLERANCE),
     "choices, control words lean as far by turns": World(_sharing(choice_service, 0.0, apart=0.1), _letters(DSBS)),
