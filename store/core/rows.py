@@ -9,19 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    Executable,
-    RowMapping,
-    Select,
-    String,
-    Table,
-    and_,
-    literal_column,
-    or_,
-)
+from sqlalchemy import Column, ColumnElement, Connection, Executable, Select, String, Table, and_, literal_column, or_
+from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -43,7 +32,7 @@ def all_rows(c: Connection, query: Executable, build: Callable[..., T]) -> list[
 MOST_WEIGHT = 8_000_000
 """Weight of the rows of a page above which it ends early; parsed, they take at most about 100 MB."""
 
-ROWS_A_QUERY = 64
+ROWS_A_QUERY = 16
 """Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
 
 

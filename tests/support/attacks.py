@@ -210,11 +210,15 @@ def _slow_files(attacker: Attacker) -> str:
         return " ".join(sorted(pool.map(send, range(8))))
 
 
-def _large_table(attacker: Attacker) -> str:
+@cache
+def _wide_table() -> str:
     columns = [f"c{number}" for number in range(100)]
     row = ",".join(f"{'y' * 10}{number}" for number in range(100))
-    file = "\n".join([",".join(["a", *columns]), *(f"{number % 2},{number}{row}" for number in range(20_000))])
-    sent = attacker.client.post("/v1/uploads", content=file, headers={"Content-Type": CSV}, params=TABLE)
+    return "\n".join([",".join(["a", *columns]), *(f"{number % 2},{number}{row}" for number in range(20_000))])
+
+
+def _large_table(attacker: Attacker) -> str:
+    sent = attacker.client.post("/v1/uploads", content=_wide_table(), headers={"Content-Type": CSV}, params=TABLE)
     records = {"upload": sent.json().get("id", ""), "column": "a", "values": [0, 1], "most": 20_000}
     experiment = {"method": "alternation", "attribute": "gender", "records": records}
     return attacker.post("/v1/jobs", json.dumps({"target": _classifier(), "experiment": experiment}).encode())

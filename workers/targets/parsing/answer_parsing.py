@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from sys import intern
 from typing import Any, ClassVar
 
 from assay.model import Failure, Reply
@@ -223,7 +224,8 @@ def _checked(scores: Mapping[str, Any], labels: Sequence[str]) -> dict[str, floa
         raise Misread(f"gave the scores of {len(scores):,} labels; 1 to {MOST_LABELS:,} are taken")
     if labels and len(scores) != len(labels):
         raise Misread(f"gave the scores of {len(scores)} labels, and {len(labels)} are declared")
-    return {label: _probability(scores[label]) for label in labels or scores}
+    # interned, because thousands of replies hold the same labels
+    return {intern(label): _probability(scores[label]) for label in labels or scores}
 
 
 def _probability(said: Any) -> float:

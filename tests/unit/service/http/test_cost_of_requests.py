@@ -13,6 +13,7 @@ import pytest
 from service.http.json import MAX_KEYS, read_json
 from service.http.problem_mapping import MAX_ERRORS
 from service.http.problems import Problem
+from service.jobs import submission
 from store.core import rows
 
 pytestmark = pytest.mark.anyio
@@ -202,3 +203,18 @@ async def test_large_observations_make_a_page_shorter_and_none_is_left_out(clien
     for name in ("observations.csv", "observations.jsonl"):
         content = (await client.get(f"/v1/jobs/{job}/{name}")).text
         assert content.count("x" * 1000) == 20
+
+
+async def test_an_experiment_is_limited_with_its_stored_material(client, monkeypatch):
+    # guards against 06d1ba2, where a table of 28 MB took 600 MB in the API, and its job was answered with 44 MB
+    sent = await client.post("/v1/uploads", content="a,b\n" + "0,x\n1,y\n" * 100, **UPLOAD)
+    target = {"name": "t", "kind": "classifier", "protocol": "mlflow", "base_url": "http://127.0.0.1:1"}
+    records = {"column": "a", "values": [0, 1], "upload": sent.json()["id"]}
+    body = {"target": target, "experiment": {"method": "alternation", "attribute": "gender", "records": records}}
+    monkeypatch.setattr(submission, "MAX_EXPERIMENT_BYTES", 2_000)
+    for path in ("/v1/jobs/plan", "/v1/jobs"):
+        refused = await client.post(path, json=body)
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/experiment")
+        assert "2,000 are allowed" in refused.json()["detail"]
+    monkeypatch.undo()
+    assert (await client.post("/v1/jobs", json=body)).status_code == 202
