@@ -388,7 +388,9 @@ def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_
 
 @app.command("import")
 def import_catalog(
-    files: Annotated[list[Path], typer.Argument(help="CSV, APIs.json or OpenAPI documents (JSON).", exists=True)],
+    files: Annotated[
+        list[Path], typer.Argument(help="CSV, APIs.json or OpenAPI documents (JSON or YAML).", exists=True)
+    ],
     kind: Annotated[str | None, typer.Option(help="Kind of services whose entries name none.")] = None,
     protocol: Annotated[str | None, typer.Option(help="Protocol of services whose entries name none.")] = None,
     method: Annotated[list[str] | None, typer.Option(help="Method; may be repeated. [default: all that fit]")] = None,

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import typer
+import yaml
 
 from assay.errors import SpecificationError, UnknownName
 
@@ -88,10 +89,13 @@ def _rows(text: str) -> Iterator[dict[str, Any]]:
 
 def _documents(text: str, name: str) -> Iterator[dict[str, Any]]:
     """Yield the entries of APIs.json, of one OpenAPI document, or of a list of them."""
-    read = _json(text, name)
+    try:
+        read = yaml.safe_load(text) if name.lower().endswith((".yaml", ".yml")) else _json(text, name)
+    except (yaml.YAMLError, RecursionError):
+        raise SpecificationError(f"{name} is not YAML") from None
     for document in read if isinstance(read, list) else [read]:
         if not isinstance(document, dict) or not {"apis", "openapi"} & document.keys():
-            raise SpecificationError(f"{name} is neither CSV (.csv), APIs.json (apis) nor OpenAPI in JSON (openapi)")
+            raise SpecificationError(f"{name} is neither CSV (.csv), APIs.json (apis) nor OpenAPI (openapi)")
         for api in document.get("apis", ()):
             yield {"name": api.get("name"), "base_url": api.get("baseURL"), **api.get("x-assay", {})}
         if "openapi" in document:

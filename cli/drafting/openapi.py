@@ -36,6 +36,7 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
         for name in (place[3].get("operationId"), f"{place[0]} {place[1]}")
     }
     known = [str(place[3].get("operationId") or f"{place[0]} {place[1]}") for place in _operations(document)]
+    operation = operation or (known[0] if len(known) == 1 else None)
     if operation not in found or operation is None:
         raise UnknownName("operation", operation or "", known, "operation")
     method, path, shared, declared = found[operation]

@@ -27,7 +27,10 @@ def main() -> None:
     os.dup2(2, 1)
     sys.path[0] = os.getcwd()
     module, _, name = sys.argv[1].partition(":")
-    function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
+    try:
+        function: Any = reduce(getattr, name.split("."), importlib.import_module(module))
+    except (ModuleNotFoundError, AttributeError) as wrong:
+        sys.exit(f"{sys.argv[1]} is not found from {os.getcwd()}: {wrong}")
     for line in sys.stdin:
         try:
             said = json.dumps({"output": function(*json.loads(line).values())}, default=plain)

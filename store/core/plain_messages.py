@@ -39,10 +39,10 @@ def plain_message(error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
             return f"no field is called {name!r}{known_names(name, known)}"
         case "literal_error" | "enum":
             names = str(facts["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
-            return f"this value is not possible{known_names(str(error['input']), names)}"
+            return f"this value is not possible{known_names(str(error.get('input', '')), names)}"
         case "union_tag_invalid":
             names = str(facts["expected_tags"]).replace("'", "").split(", ")
-            field = str(facts["discriminator"]).strip("'")
+            field = str(facts["discriminator"]).strip("'").replace("_tag()", "type")
             return f"no {field} is called {facts['tag']!r}{known_names(str(facts['tag']), names)}"
         case "union_tag_not_found":
             return "this field is required"

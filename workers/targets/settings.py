@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, TypeVar, cast
 
@@ -139,5 +139,6 @@ def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
         else ".".join(str(part) for part in loc if "[" not in str(part))
     )
     name = f"{where}.{inner}" if inner else where
-    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(first)}"
+    known = [one.name for one in fields(cast("Any", kind))] if len(loc) == 1 else ()
+    message = str(cause) if isinstance(cause, SpecificationError) else f"{name}: {plain_message(first, known)}"
     raise SpecificationError(message, name)

@@ -76,22 +76,18 @@ def test_keys_are_listed_with_whole_ids_and_as_json(tmp_path):
     assert listed[0]["id"] not in shown
 
 
-@pytest.mark.parametrize(("name", "near"), [("libretranslat", "libretranslate"), ("openai_chat", "openai-chat")])
-def test_a_wrong_protocol_is_refused_in_a_second_of_computing_with_the_nearest_name(name, near):
+@pytest.mark.parametrize(
+    ("command", "near"),
+    [
+        (("rate", "--url", "http://127.0.0.1:9", "--protocol", "libretranslat"), "libretranslate"),
+        (("rate", "--url", "http://127.0.0.1:9", "--protocol", "openai_chat"), "openai-chat"),
+        (("protocols", "libretranslat"), "libretranslate"),
+    ],
+)
+def test_a_wrong_protocol_is_refused_in_a_second_of_computing_with_the_nearest_name(command, near):
     start = time.perf_counter()
     done = subprocess.run(
-        [
-            sys.executable,
-            "-X",
-            "importtime",
-            "-m",
-            "cli.main",
-            "rate",
-            "--protocol",
-            name,
-            "--url",
-            "http://127.0.0.1:9",
-        ],
+        [sys.executable, "-X", "importtime", "-m", "cli.main", *command],
         capture_output=True,
         text=True,
         check=False,

@@ -183,15 +183,33 @@ MISTAKES = {
     "a gateway's page": ({"status": "502 Bad Gateway"}, b"<html><title>Bad gateway</title></html>", {}, "base_url"),
     "a compressed answer": ({"Content_Encoding": "gzip"}, b"\x1f\x8bgarbage", {}, "Turn compression off"),
     "an id in place of a translation": ({}, b'{"id": "j1", "status": "ok"}', {}, "settings.body"),
+    "http to a port for https": (
+        {"status": "400 Bad Request"},
+        b"Client sent an HTTP request to an HTTPS server.",
+        {},
+        "https://",
+    ),
+    "a connection closed without an answer": (None, b"", {}, "https://"),
+    "a wrong AWS signature": (
+        {"status": "403 Forbidden"},
+        b'{"message": "The request signature we calculated does not match the signature you provided."}',
+        {"auth": {"type": "aws-sigv4", "service": "translate", "region": "eu-west-1"}},
+        "service and region in settings.auth",
+    ),
 }
 """Answer, further settings, and a part of the advice, by what is wrong."""
+
+
+async def closes(_, writer):
+    writer.close()
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_named_with_what_mends_it_in_few_words(wire, name):
     form, body, settings, advice = MISTAKES[name]
     written = {**TRANSLATOR, "settings": BODY | settings}
-    found, _ = probed(wire, lambda _: wire.raw(body, **form), written)
+    answer = closes if form is None else wire.raw(body, **form)
+    found, _ = probed(wire, lambda _: answer, written, "an-id:a-secret-key" if "auth" in settings else None)
     assert found.code is not None
     assert advice in f"{found.cause} {found.remedy}"
     assert len(textwrap.wrap(found.cause, 92) + textwrap.wrap(found.remedy, 92)) <= 3
@@ -224,3 +242,17 @@ def test_an_answer_that_never_becomes_complete_is_told_from_a_slow_service(wire)
     found, _ = probed(wire, lambda _: answer, written)
     assert found.code == "timeout"
     assert "settings.poll.done" in found.remedy
+
+
+def test_a_refused_client_is_told_from_a_refused_key(wire):
+    async def go():
+        async with wire.listening(lambda _: wire.as_json({"error": "invalid_client"}, "401 Unauthorized")) as service:
+            auth = {"type": "oauth2", "token_url": f"{service.url}/token", "client_id": "me"}
+            written = {**TRANSLATOR, "settings": BODY | {"auth": auth}}
+            async with Egress(wire.loopback) as egress:
+                target = read_target({"name": "it", "base_url": service.url, "secret": SECRET, **written})
+                return await probe(target, egress)
+
+    found = asyncio.run(go())
+    assert "No token came from" in found.cause
+    assert "settings.auth" in found.remedy

@@ -123,21 +123,25 @@ certificate with its chain and its unencrypted key, as PEM."""
 Scheme = Placed | OAuth2 | AwsSigV4 | GcpServiceAccount
 
 
+_NAMED, _PLACED = "a name alone", "header, query, body"
+"""Tags of the union, as a message lists them."""
+
+
 def _tag(auth: Any) -> str | None:
     """Return which member of a union a value of ``auth`` is meant to be, so that errors are about that one only."""
-    kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", "plain")
-    return "placed" if kind in {"header", "query", "body"} else kind
+    kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
+    return _PLACED if kind in {"header", "query", "body"} else kind
 
 
 Objects = (
-    Annotated[Placed, Tag("placed")]
+    Annotated[Placed, Tag(_PLACED)]
     | Annotated[OAuth2, Tag("oauth2")]
     | Annotated[AwsSigV4, Tag("aws-sigv4")]
     | Annotated[GcpServiceAccount, Tag("gcp-service-account")]
 )
-Auth = Annotated[Annotated[Plain, Tag("plain")] | Objects, Discriminator(_tag)]
+Auth = Annotated[Annotated[Plain, Tag(_NAMED)] | Objects, Discriminator(_tag)]
 CustomAuth = Annotated[
-    Annotated[Plain | Literal["header", "query", "body"], Tag("plain")] | Objects, Discriminator(_tag)
+    Annotated[Plain | Literal["header", "query", "body"], Tag(_NAMED)] | Objects, Discriminator(_tag)
 ]
 
 MULTILINE = ("gcp-service-account", "mtls")

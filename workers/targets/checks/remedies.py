@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from assay.model import Ask, Failure, Kind, Translate
@@ -20,8 +21,8 @@ RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 MISUNDERSTOOD = frozenset({200, 400, 422})
 """Statuses of services that were asked in a form that they do not take."""
 
-ACCEPTED = 202
-"""Status of a service that answers later."""
+ACCEPTED, BAD_REQUEST = 202, 400
+"""Statuses of a service that answers later, and of one that does not understand the request."""
 
 LONGEST_SAID = 100
 """Most characters of a message of the service."""
@@ -137,7 +138,23 @@ def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: 
 
 
 def _remedy(case: _Case) -> Remedy:
-    failure = case.failure
+    failure, auth = case.failure, case.target.settings.get("auth")
+    scheme = auth if isinstance(auth, Mapping) else dict[str, Any]()
+    if case.exchange and case.exchange.url == scheme.get("token_url"):
+        return Remedy(
+            f"No token came from {case.place}{case.path}{f' (HTTP {case.status})' * bool(case.status)}{case.said}",
+            "Correct settings.auth, or the client's secret (ASSAY_TARGET_SECRET).",
+        )
+    if failure.code == "auth" and scheme.get("type") == "aws-sigv4":
+        return Remedy(
+            f"{case.place} refused the signature or the key (HTTP {case.status}){case.said}",
+            "Check both parts of the key (ASSAY_TARGET_SECRET), and service and region in settings.auth.",
+        )
+    if case.status == (BAD_REQUEST if b"HTTPS" in case.body else 0) and failure.code in {"truncated", "http-400"}:
+        return Remedy(
+            f"{case.place} does not answer this request{case.said or ': it closes the connection.'}",
+            "Write https:// in base_url if the service speaks TLS; else look into the service's own log.",
+        )
     if case.status in BLOCKING and (page := case.page):
         return Remedy(
             f"A web page{page.rstrip()} came in place of an answer (HTTP {case.status}), perhaps from a proxy.",

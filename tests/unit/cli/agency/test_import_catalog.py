@@ -50,6 +50,13 @@ def test_entries_of_apis_json_become_targets(catalog):
     assert [one["kind"] for one in read_catalog(catalog("apis.json", apis), NONE)] == ["translator", "embedder"]
 
 
+def test_an_openapi_document_may_be_yaml(catalog):
+    file = catalog("openapi.yaml", f'openapi: 3.1.0\ninfo: {{title: A}}\nservers: [{{url: "{HERE}"}}]\n')
+    assert read_catalog(file, TRANSLATORS) == [{"name": "A", "base_url": HERE, **TRANSLATORS}]
+    with pytest.raises(SpecificationError, match="is not YAML"):
+        read_catalog(catalog("broken.yml", "openapi: [3"), TRANSLATORS)
+
+
 @pytest.mark.parametrize("several", [True, False])
 def test_openapi_documents_become_targets(catalog, several):
     document = {"openapi": "3.1.0", "info": {"title": "A"}, "servers": [{"url": HERE}], "x-assay": TRANSLATORS}

@@ -79,6 +79,13 @@ def test_a_function_that_is_not_there_fails_the_call_for_good(python):
     assert (failed.code, failed.retriable) == ("truncated", False)
 
 
+def test_a_function_that_is_not_there_is_named_without_a_traceback(capfd):
+    ask([Regress("one")], python="no_such_function")
+    said = capfd.readouterr().err
+    assert "local_models:no_such_function is not found from" in said
+    assert "Traceback" not in said
+
+
 def test_a_program_answers_json_lines():
     asked = [Write("tell me", 1), Choose("Which?", ("yes", "no"))]
     assert ask(asked[:1], command=PROGRAM) == ["TELL ME"]

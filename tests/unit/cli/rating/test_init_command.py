@@ -214,6 +214,13 @@ def test_an_unknown_operation_is_answered_with_those_that_there_are(tmp_path):
     assert "translateText" in done.stderr
 
 
+def test_the_only_operation_of_a_document_need_not_be_named(tmp_path):
+    file, document = tmp_path / "x.toml", tmp_path / "openapi.yaml"
+    document.write_text(OPENAPI.replace("SERVER", "http://127.0.0.1:9"))
+    assert assay("init", str(file), "--openapi", str(document)).returncode == 0
+    assert settings_of(file)["path"] == "/api/translate"
+
+
 @pytest.mark.slow
 def test_answers_at_the_terminal_become_a_file(tmp_path):
     file = tmp_path / "my.toml"

@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from cli.request.asked import Asked
+from cli.request.request import read_request
 from tests.support.commands import run_command
 
 GOLDEN = Path(__file__).parent / "exchanges"
@@ -231,6 +233,13 @@ def test_options_describe_the_service_as_for_a_rating(tmp_path):
         done = run_command("probe", "--protocol", "libretranslate", "--url", url, environment=dict(os.environ))
     assert done.returncode == 0, done.stdout
     assert f"sent    POST {url}/translate" in done.stdout
+
+
+def test_null_is_no_text_and_spaces_around_an_address_are_dropped():
+    settings = ["model=m", "top_logprobs=null"]
+    target = read_request(Asked(protocol="openai-chat", url=" http://127.0.0.1:9 ", settings=settings))["target"]
+    assert target["settings"] == {"model": "m", "top_logprobs": None}
+    assert target["base_url"] == "http://127.0.0.1:9"
 
 
 def test_a_service_that_wants_a_key_is_not_probed_without_one(tmp_path):

@@ -176,6 +176,21 @@ def test_internal_address_raises_address_refused():
         check_target(fields(), ())
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"pth": "/x"}, "did you mean 'path'?"),
+        ({"body": "{text"}, "settings.body: must be an object"),
+        ({"auth": "bearr"}, "known: none, bearer, basic"),
+        ({"auth": {"type": "sigv4"}}, "no type is called 'sigv4'; did you mean 'aws-sigv4'?"),
+    ],
+)
+def test_an_invalid_setting_is_explained_in_plain_words(settings, said):
+    with pytest.raises(SpecificationError) as caught:
+        check_target(custom(**settings) | {"secret": "a-key-of-tests"}, LOOPBACK)
+    assert said in str(caught.value)
+
+
 def test_a_message_does_not_repeat_a_secret_written_into_the_settings():
     with pytest.raises(SpecificationError) as caught:
         check_target(fields("openai-chat", settings={"model": {"key": "sk-do-not-show"}}), LOOPBACK)
