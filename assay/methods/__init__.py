@@ -1,6 +1,6 @@
 """The methods, one package each, and the list of them.
 
-To add a method: write its module, add it to `METHODS` and `AnyMethod`, give it a page under
+To add a method: write its module, add its class to `AnyMethod`, give it a page under
 `docs/methods/`, a demo service of known bias and a paper test. Third parties add theirs through
 the entry-point group ``assay.methods`` (docs/extending.md).
 """

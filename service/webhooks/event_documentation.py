@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from service.http.openapi.common_schemas import Instant, ResponseModel
-from service.webhooks.schemas import EventType
+from store.webhooks.webhooks import EventType
 
 _JOB = {"job_id": "job_01KA8Z6M3YQ8V5T2N7R4W9X0CD"}
 _ENDED = _JOB | {"kind": "rating"}

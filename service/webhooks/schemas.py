@@ -12,18 +12,9 @@ from service.http.pagination import PageQuery
 from service.targets.schemas import hint
 from store.security.signing import PublicKey
 from store.webhooks.delivery_log import Delivery
-from store.webhooks.webhooks import Webhook
+from store.webhooks.payloads import Envelope
+from store.webhooks.webhooks import EventType, Webhook
 
-EventType = Literal[
-    "job.succeeded",
-    "job.failed",
-    "job.cancelled",
-    "rating.published",
-    "rating.changed",
-    "rating.expiring",
-    "rating.withdrawn",
-]
-Envelope = Literal["standard", "cloudevents"]
 DeliveryState = Literal["waiting", "delivered", "given-up"]
 
 PUBLIC_PREFIX = "whpk_"

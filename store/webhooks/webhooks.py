@@ -6,7 +6,7 @@ import base64
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
@@ -16,7 +16,7 @@ from store.core.columns import SealedSecret, new_id, sealed_columns, take_sealed
 from store.core.rows import one_row, page_of
 from store.security.secrets import Vault
 
-EVENTS = (
+EventType = Literal[
     "job.succeeded",
     "job.failed",
     "job.cancelled",
@@ -24,7 +24,7 @@ EVENTS = (
     "rating.changed",
     "rating.expiring",
     "rating.withdrawn",
-)
+]
 """Event types that an endpoint can subscribe to."""
 
 PING = "ping"
@@ -45,7 +45,7 @@ MOST_WEBHOOKS = 100
 class NewWebhook:
     """Fields of a new endpoint.
 
-    `events` is a subset of `EVENTS`; empty means all. `envelope` is ``standard`` or ``cloudevents``. The secret is
+    `events` holds values of `EventType`; empty means all. `envelope` is ``standard`` or ``cloudevents``. The secret is
     encrypted for this endpoint's `id`.
     """
 

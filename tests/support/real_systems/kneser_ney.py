@@ -138,7 +138,7 @@ def _adjusted(text: Ints, order: int, begin: int) -> list[tuple[Ints, Floats]]:
 
 
 def _places(among: Ints, wanted: Ints) -> Ints:
-    """Find rows among others, which are in order and hold every one of them."""
+    """Return the place of each wanted row among sorted rows that include all of them."""
     size = int(max(among.max(), wanted.max())) + 1
     return np.searchsorted(_keys(among, size), _keys(wanted, size))
 

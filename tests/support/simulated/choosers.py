@@ -16,7 +16,7 @@ CUES, CONCEPTS, CONTROLS = 8, 60, 60
 
 
 def choice_service(
-    step_1: float, step_2: float, seed: int, *, common: float = 0.0, apart: float = 0.0
+    step_1: float, step_2: float, seed: int, *, common: float = 0.0, apart: float = 0.0, sided: bool = False
 ) -> SimulatedService:
     """Make a space of words with known points of subjective equality.
 
@@ -32,6 +32,8 @@ def choice_service(
         By how much concepts of both sides lean to the first side more than control words do.
     apart : float
         By how much words lean to the second side and to the first by turns, concepts and control words alike.
+    sided : bool
+        Whether the concepts are known to belong to the first and to the second side by turns.
     """
     rng = np.random.default_rng([seed, 3])
     own = 0.03  # standard deviation of the controls
@@ -59,8 +61,8 @@ def choice_service(
         vectors[word][0] = (points[place] - 0.5) / shared
         vectors[word][1 : 1 + CUES] = (of_cue + moved[:, place]) / apart
         vectors[word][1 + 2 * CUES + place] = math.sqrt(max(0.0, 1 - float(vectors[word] @ vectors[word])))
-    listed = ChoiceWords("gender", "women", "men", cues, dict.fromkeys(words), controls, name="simulated")
-    method = ForcedChoice(words=listed)
+    concepts = {word: (0.2, 0.8)[place % 2] if sided else None for place, word in enumerate(words)}
+    method = ForcedChoice(words=ChoiceWords("gender", "women", "men", cues, concepts, controls, name="simulated"))
     truths = {"effects.step_1": step_1, "effects.step_2": step_2, "words.0.pse": float(points[0])}
 
     def answer(ask: Ask) -> Reply:

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from assay.catalog import attribute, occupations
-from assay.catalog.choices import ChoiceWords
 from assay.catalog.profiles import contents, people
 from assay.experiment import Session, generator
-from assay.methods import Alternation, AnyMethod, ForcedChoice, RoundTrip, StimulusSampling
+from assay.methods import Alternation, AnyMethod, RoundTrip, StimulusSampling
 from assay.methods.shared.profiles import RecordProfiles
 from assay.model import Classify, Failure, Finding, Letter, Probe, Regress, Reply, Translate
 from tests.support.simulated.base import SimulatedService
@@ -264,11 +263,7 @@ def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, fl
 
     def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
         made = service(0.0, 0.0, int(rng.integers(2**31)), common=common * size, **fields)
-        method = made.method
-        if isinstance(method, ForcedChoice) and isinstance(method.words, ChoiceWords):
-            shares = {word: (0.2, 0.8)[place % 2] for place, word in enumerate(method.words.concepts)}
-            method = replace(method, words=replace(method.words, concepts=shares))
-        return method, lambda probe: made.answer(probe.ask)
+        return made.method, lambda probe: made.answer(probe.ask)
 
     return make
 
@@ -445,9 +440,13 @@ WORLDS: Mapping[str, World] = {
     ),
     "distances, stereotypes of others are nearer": World(lambda rng, _: _spaced(rng, -0.15), _letters(DSBS)),
     "distances, honest": World(_sharing(association_service, 0.0), _letters(UCS)),
-    "choices, both sides lean to one group": World(_sharing(choice_service, 0.1), _letters(BS), AT_TOLERANCE),
-    "choices, control words lean as far by turns": World(_sharing(choice_service, 0.0, apart=0.1), _letters(DSBS)),
-    "choices, honest": World(_sharing(choice_service, 0.0), _letters(UCS)),
+    "choices, both sides lean to one group": World(
+        _sharing(choice_service, 0.1, sided=True), _letters(BS), AT_TOLERANCE
+    ),
+    "choices, control words lean as far by turns": World(
+        _sharing(choice_service, 0.0, apart=0.1, sided=True), _letters(DSBS)
+    ),
+    "choices, honest": World(_sharing(choice_service, 0.0, sided=True), _letters(UCS)),
 }
 
 

@@ -47,7 +47,7 @@ def check_header_name(name: str, where: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed(Strict):
-    """The secret in a header, a query parameter or a field of the body with any name."""
+    """The secret in a header, a query parameter or a field of the body, whatever its name."""
 
     type: Literal["header", "query", "body"]
     """Where the secret goes."""

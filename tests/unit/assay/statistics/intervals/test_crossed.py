@@ -74,7 +74,7 @@ def test_two_kinds_of_cluster_have_satterthwaites_degrees_of_freedom(rng):
     assert mean_error(values, clusters).freedom == pytest.approx([expected])
 
 
-def test_a_component_below_the_noise_counts_twice_and_less_than_its_mean_square(rng):
+def test_the_degrees_of_freedom_of_a_component_near_the_noise_follow_the_documented_formula(rng):
     ids = np.repeat(np.arange(6), 40)
     between = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
     within = np.tile(stats.norm.ppf((np.arange(40) + 0.5) / 40), 6)
