@@ -22,7 +22,7 @@ class WordField:
     hint: str = ""
 
 
-ATTRIBUTE = WordField("attribute", "What the groups differ in", "text", "Such as gender or age.")
+ATTRIBUTE = WordField("attribute", "What differs", "text", "Such as gender or age.")
 FIRST = WordField("first", "First group", "text", "Such as men.")
 SECOND = WordField("second", "Second group", "text", "Such as women.")
 
@@ -35,7 +35,7 @@ FIELDS: Mapping[str, tuple[WordField, ...]] = {
         WordField("first_terms", "Said of the first group", "list", "Such as science, physics: one a line, or commas."),
         WordField("second_terms", "Said of the second group", "list", "May be empty."),
         WordField("neutral", "Said of neither", "list", "Such as tea or rain: without them there is no letter."),
-        WordField("telling", "Other words that tell the groups apart", "list", "Such as him, herself: not allowed."),
+        WordField("telling", "Words that give the group away", "list", "Such as hers: sentences with it are refused."),
         WordField(
             "frames", "Frames", "lines", "Sentences with {the_group} and {an_attribute}, one a line; may be empty."
         ),

@@ -99,7 +99,7 @@ class Response:
         if page:
             raise CallFailed(
                 "garbage",
-                f"{self.place} answered with a web page instead of JSON; the address (base_url) may be a website's",
+                f"{self.place} answered with a web page instead of JSON; the address (base_url) may be the website's",
                 status=self.status,
             )
         raise CallFailed(
