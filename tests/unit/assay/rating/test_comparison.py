@@ -86,7 +86,9 @@ def test_a_comparison_names_the_ratings_and_the_fit(change):
 def test_a_comparison_lists_the_hidden_effects_of_both_ratings(change, stereotyped, debiased):
     for place, rated in (("before", stereotyped), ("after", debiased)):
         assert change[place]["hidden"] == rated["components"][0]["hidden"]
-        assert {one["name"] for one in change[place]["hidden"]} == {"words of all stereotypes"}
+        assert {one["name"] for one in change[place]["hidden"]} == {
+            *("words of all stereotypes", "human words", "neutral words")
+        }
 
 
 def test_a_comparison_is_reproducible_to_the_last_digit(change, stereotyped, debiased):

@@ -1,5 +1,7 @@
 """Association on spaces of known distances: letters, reasons and intervals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,15 +39,24 @@ def test_both_effects_are_found():
     assert one.effects["step_2"].low < 0.12 < one.effects["step_2"].high
 
 
-def test_reversed_stereotypes_are_not_rated_as_followed_stereotypes():
-    one = association_service(0, -0.12, 1).rate(1).components[0]
+@pytest.mark.parametrize(("strata", "letter"), [(True, Letter.DSBS), (False, Letter.UCS)])
+def test_reversed_stereotypes_are_a_difference_too_since_methodology_1_3_0(strata, letter):
+    service = association_service(0, -0.12, 1)
+    one = replace(service, method=replace(service.method, strata=strata)).rate(1).components[0]
     assert one.effects["step_2"].high < 0
-    assert one.letter is Letter.UCS
+    assert one.letter is letter
+    assert one.reasons[0].code == ("nearer-to-others-stereotypes" if strata else "no-nearer")
+
+
+def test_control_words_of_either_kind_are_judged_by_themselves():
+    one = association_service(0, 0, 1, controls_apart=0.12).rate(1).components[0]
+    assert one.effects["step_1"].high < 0.05, "even on the whole"
+    assert one.declared
+    assert one.letter is Letter.BS
+    assert {why.facts["name"] for why in one.reasons} == {"human words", "neutral words"}
 
 
 def test_the_shared_residual_can_be_chosen():
-    from dataclasses import replace
-
     service = association_service(0, 0.1, 4)
     shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
     assert len({round(row["sigma"], 9) for row in shared.detail["connections"]}) == 1

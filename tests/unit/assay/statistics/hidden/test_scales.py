@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.errors import EvidenceError
-from assay.statistics.hidden.scales import limit_on, on_scale, scales_of
+from assay.statistics.hidden.scales import amounts, limit_on, on_scale, scales_of
 
 RNG = np.random.default_rng(2)
 
@@ -54,3 +54,10 @@ def test_ratios_have_a_limit_of_their_own_only_where_it_is_the_smaller_one():
     assert limit_on("log", 0.1, 0.2) is None  # a tolerance of .1 at a standard deviation of .2 is a ratio of 1.02
     assert limit_on("log", 0.1, 1.0) == pytest.approx(math.log(1.05))
     assert limit_on("log", 0.2, 1.0) == pytest.approx(2 * math.log(1.05))
+
+
+def test_amounts_among_zeros_are_compared_by_themselves_where_they_reach_far():
+    paid = np.where(np.arange(300) % 5, 0.0, 1.0)[:, None] * np.exp(RNG.normal(size=(300, 2)))
+    assert amounts(paid).tolist() == (np.arange(300) % 5 == 0).tolist()
+    for other in (paid[:100], paid - 0.01, paid + 1, np.sign(paid)):  # few, below 0, no zeros, all alike
+        assert amounts(other) is None
