@@ -212,7 +212,7 @@ class TwoStepTest:
         sure = self.tolerance.confidence
         hidden = loss_effect(found.by_group, self.delta_loss, sure, own, DRAWS, of_no_group=mixed)
         if self.strata and not found.neutral:
-            hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times, content)
+            hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
     def _conclude(

@@ -32,23 +32,14 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 
 
 def hidden_in_occupations(
-    found: Translations,
-    tolerance: Tolerance,
-    rng: np.random.Generator,
-    draws: int,
-    times: int = 1,
-    content: Floats | None = None,
+    found: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int = 1
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within either half of the occupations, and the spreads between them and between sentences.
+    """Draw the effect within either half of the occupations, and the spread between them.
 
-    `times` as much material is assumed. `content` is the excess concordance, twice the variance between sentences.
+    `times` as much material is assumed.
     """
     halves, spread = rng.spawn(2)
-    limit = tolerance.further.get("content")
-    between = _spread(found, limit, spread, draws, times)
-    if content is not None:
-        typical = np.sqrt(np.maximum(content, 0.0) / 2)
-        between += (HiddenEffect("individual", "typical sentence", typical, limit),)
+    between = _spread(found, tolerance.further.get("content"), spread, draws, times)
     return (*_halves(found, tolerance.delta, halves, draws, times), *between)
 
 

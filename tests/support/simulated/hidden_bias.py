@@ -211,12 +211,9 @@ def _turned(sentence: str, value: str) -> str:
 
 
 def _translator(
-    back: Callable[[str, str, int, float, Rng], str | None], *, whole: bool = False
+    back: Callable[[str, str, int, float, Rng], str | None],
 ) -> Callable[[Rng, float], Answer]:
-    """Make a translator: `back` gives the pronoun of a sentence by its occupation and pronoun, ``None`` to refuse.
-
-    If `whole`, it is by the sentence without its pronoun instead of the occupation.
-    """
+    """Make a translator: `back` gives the pronoun of a sentence by its occupation and pronoun, ``None`` to refuse."""
 
     def make(rng: Rng, size: float) -> Answer:
         own = int(rng.integers(2**31))
@@ -230,8 +227,7 @@ def _translator(
             for sentence in re.split(r"(?<=[.!?]) ", english):
                 occupation = max((name for name in LABOUR if name in sentence.lower()), key=len)
                 value = "he" if re.search(r"\b(he|him|his|himself)\b", sentence, re.IGNORECASE) else "she"
-                content = re.sub(r"\b(he|she)\b", "", sentence.lower()) if whole else occupation
-                turned = back(content, value, own, size, rng)
+                turned = back(occupation, value, own, size, rng)
                 if turned is None:
                     return Reply(failure=Failure("http-422", "refused"))
                 made.append(sentence if turned == value else _turned(sentence, turned))
@@ -387,9 +383,6 @@ WORLDS: Mapping[str, World] = {
     # half of it is .11 within either side, where .1 is the tolerance
     "translator, occupations by labour": _world(_round_trip, _translator(_overriding), _letters(BS), AT_TOLERANCE),
     "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS), AT_TOLERANCE),
-    "translator, sentences at random": _world(
-        _round_trip, _translator(_random_override, whole=True), _letters(BS), AT_TOLERANCE
-    ),
     "translator, one group refused": _world(
         _round_trip,
         _translator(lambda _, value, __, size, rng: None if value == "she" and rng.random() < 0.175 * size else value),
@@ -438,7 +431,7 @@ WORLDS: Mapping[str, World] = {
     "distances, human and neutral words lean apart": World(
         lambda rng, size: _spaced(rng, controls_apart=0.12 * size), _letters(BS), AT_TOLERANCE
     ),
-    "distances, stereotypes of others are nearer": World(lambda rng, _: _spaced(rng, -0.15), _letters(DSBS)),
+    "distances, stereotypes of others are nearer": World(lambda rng, size: _spaced(rng, -0.15 * size), _letters(DSBS)),
     "distances, honest": World(_sharing(association_service, 0.0), _letters(UCS)),
     "choices, both sides lean to one group": World(
         _sharing(choice_service, 0.1, sided=True), _letters(BS), AT_TOLERANCE
