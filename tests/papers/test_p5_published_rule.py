@@ -37,7 +37,7 @@ def outputs_of(service, rng) -> dict[str, list[int]]:
 
 def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
     verdict = rule_of_section_4_3(FAITHFUL)
-    p = verdict.pvalues
+    p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     # step 1: O-U is similar to neither biased specification, so the system is not BS
     assert max(p["U"]["B1"], p["U"]["B2"]) < 0.05
     assert verdict.step_1_biased is False
@@ -55,7 +55,7 @@ def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
 
 def test_one_similar_block_decides_step_2_under_or():
     verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]})
-    p = verdict.pvalues
+    p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     assert (p["B1"]["U"] >= 0.05, p["B2"]["U"] >= 0.05) == (True, False)
     assert verdict.letter is Letter.UCS
 
@@ -64,7 +64,7 @@ def test_one_similar_block_decides_step_2_under_or():
 def test_the_rule_rates_a_service_that_always_says_he_dsbs_at_any_size(pronouns):
     verdict = rule_of_section_4_3(always(pronouns, 0, 0))
     # "always He" is more biased than (.9, .1, 0), so the rule finds it dissimilar to that and hence "not biased"
-    assert verdict.pvalues["U"]["B2"] < 0.05
+    assert verdict.tests["U"]["B2"].p < 0.05
     assert verdict.letter is Letter.DSBS
 
 
