@@ -78,7 +78,7 @@ def test_every_address_that_pages_ask_is_an_operation_of_the_api():
 
 
 def _fits(asked: list[str], operation: list[str]) -> bool:
-    """Whether an address is of an operation; a placeholder of either stands for one part of the path."""
+    """Return whether an address matches the path of an operation; a placeholder in either matches one segment."""
     pairs = zip(asked, operation, strict=False)
     return len(asked) == len(operation) and all(one == other or "{" in one + other for one, other in pairs)
 

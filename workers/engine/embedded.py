@@ -45,9 +45,7 @@ class EmbeddedWorker:
         try:
             with self._workplace.database.write() as connection:
                 orphans = jobs.release_orphans(connection)
-        except (
-            StoreUnavailable
-        ) as unavailable:  # the jobs are resumed when their leases have ended and the database can be written again
+        except StoreUnavailable as unavailable:  # they resume after their leases, once the database can be written
             log.warning("jobs not resumed", why=str(unavailable))
         else:
             log.info("resuming jobs", count=orphans)

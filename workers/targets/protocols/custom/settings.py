@@ -41,7 +41,7 @@ WRITING = ("max_tokens", "temperature", "seed", "stop")
 """Placeholders for language models only; a member of an object whose value is left out by a setting is left out."""
 
 MOST_TIMES = 10
-"""How often the question may stand in a call."""
+"""Maximum number of times that a call may repeat the question."""
 
 MOST_CHARACTERS = 500_000
 """Maximum length of a call without its questions."""
