@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from xml.sax.saxutils import escape
 
 Attribute = str | int | float | bool | None
@@ -12,6 +13,7 @@ EMPTY = frozenset({"circle", "ellipse", "hr", "img", "link", "line", "meta", "pa
 
 # characters that XML 1.0, section 2.2, does not allow
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_PLAIN = re.compile(r"[\w .,:;/?=%()#+~|-]*")
 
 
 class Markup(str):
@@ -50,6 +52,8 @@ def join(*content: Content) -> Markup:
 
 def text(value: str) -> Markup:
     """Escape a text; characters that XML forbids become the replacement character."""
+    if _PLAIN.fullmatch(value):
+        return Markup(value)  # most texts are, and need no copy
     return Markup(escape(_FORBIDDEN.sub("\ufffd", value), {'"': "&quot;", "'": "&#39;"}))
 
 
@@ -64,9 +68,14 @@ def _written(one: Content) -> str:
     return text(one) if isinstance(one, str) else join(*one)
 
 
+@cache
+def _name(key: str) -> str:
+    return key.removesuffix("_").replace("_", "-")
+
+
 def _attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
-    name = key.removesuffix("_").replace("_", "-")
+    name = _name(key)
     shown = name if value is True else coordinate(value) if isinstance(value, int | float) else text(value)
     return f' {name}="{shown}"'

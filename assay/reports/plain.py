@@ -20,6 +20,8 @@ def visible(text: str) -> str:
     Marks that honest Arabic, Hebrew or Persian needs (LRM, RLM, ZWNJ, ZWJ) stay. Blanks and line
     ends become single spaces, so that a name cannot break a table or a heading.
     """
+    if text.isprintable() and "  " not in text:
+        return text.strip()  # nothing of either kind is printable: most texts need no search
     return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _BLANK.sub(" ", text)).strip()
 
 

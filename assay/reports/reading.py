@@ -138,8 +138,8 @@ def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int
         analyses=dict(_leaves(parts.mapping(part, "analyses"))),
         examples=tuple(_example(one, vocabulary) for one in parts.objects(part, "examples")),
         counted=method.counted(part),
-        sheets=_tables(part, method),
-        pictures=tuple(one for one in method.figures(part) if isinstance(one, Picture)),
+        make_sheets=partial(_tables, part, method),
+        make_pictures=partial(_pictures, part, method),
         reasons=_reasons(part, vocabulary, name),
     )
 
@@ -152,6 +152,10 @@ def _title(name: str, language: str | None, template: str | None) -> str:
 
 def _tables(part: Mapping[str, Any], method: type[Method]) -> tuple[Table, ...]:
     return tuple(table for table in method.tables(part) if isinstance(table, Table) and table.rows)
+
+
+def _pictures(part: Mapping[str, Any], method: type[Method]) -> tuple[Picture, ...]:
+    return tuple(picture for picture in method.figures(part) if isinstance(picture, Picture))
 
 
 def _lost_why(part: Mapping[str, Any], vocabulary: Vocabulary) -> Shares:

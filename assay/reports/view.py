@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from assay.experiment import Method
 from assay.explain import LetterWords, headline
@@ -222,8 +223,6 @@ class Squares:
         A name, and for each of its cases how much of the square is filled, in [0, 1].
     filled, hollow : str
         What a filled square and an empty one say.
-    cases : tuple of (str, tuple of Case)
-        The cases of each name, for pages on which they can be read one by one.
     """
 
     title: str
@@ -231,7 +230,12 @@ class Squares:
     filled: str
     hollow: str
     table: Table
-    cases: tuple[tuple[str, tuple[Case, ...]], ...] = ()
+    make_cases: Callable[[], tuple[tuple[str, tuple[Case, ...]], ...]] = tuple
+
+    @cached_property
+    def cases(self) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+        """The cases of each name, for pages on which they can be read one by one."""
+        return self.make_cases()
 
 
 Picture = Forest | Strip | Lines | Scatter | Squares
@@ -324,7 +328,8 @@ class Component:
 
     `estimand` says for what the intervals hold: such as words like those that were asked about, or no others.
     `number` counts from 1 in the document's order; `counted` says what `usable`, `unusable` and `failed` count.
-    Codes are in words: why replies were lost (`lost_why`, `Example.why`) and the published rules.
+    Codes are in words: why replies were lost (`lost_why`, `Example.why`) and the published rules. Tables and pictures
+    of the method are made when they are first asked for: most pages show those of one component, or none.
     """
 
     number: int
@@ -353,8 +358,18 @@ class Component:
     examples: tuple[Example, ...]
     reasons: tuple[Said, ...]
     counted: str = "Answers"
-    sheets: tuple[Table, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    make_sheets: Callable[[], tuple[Table, ...]] = tuple
+    make_pictures: Callable[[], tuple[Picture, ...]] = tuple
+
+    @cached_property
+    def sheets(self) -> tuple[Table, ...]:
+        """Tables of the method."""
+        return self.make_sheets()
+
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Figures of the method."""
+        return self.make_pictures()
 
     def effect(self, name: str) -> Effect | None:
         """One effect by name."""

@@ -131,12 +131,13 @@ def _band(rating: Rating, one: Component) -> Shown | None:
 
 def _walks(rating: Rating, one: Component, read: int) -> Iterator[Walk]:
     """Draw squares for each case, those of stereotypes before the neutral ones."""
-    walked = [picture for picture in one.pictures if isinstance(picture, Squares) and picture.cases]
+    walked = [picture for picture in one.pictures if isinstance(picture, Squares)]
     for place, picture in enumerate(walked):
-        groups = dict.fromkeys(case.group for _, cases in picture.cases for case in cases)
+        walking = picture.cases if place == min(read, len(walked) - 1) else ()
+        groups = dict.fromkeys(case.group for _, cases in walking for case in cases)
         drawn = [
             (group, figures.linked_squares(picture, group, f"sq{at}", lambda c: rating.evidence(c.search)))
-            for at, group in enumerate(groups if place == min(read, len(walked) - 1) else ())
+            for at, group in enumerate(groups)
         ]
         drawings = tuple((group, Markup(one.svg), one.table) for group, one in drawn if one)  # noqa: S704  escaped
         yield Walk(picture.title, picture.filled, picture.hollow, drawings)

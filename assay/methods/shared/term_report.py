@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from assay.explain import Vocabulary
@@ -151,7 +152,7 @@ def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, 
     written = tuple((name, f"{sum(each):.4g}", str(len(each))) for name, each in ordered)
     said = title.format(sum(share > 0.5 for _, share in known), len(known))
     twin = Table(said, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
-    return Squares(said, tuple(ordered), *sides, twin, _cases(part, known))
+    return Squares(said, tuple(ordered), *sides, twin, partial(_cases, part, known))
 
 
 def _cases(part: Part, known: Sequence[tuple[Part, float]]) -> tuple[tuple[str, tuple[Case, ...]], ...]:

@@ -19,16 +19,23 @@ LEAST = 330
 ACROSS = 10
 """Squares in a line."""
 
+MOST = 400
+"""Squares of a drawing; of more cases, each name has its share drawn."""
+
+
 
 def linked_squares(one: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
     """Draw the cases of a group, a line for each name; `link` returns where a square leads.
 
+    Of many cases each name has its share drawn, spread evenly from one end to the other; the numbers count all.
     Returns ``None`` where the group has no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in one.cases]
     rows = [(name, cases) for name, cases in rows if cases]
     if not rows:
         return None
+    every = sum(len(cases) for _, cases in rows)
+    most = every if every <= MOST else max(ACROSS, MOST // len(rows) // ACROSS * ACROSS)
     left = min(WIDEST, max(width(name) for name, _ in rows) * LETTER + 8)
     across = max(LEAST, left + ACROSS * STEP + COUNT)
     end = left + min(ACROSS, max(len(cases) for _, cases in rows)) * STEP + COUNT
@@ -37,12 +44,16 @@ def linked_squares(one: Squares, group: str, key: str, link: Callable[[Case], st
     for name, cases in rows:
         drawn.append(label(left - 8, y + 11, clip(name, int((left - 8) / LETTER)), "e"))
         drawn.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
+        shown = cases if len(cases) <= most else [cases[at * len(cases) // most] for at in range(most)]
         drawn += [
             _square(case, left + place % ACROSS * STEP, y + place // ACROSS * STEP, link(case))
-            for place, case in enumerate(cases)
+            for place, case in enumerate(shown)
         ]
-        y += (len(cases) - 1) // ACROSS * STEP + ROW
-    said = f"{_count(rows)} of {sum(len(cases) for _, cases in rows)}: {one.filled}"
+        y += (len(shown) - 1) // ACROSS * STEP + ROW
+    if most < every:
+        drawn.append(label(0, y + 11, f"At most {most} of a name are drawn, spread evenly."))
+        y += ROW
+    said = f"{_count(rows)} of {every}: {one.filled}"
     written = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
     table = Table(f"{group}: {said}", ("Name", one.filled.capitalize(), "Of"), written)
     return draw(key, table, f"A filled square is {one.filled}.", y, *drawn, across=across, role="group")

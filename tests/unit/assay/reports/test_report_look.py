@@ -186,6 +186,25 @@ def test_many_terms_make_a_row_for_each_list_and_lose_no_pair(pairs):
     assert [(name, len(shares)) for name, shares in wide.rows] == [("neutral", 300)]
 
 
+def test_of_many_cases_each_name_has_its_share_drawn_and_the_numbers_count_all(pairs):
+    part = pairs["components"][0]
+    first = next(one for one in part["sentences"] if one["list"] == "neutral")
+    terms = [f"term {place}" for place in range(4)]
+    many = [
+        {**first, "term": term, "towards": float(place % 10 < 3)}
+        for term, count in zip(terms, (1000, 200, 200, 50), strict=True)
+        for place in range(count)
+    ]
+    squares = squares_of({**pairs, "components": [{**part, "sentences": many}]}, True)
+    drawn = figures.linked_squares(squares, "Neutral", "k", lambda case: f"#{case.lines[0]}")
+    links = [one for one in ET.fromstring(drawn.svg).iter("{http://www.w3.org/2000/svg}a")]
+    assert Counter(one.get("href") for one in links) == dict(zip((f"#{term}" for term in terms), (100, 100, 100, 50)))
+    filled = Counter(one.get("href") for one in links if one[1].get("class") == "y")
+    assert filled == dict(zip((f"#{term}" for term in terms), (30, 30, 30, 15)))
+    assert "At most 100 of a name are drawn" in drawn.svg
+    assert [row[1:] for row in drawn.table.rows] == [("300", "1000"), ("60", "200"), ("60", "200"), ("15", "50")]
+
+
 def test_the_summary_is_short_for_every_method(any_sample):
     page = html.render_summary(any_sample, method_of(any_sample))
     assert "<table" not in page
