@@ -296,6 +296,7 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
     from store.core import migrate
     from store.core.settings import Settings
     from workers.engine.tasks import open_workplace
+    from workers.engine.worker_context import import_first
     from workers.run_job import run_job
     from workers.targets.target_validator import TargetChecker
 
@@ -306,6 +307,7 @@ def _post_and_work(trace: Trace, folder: Path) -> tuple[set[str], set[str]]:
         context = open_workplace(settings)
 
         def work(job_id: str) -> None:
+            import_first()  # as the task of a worker does
             thread = threading.Thread(target=run_job, args=(job_id, context, "figures"))
             thread.start()
             thread.join()

@@ -31,7 +31,7 @@ from workers.calls.ledger import JobLedger
 from workers.calls.limits import Budget, Patience
 from workers.engine.failure_handling import end_badly
 from workers.engine.heartbeat import ALARM_S, OVERDUE_S, Heartbeat, process_alarm
-from workers.engine.worker_context import Workplace, import_first, seconds_left, waited_s
+from workers.engine.worker_context import Workplace, seconds_left, waited_s
 from workers.generation import authored, corpus_sentences
 from workers.job_targets import USUAL_PAIRS, describe, examine, hosts_of, open_services
 from workers.maintenance.domain_challenge import look_for_token
@@ -52,7 +52,6 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
     """
     if workplace.leaving.is_set():
         return
-    import_first()
     with workplace.database.write() as connection:
         settings = workplace.settings
         claim = jobs.claim_next(connection, job_id, owner, settings.lease_s, settings.attempt_cap)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Self
 
 from assay.errors import EvidenceError
@@ -208,7 +207,7 @@ class Measurement:
             The effects as they are stated, where a method knows more of them than their draws show (a sign).
             Left out: `effect_interval` of each, or `interval_of` one that keeps its sign.
         evidence_at : callable, optional
-            Draws of the effects with so many times the material. Left out: `shrunk` draws.
+            Draws of the effects with so many times the material. Left out: `shrinking` draws.
         lost : Lost, optional
             What the lost replies could change at most.
         """
@@ -230,7 +229,7 @@ class Measurement:
         if enough and not survives:
             reasons.insert(0, Reason("letter-depends-on-what-was-lost", dict(lost.facts), self.name))
         elif not declared:
-            more = probes_to_settle(evidence_at or partial(shrunk, evidence), self.tolerance, self.counts.asked)
+            more = probes_to_settle(evidence_at or shrinking(evidence), self.tolerance, self.counts.asked)
             detail["settle"] = {"more_probes": more}
             reasons.insert(0, self._undecided(probabilities, more))
         effects = _intervals(evidence) if intervals is None else intervals
@@ -345,16 +344,23 @@ def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked: int) 
     return None
 
 
-def shrunk(evidence: Evidence, times: int) -> Evidence:
-    """Shrink draws around their mean, as errors shrink with the root of the material."""
+def shrinking(evidence: Evidence) -> EvidenceAt:
+    """Shrink draws around their mean, as errors shrink with the root of the material; made once for several sizes."""
 
-    def shrink(draws: Floats) -> Floats:
+    def shrink(draws: Floats) -> Callable[[int], Floats]:
         centre = float(draws.mean())
-        return centre + (draws - centre) / math.sqrt(times)
+        away = draws - centre
+        return lambda times: centre + away / math.sqrt(times)
 
+    step_1, step_2 = shrink(evidence.step_1), shrink(evidence.step_2)
     content = None if evidence.content is None else shrink(evidence.content)
-    hidden = tuple(replace(each, draws=shrink(each.draws)) for each in evidence.hidden)
-    return Evidence(shrink(evidence.step_1), shrink(evidence.step_2), content, hidden)
+    hidden = [(each, shrink(each.draws)) for each in evidence.hidden]
+
+    def at(times: int) -> Evidence:
+        named = tuple(replace(each, draws=draws(times)) for each, draws in hidden)
+        return Evidence(step_1(times), step_2(times), None if content is None else content(times), named)
+
+    return at
 
 
 def _intervals(evidence: Evidence) -> dict[str, Interval | None]:

@@ -12,7 +12,7 @@ from celery import Celery
 from store.core.database import Database
 from store.core.settings import Settings
 from store.security.secrets import Vault
-from workers.engine.worker_context import Leaving, Workplace
+from workers.engine.worker_context import Leaving, Workplace, import_first
 from workers.maintenance.notary import sign_due
 from workers.run_job import run_job
 
@@ -26,6 +26,7 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
     @app.task(name=RUN_JOB)  # type: ignore[untyped-decorator] # Celery has no types
     def run(job_id: str) -> None:
         place = workplace()
+        import_first()
         run_job(job_id, place, owner())
         sign_due(place.database, place.vault)  # a rating is signed when it is finished; a failure is repeated later
 

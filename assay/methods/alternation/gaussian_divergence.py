@@ -234,7 +234,8 @@ def _fold(number: int, x: Floats, y: Floats) -> Fold:
     kl_xy: float | None = None
     kl_yx: float | None = None
     try:
-        kl_xy, kl_yx = gaussian_kl(x, y), gaussian_kl(y, x)
+        as_sample(x, LEAST)
+        kl_xy, kl_yx = p.divergence_from(q), q.divergence_from(p)
     except EvidenceError as error:
         why = str(error)
     return Fold(number, x.size, p.mean, p.sd, q.mean, q.sd, kl_xy, kl_yx, why)

@@ -23,7 +23,6 @@ MOST = 400
 """Squares of a drawing; of more cases, each name has its share drawn."""
 
 
-
 def linked_squares(one: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
     """Draw the cases of a group, a line for each name; `link` returns where a square leads.
 

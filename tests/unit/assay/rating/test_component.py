@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
 from assay.errors import TooFewObservations, ZeroVariance
 from assay.model import Evidence, Interval, Letter, Reason
-from assay.rating.component import Counts, Measurement, Tolerance, probes_to_settle, result_or_why, shrunk
+from assay.rating.component import Counts, Measurement, Tolerance, probes_to_settle, result_or_why, shrinking
 
 TOLERANCE = Tolerance(delta=0.1, confidence=0.95, others={"0.05": 0.05, "0.2": 0.2})
 COUNTS = Counts(usable=180, unusable=15, failed=5)
@@ -26,7 +24,7 @@ def concluded(evidence, counts=COUNTS, **made):
 
 
 def settling(evidence, tolerance, asked):
-    return probes_to_settle(partial(shrunk, evidence), tolerance, asked)
+    return probes_to_settle(shrinking(evidence), tolerance, asked)
 
 
 @pytest.mark.parametrize(
