@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import textwrap
@@ -17,6 +18,7 @@ from assay.errors import UnknownName
 from assay.methods import AnyMethod, every_method, method_name
 from assay.model import Kind
 from cli.lists import console, show_list
+from service.meta.field_texts import descriptions_in
 from workers.targets import ProtocolInfo, protocols
 
 T = TypeVar("T")
@@ -91,8 +93,13 @@ def _method(kind: type[AnyMethod]) -> dict[str, Any]:
 
 
 def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
+    texts = descriptions_in(inspect.getdoc(kind) or "")
     listed = [
-        {"field": each.name, "default": _default(each.default, each.default_factory)}
+        {
+            "field": each.name,
+            "default": _default(each.default, each.default_factory),
+            "description": texts.get(each.name, "").replace("``", "").replace("`", ""),
+        }
         for each in fields(kind)
         if each.name != "method"
     ]
@@ -141,8 +148,6 @@ def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *
     console.print(f"\n[bold]{name}[/bold]")
     for row in rows:
         first, *facts_of_it, last = row.values()
-        if "description" not in row:
-            facts_of_it, last = [last], ""
         console.print(f"  [bold]{first}[/bold]  {escape('; '.join(facts_of_it))}", soft_wrap=True)
         for line in textwrap.wrap(last, 100):
             console.print(f"      {escape(line)}", soft_wrap=True)

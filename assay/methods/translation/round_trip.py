@@ -48,7 +48,7 @@ class RoundTrip(TranslationMethod):
     max_texts_per_block : int
         Texts a block at the last look, if `stop_early` lets it come to that.
     stop_early : bool
-        Look after `texts_per_block`, then twice that, and so on, and stop as soon as a letter
+        Look after `texts_per_block`, then `look_growth` times that, and so on, and stop as soon as a letter
         reaches `confidence`. ``False`` is the paper's fixed design.
     unbiased, biased : tuple of mapping
         Declared distributions over the attribute's values, one block each. Left out: equal

@@ -26,6 +26,13 @@ def test_a_list_is_one_json_document(name):
     assert name.rstrip("s") in listed[0]
 
 
+def test_every_field_of_a_method_is_described():
+    for one in json.loads(assay("methods", "--json").stdout):
+        fields = json.loads(assay("methods", one["method"], "--json").stdout)["fields"]
+        assert not [field["field"] for field in fields if not field["description"]]
+    assert "is a component" in assay("methods", "round-trip").stdout
+
+
 @pytest.mark.slow
 def test_lists_are_filtered_by_kind_attribute_and_text():
     embedders = json.loads(assay("protocols", "--kind", "embedder", "--json").stdout)
