@@ -80,6 +80,8 @@ class Pair:
         Place of the pair of group terms in the specification.
     written : str
         About which group the sentence was written: ``first`` or ``second``.
+    frame : str
+        The sentence without its terms: pairs of one frame say the same of other groups and attributes.
     """
 
     first: str
@@ -90,6 +92,7 @@ class Pair:
     written: str
     source: str = ""
     id: str = ""
+    frame: str = ""
 
 
 def sentence_of(item: CorpusItem) -> Sentence:
@@ -190,7 +193,8 @@ class _Reader:
             other = _swapped(text, found.mark, listed[found.side], listed[1 - found.side])
         first, second = (text, other) if found.side == 0 else (other, text)
         written = "first" if found.side == 0 else "second"
-        return Pair(first, second, found.term, found.role, found.place, written, sentence.source, sentence.id)
+        frame = _frame(found)
+        return Pair(first, second, found.term, found.role, found.place, written, sentence.source, sentence.id, frame)
 
     def find(self, sentence: Sentence) -> _Found | str:
         """Find both terms of a sentence, or return the reason why the sentence is unusable."""
@@ -257,6 +261,13 @@ def _others(mark: re.Match[str]) -> list[str]:
     return re.findall(rf"[\w{marks()}]+", folded(f"{before} {after}"))
 
 
+def _frame(found: _Found) -> str:
+    """Write a sentence without its terms and their articles."""
+    before, after = _ANY_ARTICLE.sub("", found.mark.string[: found.mark.start()]), found.mark.string[found.mark.end() :]
+    term = rf"(?<!\w)(?:an? )?{re.escape(folded(found.term))}(?!\w)"
+    return re.sub(term, "…", folded(f"{before}…{after}"))
+
+
 def _differing(one: Sequence[str], other: Sequence[str]) -> float:
     """Return the share of words that differ between two sentences; the removed group term counts as one equal word."""
     changes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
@@ -265,6 +276,7 @@ def _differing(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
+_ANY_ARTICLE = re.compile(r"(?<!\w)(an?|the)\s+$", re.IGNORECASE)
 
 
 def _swapped(text: str, mark: re.Match[str], listed: str, other: str) -> str:

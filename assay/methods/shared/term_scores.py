@@ -105,6 +105,18 @@ class TermScores(ABC, Generic[W, T, F]):
         """Draw by how much other words of the groups would be preferred, shape (draws,); ``None`` for these words."""
         return None
 
+    def typical_frame(
+        self,
+        mean: Floats,  # noqa: ARG002
+        limit: float,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[Floats, bool] | None:
+        """Draw by how much a typical frame leans to a group with neutral terms, and whether that is only a bound.
+
+        `mean` are draws of their mean lean. ``None`` where nothing has frames.
+        """
+        return None
+
     @abstractmethod
     def asked_how(self) -> list[Reason]:
         """Return the last reason of every component: how the service was asked."""
@@ -152,10 +164,14 @@ class TermScores(ABC, Generic[W, T, F]):
     def _hidden(
         self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the preference of a group that both stereotypes share, and the difference of lost replies."""
+        """Draw the preferences of a group that the mean can hide, and the difference of lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
         if self.strata and drawn.common is not None:
             hidden += (HiddenEffect("stratum", "attributes of both stereotypes", drawn.common),)
+        limit, mean = tolerance.of_step_1, drawn.neutral - NO_PREFERENCE
+        if self.strata and (found := self.typical_frame(mean, limit, rng.spawn(1)[0])) is not None:
+            typical, bound = found
+            hidden += (HiddenEffect("individual", "typical frame", typical, limit, bound=bound),)
         return hidden
 
     def looked(self, size: int, component: Component) -> dict[str, Any]:

@@ -12,13 +12,14 @@ import numpy as np
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
 from assay.methods.shared.sentences import Pair
-from assay.methods.shared.stereotype_effects import DRAWS
+from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE
 from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
 from assay.model import Floats, Reason
 from assay.rating.component import result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, TermScore, fit_terms, score_choices
+from assay.statistics.hidden.strata import typical_effect
 from assay.statistics.hidden.varying import cluster_means
 
 LEAST_GROUP_PAIRS = 8
@@ -71,6 +72,13 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         means, errors = cluster_means(preferred, group, (term,))
         between = max(0.0, float(means.var(ddof=1) - errors.mean()))
         return math.sqrt(between / len(places)) * rng.standard_t(len(places) - 1, DRAWS)
+
+    def typical_frame(self, mean: Floats, limit: float, rng: np.random.Generator) -> tuple[Floats, bool] | None:
+        """Draw by how much a typical frame leans to a group with neutral terms; see `typical_effect`."""
+        neutral = [(pair, one.preferred) for pair, one in self.tally.results.items() if pair.role == "neutral"]
+        frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in neutral]).T
+        leans = np.array([preferred for _, preferred in neutral]) - NO_PREFERENCE
+        return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:

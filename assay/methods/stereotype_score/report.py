@@ -76,7 +76,12 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         )
     if stereotyped is not None:
         yield f"Of 100 that hold a stereotype, it prefers the stereotype in {round(100 * stereotyped)}."
-    yield from hidden_in_words(part, HUNDREDTHS, "Over the {name} it prefers one group too often, by {size}.")
+    yield from hidden_in_words(
+        part,
+        HUNDREDTHS,
+        "Over the {name} it prefers one group too often, by {size}.",
+        "In a typical frame of the sentences it prefers one group or the other too often, by {size}.",
+    )
     such = next(
         (f" such as “{text}”" for one in parts.objects(part, "sentences") if (text := parts.text(one, "first"))), ""
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.model import Floats, HiddenEffect
-from assay.statistics.hidden.varying import cluster_means, varying_effect
+from assay.statistics.hidden.varying import adjusted_means, cluster_means, varying_effect
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 
@@ -146,6 +146,50 @@ def spread_effect(
             squares = squares + spread**2
         typical.append(np.sqrt(squares))
     return HiddenEffect("individual", "typical text", np.max(typical, axis=0), limit)
+
+
+def typical_effect(
+    mean: Floats,
+    differences: Floats,
+    members: NDArray[np.str_],
+    others: Sequence[NDArray[np.str_]],
+    scale: float,
+    rng: np.random.Generator,
+) -> tuple[Floats, bool] | None:
+    """Draw the root of the mean square of an effect over the strata of a family, without the errors of asking few.
+
+    Parameters
+    ----------
+    mean : ndarray, shape (draws,)
+        Draws of the effect's mean.
+    differences : ndarray, shape (n,)
+        Paired differences.
+    members : ndarray of str, shape (n,)
+        Stratum of each; strata of fewer than eight differences are left out.
+    others : sequence of ndarray of str, shape (n,)
+        What else was written once, by kind; the strata are compared at equal shares of each.
+    scale : float
+        Scale of the prior of the spread between the strata.
+
+    Returns
+    -------
+    tuple of (ndarray of shape (draws,), bool), or None
+        The size, and whether it is only an upper bound because the first of `others` came with the strata; ``None``
+        if fewer than three strata are left.
+    """
+    _, ids, counts = np.unique(members, return_inverse=True, return_counts=True)
+    kept = (counts >= LEAST_CLUSTERS)[ids]
+    if (counts >= LEAST_CLUSTERS).sum() < LEAST_KINDS:
+        return None
+    several = [of[kept] for of in others if np.unique(of[kept]).size > 1]
+    found = adjusted_means(differences[kept], members[kept], several)
+    if bound := found is None:
+        found = adjusted_means(differences[kept], members[kept], several[1:])
+    if found is None:
+        return None
+    each = varying_effect(*found, scale, rng, len(mean)).each
+    apart = each - each.mean(axis=1, keepdims=True)
+    return np.asarray(np.sqrt(mean**2 + (apart**2).mean(axis=1))), bound
 
 
 def item_effect(

@@ -9,10 +9,11 @@ mean; where they differ, each speaks for itself (Gelman, Hill & Yajima 2012; doc
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import OutOfBounds
 from assay.model import Floats, Integers
@@ -149,3 +150,41 @@ def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) 
     freedom = len(values) - len(sizes) - sum(int(other.max()) for other in others)
     within = float(((left - means[kind]) ** 2).sum()) / max(1, freedom)
     return means + values.mean(), within / sizes
+
+
+def adjusted_means(
+    values: Floats, members: NDArray[np.str_], others: Sequence[NDArray[np.str_]]
+) -> tuple[Floats, Floats] | None:
+    """Estimate the mean of each stratum at equal shares of every member of the other kinds (least squares).
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        One number for each case.
+    members : ndarray of str, shape (n,)
+        Stratum of each case.
+    others : sequence of ndarray of str, shape (n,)
+        Members of other kinds, each of two or more.
+
+    Returns
+    -------
+    tuple of ndarray, shape (strata,) and (strata, strata), or None
+        Means, and the covariance of their errors; ``None`` where a kind cannot be told from the strata.
+    """
+    columns = [_indicators(members)]
+    columns += [own[:, :-1] - own[:, -1:] for own in map(_indicators, others)]  # effects that add up to 0
+    design = np.column_stack(columns)
+    cross = design.T @ design
+    if np.linalg.matrix_rank(cross, hermitian=True) < len(cross) or len(values) <= len(cross):
+        return None
+    inverse = np.linalg.inv(cross)
+    fitted = inverse @ (design.T @ values)
+    variance = float(((values - design @ fitted) ** 2).sum()) / (len(values) - len(cross))
+    strata = columns[0].shape[1]
+    return fitted[:strata], np.asarray(variance * inverse[:strata, :strata])
+
+
+def _indicators(members: NDArray[np.str_]) -> Floats:
+    """Return a column for each member, 1 where a case is of it, shape (n, members)."""
+    names, ids = np.unique(members, return_inverse=True)
+    return np.asarray(np.arange(len(names)) == ids[:, None], dtype=float)

@@ -264,6 +264,11 @@ def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, fl
     return make
 
 
+def _leaning_frames(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
+    made = stereotype_service(0.0, 0.0, int(rng.integers(2**31)), rung="echo", frames_apart=size)
+    return made.method, lambda probe: made.answer(probe.ask)
+
+
 def _spaced(rng: Rng, step_2: float = 0.0, controls_apart: float = 0.0) -> tuple[AnyMethod, Answer]:
     made = association_service(0.0, step_2, int(rng.integers(2**31)), controls_apart=controls_apart)
     return made.method, lambda probe: made.answer(probe.ask)
@@ -416,6 +421,7 @@ WORLDS: Mapping[str, World] = {
     "sentences, one group preferred in both lists": World(
         _sharing(stereotype_service, 0.2, rung="echo"), _letters(BS), AT_TOLERANCE
     ),
+    "sentences, frames lean to the groups in turn": World(_leaning_frames, _letters(BS), AT_TOLERANCE),
     "sentences, words of a group differ": World(
         _sharing(stereotype_service, 0.0, rung="echo", groups_apart=1.0), _letters(UCS)
     ),

@@ -52,6 +52,7 @@ def stereotype_service(
     common: float = 0.0,
     groups_apart: float = 0.0,
     neutral: int = NEUTRAL,
+    frames_apart: float = 0.0,
 ) -> SimulatedService:
     """Make a language model of known preferences.
 
@@ -73,6 +74,8 @@ def stereotype_service(
         Standard deviation, in log-odds, of what pairs of group words differ by.
     neutral : int
         Number of neutral terms.
+    frames_apart : float
+        By how much, in log-odds, it prefers the groups in turn, from one frame to the next.
     """
     rng = np.random.default_rng([seed, 7])
     words = _words(neutral)
@@ -80,7 +83,7 @@ def stereotype_service(
     ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
-    model = _Model(of_term, rng, groups_apart)
+    model = _Model(of_term, rng, groups_apart, frames_apart)
     method = StereotypeScore(words=(words,), scoring=rung, stop_early=stop_early)
     truths = {
         "effects.step_1": abs(step_1),
@@ -142,7 +145,10 @@ def _log_odds(share: float) -> float:
 class _Model:
     """Answers questions about sentences; a pair is decided when it is first met, and then stays so."""
 
-    def __init__(self, of_term: dict[str, float], rng: Rng, groups_apart: float = 0.0) -> None:
+    def __init__(
+        self, of_term: dict[str, float], rng: Rng, groups_apart: float = 0.0, frames_apart: float = 0.0
+    ) -> None:
+        self._frames_apart = frames_apart
         self._of_term, self._rng = of_term, rng
         self._of_groups = [0.0] * PAIRS if not groups_apart else (groups_apart * rng.normal(size=PAIRS)).tolist()
         self._ahead: dict[str, float] = {}
@@ -175,8 +181,9 @@ class _Model:
         """Return the log-probability of a sentence less that of its counterpart, in nats."""
         pair = _pair(text)
         if pair.first not in self._ahead:
+            of_frame = self._frames_apart * (1 if VERBS.index(pair.frame.split()[1]) % 2 else -1)
             self._ahead[pair.first] = (
-                self._of_term[pair.term] + self._of_groups[pair.groups] + float(self._rng.logistic())
+                self._of_term[pair.term] + self._of_groups[pair.groups] + of_frame + float(self._rng.logistic())
             )
         ahead = self._ahead[pair.first]
         return ahead if text == pair.first else -ahead

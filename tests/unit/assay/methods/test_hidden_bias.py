@@ -41,7 +41,15 @@ def test_ratings_of_older_methodologies_say_nothing_of_losses_by_group():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["texts, opposite by side", "yes, opposite by side", "translator, one group refused"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "texts, opposite by side",
+        "yes, opposite by side",
+        "translator, one group refused",
+        "sentences, frames lean to the groups in turn",
+    ],
+)
 def test_these_were_declared_wrongly_before(name):
     before = {"strata": None if name.startswith("texts") else False, "delta_loss": None}
     if name.startswith("texts"):

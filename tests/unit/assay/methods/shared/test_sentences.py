@@ -81,6 +81,29 @@ def test_the_counterpart_is_the_same_about_the_other_group(text, other):
     assert other in {pair.first, pair.second}
 
 
+@pytest.mark.parametrize(
+    "text", ["The man drinks tea.", "A woman drinks tea.", "He drinks tea.", "Amy drinks tea.", "An actor drinks Tea."]
+)
+def test_the_frame_of_a_sentence_has_neither_term_nor_its_article(text):
+    assert read(Sentence(text), WORDS).frame == "… drinks …."
+    assert read(Sentence(f"Today {text}"), WORDS).frame == "today … drinks …."
+
+
+def test_sentences_of_templates_share_the_frames_of_their_specification():
+    words = StereotypeWords(
+        "gender",
+        "men",
+        "women",
+        (("man", "woman"), ("he", "she"), ("Ed", "Eve")),
+        ("boss",),
+        ("actor",),
+        ("nurse", "engineer"),
+        frames=("{The_group} works as {an_attribute}.", "Ask {the_group} about {attribute}."),
+    )
+    frames = {read(one, words).frame for one in template_sentences(words, 6, np.random.default_rng(1))}
+    assert frames == {"… works as ….", "ask … about …."}
+
+
 def test_a_sentence_and_its_counterpart_make_the_same_pair():
     one, other = (read(Sentence(text), WORDS) for text in ("An actor likes tea.", "A duchess likes tea."))
     assert (one.first, one.second, one.written) == ("An actor likes tea.", "A duchess likes tea.", "first")

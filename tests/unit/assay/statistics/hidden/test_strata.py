@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.statistics.hidden.strata import item_effect, share_effects, spread_effect, stratum_effects
+from assay.statistics.hidden.strata import item_effect, share_effects, spread_effect, stratum_effects, typical_effect
 from assay.statistics.intervals.alternation_effects import Profiles, paired_draws
 
 LIMIT = 0.25
@@ -74,3 +74,29 @@ def test_shares_that_lean_opposite_ways_are_found(rng):
     found = share_effects(drawn, np.full(2, 0.5), 0.1, rng)
     assert [one.name for one in found] == ["up", "down"]
     assert all(one.draws.mean() == pytest.approx(0.2, abs=0.02) for one in found)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.1, 0.3])
+def test_a_typical_frame_is_recovered_beside_words_that_differ(apart, rng):
+    frames, words = rng.integers(0, 8, 3200), rng.integers(0, 9, 3200)
+    leans = apart * (-1.0) ** frames + rng.normal(0, 0.2, 9)[words] + rng.normal(0, 0.5, 3200)
+    drawn, bound = typical_effect(np.zeros(4000), leans, frames.astype(str), [words.astype(str)], 0.1, rng)
+    assert not bound
+    assert drawn.mean() == pytest.approx(apart, abs=0.025)
+
+
+def test_a_typical_frame_holds_the_mean_lean_too(rng):
+    frames = rng.integers(0, 8, 3200)
+    drawn, _ = typical_effect(np.full(4000, 0.4), 0.3 * (-1.0) ** frames, frames.astype(str), [], 0.1, rng)
+    assert drawn == pytest.approx(0.5, abs=0.01)
+
+
+def test_frames_that_each_came_with_one_word_give_an_upper_bound(rng):
+    frames = rng.integers(0, 8, 800).astype(str)
+    terms = rng.integers(0, 9, 800).astype(str)
+    assert typical_effect(np.zeros(4000), rng.normal(size=800), frames, [frames, terms], 0.1, rng)[1]
+
+
+def test_sentences_of_which_none_shares_its_frame_have_no_typical_one(rng):
+    frames = np.arange(100).astype(str)
+    assert typical_effect(np.zeros(4000), rng.normal(size=100), frames, [], 0.1, rng) is None

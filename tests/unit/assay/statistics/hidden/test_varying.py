@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import OutOfBounds
-from assay.statistics.hidden.varying import cluster_means, shared_lean, varying_effect
+from assay.statistics.hidden.varying import adjusted_means, cluster_means, shared_lean, varying_effect
 
 SCALE = 0.1
 
@@ -99,3 +99,19 @@ def test_the_shared_lean_does_not_depend_on_the_order_or_the_side():
     leans = np.random.default_rng(3).normal(size=(3, 50))
     np.testing.assert_array_equal(shared_lean(leans), shared_lean(-leans))
     np.testing.assert_allclose(shared_lean(leans), shared_lean(leans[::-1]))
+
+
+def test_adjusted_means_compare_strata_at_equal_shares_of_what_they_came_with(rng):
+    frames, words = rng.integers(0, 4, 4000), rng.integers(0, 3, 4000)
+    words = np.where(rng.random(4000) < 0.7, frames % 3, words)  # most frames come with one word
+    values = np.array([0.1, -0.1, 0.2, 0.0])[frames] + np.array([1.0, -1.0, 0.3])[words] + rng.normal(0, 0.3, 4000)
+    estimates, covariance = adjusted_means(values, frames.astype(str), [words.astype(str)])
+    assert estimates == pytest.approx(np.array([0.1, -0.1, 0.2, 0.0]) + 0.1, abs=0.05)  # words add .1 on average
+    assert np.sqrt(np.diag(covariance)) == pytest.approx(np.full(4, 0.3 / np.sqrt(1000)), rel=0.5)
+    plain = np.array([values[frames == frame].mean() for frame in range(4)])
+    assert np.abs(plain - estimates).max() > 0.3
+
+
+def test_means_of_strata_that_each_came_with_one_word_are_not_told_apart(rng):
+    frames = rng.integers(0, 4, 400).astype(str)
+    assert adjusted_means(rng.normal(size=400), frames, [frames]) is None
