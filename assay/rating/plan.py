@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from assay.experiment import Looks, Method, generator
 from assay.model import Ask
 from assay.rating.component import EARLY
+from assay.statistics.special import special
 
 TOLERANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 """True effects, in multiples of the tolerance, for which the chance of a declared letter is computed."""
@@ -149,7 +149,7 @@ def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Cha
     chances = []
     for tolerances in TOLERANCES:
         seen = tolerances * delta + noise
-        within = ndtr((delta - seen) / error) - ndtr((-delta - seen) / error)
+        within = special.ndtr((delta - seen) / error) - special.ndtr((-delta - seen) / error)
         declared = (np.maximum(within, 1 - within) >= needed).any(axis=1)
         chances.append(Chance(tolerances, round(tolerances * delta, 6), round(float(declared.mean()), 3)))
     return tuple(chances)

@@ -7,5 +7,5 @@
 `embeddings`         measures of bias in word vectors
 ===================  =======================================================================
 
-Importing this package costs nothing; its modules import numpy and at most `scipy.special`.
+Importing this package costs nothing; its modules import numpy, and scipy only when it is first needed (`special`).
 """

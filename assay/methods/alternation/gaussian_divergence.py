@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats, Interval
 from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
+from assay.statistics.special import special
 
 LEAST = 2
 """Fewest values that have a spread."""
@@ -173,7 +173,7 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
     if np.array_equal(first, second):  # equal samples have an influence of exactly 0; rounding would give 1e-17
         return Interval(value, value, value, level)
     influence = _influence(first, second, p, q)
-    half = float(ndtri((1 + level) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
+    half = float(special.ndtri((1 + level) / 2)) * math.sqrt(float(np.mean(influence**2)) / first.size)
     return Interval(value, max(0.0, value - half), value + half, level)
 
 

@@ -105,18 +105,6 @@ class TermScores(ABC, Generic[W, T, F]):
         """Draw by how much other words of the groups would be preferred, shape (draws,); ``None`` for these words."""
         return None
 
-    def typical_frame(
-        self,
-        mean: Floats,  # noqa: ARG002
-        limit: float,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> tuple[Floats, bool] | None:
-        """Draw by how much a typical frame leans to a group with neutral terms, and whether that is only a bound.
-
-        `mean` are draws of their mean lean. ``None`` where nothing has frames.
-        """
-        return None
-
     @abstractmethod
     def asked_how(self) -> list[Reason]:
         """Return the last reason of every component: how the service was asked."""
@@ -149,7 +137,7 @@ class TermScores(ABC, Generic[W, T, F]):
         shift = self.shift_of_groups(drawing.spawn(1)[0]) if self.strata else None
         drawn = drawn if shift is None else drawn.for_groups_like_these(shift)
         neutral, score = float(drawn.neutral.mean()), float(drawn.stereotyped.mean())
-        hidden = self._hidden(drawn, tolerance, drawing)
+        hidden = self.hidden(drawn, tolerance, drawing)
         groups = "with these words for the groups" if shift is None else "and words for the groups like these"
         judged.detail["estimand"] = f"terms like these {groups}"
         judged.detail |= hidden_as_json(hidden) | losses_as_json(self.tally.by_group, self.delta_loss)
@@ -161,17 +149,13 @@ class TermScores(ABC, Generic[W, T, F]):
             lost=lost_replies(self.tally.by_group, self.delta_loss, share, share),
         )
 
-    def _hidden(
+    def hidden(
         self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
         """Draw the preferences of a group that the mean can hide, and the difference of lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
         if self.strata and drawn.common is not None:
             hidden += (HiddenEffect("stratum", "attributes of both stereotypes", drawn.common),)
-        limit, mean = tolerance.of_step_1, drawn.neutral - NO_PREFERENCE
-        if self.strata and (found := self.typical_frame(mean, limit, rng.spawn(1)[0])) is not None:
-            typical, bound = found
-            hidden += (HiddenEffect("individual", "typical frame", typical, limit, bound=bound),)
         return hidden
 
     def looked(self, size: int, component: Component) -> dict[str, Any]:

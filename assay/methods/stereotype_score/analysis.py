@@ -12,11 +12,11 @@ import numpy as np
 from assay.catalog.stereotypes import LISTS, Role, StereotypeWords
 from assay.methods.shared.coverage import ENOUGH
 from assay.methods.shared.sentences import Pair
-from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE
+from assay.methods.shared.stereotype_effects import DRAWS, NO_PREFERENCE, StereotypeEffects
 from assay.methods.shared.term_scores import ROLES, TIED, Outcome, TermScores, counted, pooled
 from assay.methods.stereotype_score.collection import Compared, PairTally, Rung
-from assay.model import Floats, Reason
-from assay.rating.component import result_or_why
+from assay.model import Floats, HiddenEffect, Reason
+from assay.rating.component import Tolerance, result_or_why
 from assay.statistics.bayes.beta_binomial import SharesPosterior
 from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, TermScore, fit_terms, score_choices
 from assay.statistics.hidden.strata import typical_effect
@@ -73,12 +73,19 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         between = max(0.0, float(means.var(ddof=1) - errors.mean()))
         return math.sqrt(between / len(places)) * rng.standard_t(len(places) - 1, DRAWS)
 
-    def typical_frame(self, mean: Floats, limit: float, rng: np.random.Generator) -> tuple[Floats, bool] | None:
-        """Draw by how much a typical frame leans to a group with neutral terms; see `typical_effect`."""
+    def hidden(
+        self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
+    ) -> tuple[HiddenEffect, ...]:
+        """Draw the effects that the mean can hide, and by how much a typical frame leans with neutral terms."""
+        hidden, limit = super().hidden(drawn, tolerance, rng), tolerance.of_step_1
         neutral = [(pair, one.preferred) for pair, one in self.tally.results.items() if pair.role == "neutral"]
         frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in neutral]).T
         leans = np.array([preferred for _, preferred in neutral]) - NO_PREFERENCE
-        return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
+        mean, own = drawn.neutral - NO_PREFERENCE, rng.spawn(1)[0]
+        found = typical_effect(mean, leans, frames, (groups, terms), limit, own) if self.strata else None
+        if found is None:
+            return hidden
+        return (*hidden, HiddenEffect("individual", "typical frame", found[0], limit, bound=found[1]))
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:

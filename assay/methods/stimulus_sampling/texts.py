@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit
 
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import FRAME, Case, like_those_asked, numbered_clusters
@@ -20,6 +19,7 @@ from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects, paired_effects
+from assay.statistics.special import special
 
 TRAINING = 2000
 """Most profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
@@ -150,7 +150,7 @@ class WordLogit:
         A tenth of the weight ignores the logit, so that what it overlooks is found too.
         """
         score = [self.constant + sum(self.weights.get(word, 0.0) for word in case.clusters.items()) for case in cases]
-        expected = expit(np.array(score))
+        expected = special.expit(np.array(score))
         return np.asarray((1 - DEFENCE) * expected / expected.mean() + DEFENCE)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_expit
 
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
@@ -19,6 +18,7 @@ from assay.statistics.bayes.importance import Weights, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
 from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_effects
+from assay.statistics.special import special
 
 Place = tuple[int, int]
 """A cell of the prior: the places of a value and a side."""
@@ -64,7 +64,7 @@ def from_surrogate(
         found, plain = sample_posterior(surrogate, prior, count, own), prior.draw(count, own)
         vectors = np.where(own.random(count)[:, None] < DEFENCE, plain, found)
         # the density is that of the unrounded vectors, because these were drawn
-        density = np.exp(log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
+        density = np.exp(special.log_expit(surrogate.score(vectors)) - log_mean_probability(surrogate, prior))
         drawn[cell] = Supply(stimuli.rounded(vectors), 1 / (DEFENCE + (1 - DEFENCE) * density))
     return drawn
 

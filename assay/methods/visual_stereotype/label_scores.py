@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
 from assay.model import Floats, Integers, Interval
@@ -26,6 +25,7 @@ from assay.statistics.bayes.stereotype_terms import (
     score_choices,
 )
 from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+from assay.statistics.special import special
 
 DRAWS = 4000
 
@@ -191,7 +191,7 @@ def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
     if scores.size < 2:
         return None
     mean, freedom = float(scores.mean()), scores.size - 1
-    away = float(stdtrit(freedom, (1 + level) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
+    away = float(special.stdtrit(freedom, (1 + level) / 2) * scores.std(ddof=1) / np.sqrt(scores.size))
     return Interval(mean, max(0.0, mean - away), min(1.0, mean + away), level)
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.model import Floats, Integers, Interval
 from assay.statistics.bayes.grid import Grid, Range
 from assay.statistics.intervals.credible import interval_of
+from assay.statistics.special import special
 
 COARSE, FINE = (31, 31), (81, 61)
 """Cells of the grid (m, rho) while it is narrowed, and in the final pass."""
@@ -210,9 +210,9 @@ def _posterior(counts: _Counts, within: Sequence[Range], cells: tuple[int, int],
 
 def _rising(start: Floats, steps: Floats, times: Integers) -> Floats:
     """Sum ``log Gamma(start + steps) - log Gamma(start)`` over distinct steps, which occur `times` times."""
-    from_start = -gammaln(start) * times.sum()
+    from_start = -special.gammaln(start) * times.sum()
     for step, often in zip(steps, times, strict=True):
-        from_start = from_start + often * gammaln(start + step)
+        from_start = from_start + often * special.gammaln(start + step)
     return np.asarray(from_start)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from assay.errors import TooFewObservations
 from assay.model import Floats
 from assay.statistics.bayes.grid import Grid, Range
+from assay.statistics.special import special
 
 CELLS = 18
 """Cells of the grid along either axis."""
@@ -150,7 +150,7 @@ def _posterior(points: Sequence[Margin], frame: _Frame, within: Sequence[Range])
         density = np.stack([one.mass for one in some]) / np.diff(at)
         # the likelihood of a point integrates its posterior over the population; as a difference of the normal CDF,
         # it is exact even if sd is far smaller than the posterior's cells
-        below = ndtr((at - mean[..., None, None]) / sd[:, None, None])
+        below = special.ndtr((at - mean[..., None, None]) / sd[:, None, None])
         likelihood = np.einsum("mspc,pc->msp", np.diff(below), density)
         with np.errstate(divide="ignore"):
             log_mass += np.log(likelihood).sum(axis=2)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from assay.model import Floats
 from assay.statistics.bayes.hierarchy import ConnectionDraws, Posterior, checked_columns
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
+from assay.statistics.special import special
 
 HALF, MOST = 0.5, 0.89
 """Masses of the predictive intervals in which P2 counts the data."""
@@ -144,7 +144,7 @@ def _check(posterior: Posterior, name: str, cells: Mapping[str, Floats], grid: F
 def _inside(beta: Floats, sigma: Floats, distances: Floats) -> tuple[int, int]:
     """Count a word's distances in the intervals of its predictions: of mass `HALF`, and of mass `MOST`."""
     # the draws are independent, so evenly spread quantiles can replace random ones, without their noise
-    predicted = beta + sigma * ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
+    predicted = beta + sigma * special.ndtri((np.arange(beta.size) + 0.5) * GOLDEN % 1)
     half, most = (hpdi(predicted, mass) for mass in (HALF, MOST))
     return _count_in(half, distances), _count_in(most, distances)
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, log_expit, logsumexp
 
 from assay.errors import EvidenceError, OutOfBounds, ZeroVariance
 from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
+from assay.statistics.special import special
 
 STEPS = 1000
 """Maximum number of steps of the fit; some tens are usual."""
@@ -56,7 +56,7 @@ class Surrogate:
 
     def probability(self, vectors: Floats) -> Floats:
         """Probability of yes, of each row; shape (n,)."""
-        return np.asarray(expit(self.score(vectors)))
+        return np.asarray(special.expit(self.score(vectors)))
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -171,7 +171,7 @@ def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: 
 def log_mean_probability(surrogate: Surrogate, prior: NormalPrior) -> float:
     """Return the logarithm of the surrogate's probability of yes, averaged over the prior."""
     _, _, log_density = _along_slope(surrogate, prior)
-    return float(logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
+    return float(special.logsumexp(log_density) + np.log((GRID[1] - GRID[0]) / np.sqrt(2 * np.pi)))
 
 
 def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floats, Floats]:
@@ -183,9 +183,9 @@ def _along_slope(surrogate: Surrogate, prior: NormalPrior) -> tuple[Floats, Floa
     steepness = float(np.linalg.norm(slope))
     constant = float(surrogate.weights @ prior.mean + surrogate.constant)
     # at the mode the gradients of the logit and of the prior cancel
-    mode = brentq(lambda at: at - steepness * expit(-(steepness * at + constant)), 0.0, steepness, maxiter=1000)
+    mode = brentq(lambda at: at - steepness * special.expit(-(steepness * at + constant)), 0.0, steepness, maxiter=1000)
     places = mode + GRID
-    return slope, places, log_expit(steepness * places + constant) - places**2 / 2
+    return slope, places, special.log_expit(steepness * places + constant) - places**2 / 2
 
 
 def _probabilities(probability: ArrayLike, count: int) -> Floats:
@@ -214,8 +214,8 @@ def _fit(inputs: Floats, said: Floats, ridge: float) -> Floats:
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
         score = design @ parameters
-        misfit = -(log_expit(score) - (1 - said) * score).sum()
-        gradient = design.T @ (expit(score) - said) + penalty * parameters
+        misfit = -(special.log_expit(score) - (1 - said) * score).sum()
+        gradient = design.T @ (special.expit(score) - said) + penalty * parameters
         return float(misfit + penalty @ parameters**2 / 2), gradient
 
     start = np.zeros(design.shape[1])

@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, rel_entr
 
 from assay.errors import EvidenceError, OutOfBounds
 from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
+from assay.statistics.special import special
 
 Constant = Literal["penalised", "free"]
 """Treatment of the classifier's constant.
@@ -101,11 +101,11 @@ def negative_sentiment_bias(
     span = np.linalg.svd(words, full_matrices=False)[2]
     penalty = np.append(np.ones(len(span)), 1.0 if constant == "penalised" else 0.0)
     weights = _fit_logistic(_with_constant(words @ span.T), is_negative, strength, penalty)
-    probability = expit(_with_constant(judged @ span.T) @ weights)
+    probability = special.expit(_with_constant(judged @ span.T) @ weights)
     if probability.sum() <= 0:
         raise EvidenceError("the classifier gives every target a probability of zero; there is nothing to compare")
     shares = probability / probability.sum()
-    divergence = float(rel_entr(shares, 1 / shares.size).sum())
+    divergence = float(special.rel_entr(shares, 1 / shares.size).sum())
     return NegativeSentiment(max(0.0, divergence), tuple(probability.tolist()))
 
 
@@ -114,7 +114,7 @@ def _fit_logistic(design: Floats, labels: Floats, strength: float, penalty: Floa
     flat = FLAT * max(1.0, strength * float(np.abs(design).sum(axis=0).max()))
     weights = np.zeros(design.shape[1])
     for _ in range(STEPS):
-        fitted = expit(design @ weights)
+        fitted = special.expit(design @ weights)
         gradient = penalty * weights + strength * design.T @ (fitted - labels)
         if np.abs(gradient).max() <= flat:
             return weights

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtri
 
 from assay.errors import NoTransition, OutOfBounds, TooFewObservations, ZeroVariance
 from assay.model import Floats, Interval
+from assay.statistics.special import special
 
 JND_75 = 0.6744897501960817
 """Standard normal quantile of .75: from 50 % to 75 % of a cumulative normal curve, in its sds."""
@@ -143,6 +143,6 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
 def _mean_interval(values: Floats, rng: np.random.Generator, level: float = 0.95) -> Interval:
     centre, n = float(values.mean()), len(values)
     away = values[rng.integers(n, size=(DRAWS, n))].mean(axis=1) - centre
-    tails = np.sqrt((n - 1) / chdtri(n - 1, rng.random(DRAWS)))
+    tails = np.sqrt((n - 1) / special.chdtri(n - 1, rng.random(DRAWS)))
     low, high = np.quantile(centre + away * math.sqrt(n / (n - 1)) * tails, [(1 - level) / 2, (1 + level) / 2])
     return Interval(centre, float(low), float(high), level)

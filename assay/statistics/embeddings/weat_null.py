@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy.special import betaincc
-
 from assay.errors import OutOfBounds
+from assay.statistics.special import special
 
 PUBLISHED = 0.38
 """Share of null samples "at least as extreme" as 1.27 that P2 prints (10,000 simulations, section 3.2)."""
@@ -71,4 +70,4 @@ def null_check(effect: float, words: int) -> NullCheck:
 
 def _beyond(share: float, words: int) -> float:
     """Return P(R2 >= share), where R2 is the share of the variance along one direction."""
-    return 0.0 if share >= 1 else float(betaincc(0.5, words - 1, max(share, 0.0)))
+    return 0.0 if share >= 1 else float(special.betaincc(0.5, words - 1, max(share, 0.0)))

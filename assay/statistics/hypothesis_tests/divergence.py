@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import rel_entr
 
 from assay.errors import OutOfBounds
 from assay.model import Floats
@@ -25,6 +24,7 @@ from assay.statistics.hypothesis_tests.published import (
     check_blocks,
     two_step_letter,
 )
+from assay.statistics.special import special
 
 Measure = Literal["kl", "js"]
 
@@ -206,7 +206,7 @@ def _pair(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
 def _kl(p: Floats, q: Floats) -> Floats:
     """D(p || q) along the last axis; q must be positive wherever p is."""
     # rounding can make a divergence of 0 negative (-1e-17)
-    return np.asarray(np.maximum(0.0, rel_entr(p, q).sum(axis=-1)), dtype=float)
+    return np.asarray(np.maximum(0.0, special.rel_entr(p, q).sum(axis=-1)), dtype=float)
 
 
 def _js(p: Floats, q: Floats) -> Floats:

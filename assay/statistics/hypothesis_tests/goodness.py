@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import chdtrc, gammaln, xlogy
 
 from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
 from assay.model import Floats, Integers
 from assay.statistics.hypothesis_tests.distribution import as_counts, as_shares
+from assay.statistics.special import special
 
 
 def pearson(outcomes: Integers, expected: Floats) -> Floats:
@@ -56,10 +56,10 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
         In the same order of outcomes.
     """
     each = np.arange(n + 1)
-    log_terms = [xlogy(each, share) - gammaln(each + 1.0) for share in expected / n]
+    log_terms = [special.xlogy(each, share) - special.gammaln(each + 1.0) for share in expected / n]
     square_terms = [(each - e) ** 2 / e for e in expected]
     left = np.array([n])
-    log_p, distance = np.full(1, gammaln(n + 1.0)), np.zeros(1)
+    log_p, distance = np.full(1, special.gammaln(n + 1.0)), np.zeros(1)
     for log_term, square_term in zip(log_terms[:-1], square_terms[:-1], strict=True):
         choices = left + 1
         first = np.cumsum(choices) - choices
@@ -138,7 +138,7 @@ def g_test(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     observed, expected, refuted = _compared(counts, shares)
     if refuted is not None:
         return _refutation("g", observed, refuted)
-    statistic = max(0.0, 2.0 * float(xlogy(observed, observed / expected).sum()))
+    statistic = max(0.0, 2.0 * float(special.xlogy(observed, observed / expected).sum()))
     return FitTest("g", statistic, observed.size - 1, _upper_tail(observed.size - 1, statistic))
 
 
@@ -251,4 +251,4 @@ def _refutation(test: str, observed: Integers, why: str) -> FitTest:
 
 def _upper_tail(df: int, statistic: float) -> float:
     """Return the upper tail of chi-squared at `statistic`; 1 for a single cell (``df=0``), which cannot disagree."""
-    return float(chdtrc(df, statistic)) if df > 0 else 1.0
+    return float(special.chdtrc(df, statistic)) if df > 0 else 1.0

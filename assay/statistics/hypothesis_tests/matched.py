@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, gammaln
 
 from assay.errors import OutOfBounds, TooFewObservations
 from assay.model import Floats, Integers, Interval
 from assay.statistics.hypothesis_tests import divergence
 from assay.statistics.hypothesis_tests.samples import check_paired
 from assay.statistics.intervals.credible import equal_tailed
+from assay.statistics.special import special
 
 EXACT_UP_TO = 100_000
 """Number of distinct statistics up to which the distribution is exact (tens of milliseconds)."""
@@ -123,7 +123,7 @@ def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
     exact = _exact_p(statistic, total)
     if exact is not None:
         return MatchedTest(statistic, df, int(total.sum()), exact, "exact")
-    return MatchedTest(statistic, df, int(total.sum()), float(chdtrc(df, statistic)), "chi-squared")
+    return MatchedTest(statistic, df, int(total.sum()), float(special.chdtrc(df, statistic)), "chi-squared")
 
 
 def jensen_shannon(a: ArrayLike, b: ArrayLike) -> float:
@@ -248,7 +248,12 @@ def _exact_p(statistic: float, totals: Floats) -> float | None:
         one_way = np.arange(total + 1)
         if values.size * one_way.size > EXACT_UP_TO:
             return None
-        log_p = gammaln(total + 1) - gammaln(one_way + 1) - gammaln(total - one_way + 1) - total * np.log(2)
+        log_p = (
+            special.gammaln(total + 1)
+            - special.gammaln(one_way + 1)
+            - special.gammaln(total - one_way + 1)
+            - total * np.log(2)
+        )
         sums = np.add.outer(values, (2 * one_way - total) ** 2 / total).ravel()
         weights = np.multiply.outer(probabilities, np.exp(log_p)).ravel()
         values, places = np.unique(np.round(sums, MERGED_DIGITS), return_inverse=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from assay.errors import OutOfBounds, TooFewObservations, ZeroVariance
 from assay.model import Floats, Interval
 from assay.statistics.intervals.credible import interval_of
+from assay.statistics.special import special
 
 LEAST = 3
 
@@ -51,7 +51,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
     r = float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()), -1, 1))
     n = len(a)
     t = math.inf if abs(r) == 1 else abs(r) * math.sqrt((n - 2) / (1 - r * r))
-    p = 0.0 if math.isinf(t) else float(2 * stdtr(n - 2, -t))
+    p = 0.0 if math.isinf(t) else float(2 * special.stdtr(n - 2, -t))
     if n < 4 or abs(r) == 1:
         return Correlation(r, p, n, None, None)
     half = 1.959963984540054 / math.sqrt(n - 3)

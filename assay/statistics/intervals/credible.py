@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats, Interval
+from assay.statistics.special import special
 
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
@@ -47,7 +47,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
         raise TooFewObservations("a share of no trials does not exist")
     if not 0 <= successes <= trials:
         raise OutOfBounds(f"successes must lie between 0 and the {trials} trials, not at {successes}")
-    share, z = successes / trials, float(ndtri((1 + level) / 2))
+    share, z = successes / trials, float(special.ndtri((1 + level) / 2))
     shrink = 1 + z * z / trials
     centre = (share + z * z / (2 * trials)) / shrink
     half = z / shrink * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
@@ -217,7 +217,7 @@ def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
 
 def _error(limits: IntervalEnds, level: float) -> float:
     """Return the standard error of a normal quantity with the given equal tails."""
-    return (limits.high - limits.low) / (2 * float(ndtri((1 + level) / 2)))
+    return (limits.high - limits.low) / (2 * float(special.ndtri((1 + level) / 2)))
 
 
 def _not_refused(seen: float, level: float, *, signed: bool) -> Floats:

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtri
 
 from assay.errors import TooFewObservations
 from assay.model import Floats, Integers
+from assay.statistics.special import special
 
 Clusters = Mapping[str, Integers]
 
@@ -181,7 +181,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
 
 def _tail(uniform: Floats, freedom: float) -> Floats:
     """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``, with shared uniforms."""
-    return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)))
+    return np.asarray(np.sqrt(freedom / special.chdtri(freedom, uniform)))
 
 
 def _chunks(draws: int) -> list[int]:
