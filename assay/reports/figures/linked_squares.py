@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay.reports.figures.canvas import Figure, clip, draw, label
-from assay.reports.markup import Markup, tag
+from assay.reports.markup import Markup, coordinate, text
 from assay.reports.plain import width
 from assay.reports.view import Case, Squares, Table
 
@@ -63,6 +63,10 @@ def _count(rows: Sequence[tuple[str, Sequence[Case]]]) -> int:
 
 
 def _square(case: Case, x: float, y: float, href: str) -> Markup:
+    """Draw a square; written out, because a page has hundreds."""
     kind = "y" if case.share > 0.5 else "n" if case.share < 0.5 else "h"
-    drawn = tag("rect", x=x, y=y, width=SIDE, height=SIDE, rx=2, class_=kind)
-    return tag("a", tag("title", "\n".join(case.lines)), drawn, href=href, tabindex=-1, data_picture=case.image or None)
+    picture = f' data-picture="{text(case.image)}"' if case.image else ""
+    return Markup(
+        f'<a href="{text(href)}" tabindex="-1"{picture}><title>{text(chr(10).join(case.lines))}</title>'
+        f'<rect x="{coordinate(x)}" y="{coordinate(y)}" width="{SIDE}" height="{SIDE}" rx="2" class="{kind}"/></a>'
+    )
