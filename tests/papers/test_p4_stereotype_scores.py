@@ -35,7 +35,7 @@ def scored(model: str):
 def test_decisions_of_all_pairs_equal_the_published_ones(model):
     assert scored(model).by_pair.tolist() == [one.preferred for one in p4.pairs(SHARED, model)]
     assert scored(model).ties == published(model)["ties_top_eq_bottom"]
-    assert scored(model).by_pair.size == published(model)["n"]
+    assert scored(model).by_pair.size == published(model)["n"] == published(model)["num_templates"]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -50,6 +50,7 @@ def test_the_score_of_each_bias_is_the_published_one(model):
     assert scored(model).by_bias.keys() == theirs.keys()
     for bias, score in theirs.items():
         assert scored(model).by_bias[bias] == pytest.approx(score, abs=EXACT), bias
+    assert scored(model).by_bias == pytest.approx(published(model)["recomputed_per_bias"], abs=1e-6)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -59,11 +60,11 @@ def test_the_counts_of_each_bias_are_the_authors(model):
         assert (sum(one.stereotyped for one in terms), sum(one.pairs for one in terms)) == (won, of), bias
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_the_plain_mean_over_pairs_differs_from_the_published_score(model):
+@pytest.mark.parametrize(("model", "difference"), [("gpt2", 0.0053), ("bert-base-uncased", 0.0014)])
+def test_the_plain_mean_over_pairs_differs_from_the_published_score(model, difference):
     known = published(model)
     assert scored(model).over_pairs == pytest.approx(known["plain_mean_over_pairs"], abs=1e-6)
-    assert abs(scored(model).over_pairs - known["published_model_bias"]) > 20 * EXACT
+    assert scored(model).over_pairs - known["published_model_bias"] == pytest.approx(difference, abs=2 * EXACT)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -40,9 +40,11 @@ def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
     p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     # step 1: O-U is similar to neither biased specification, so the system is not BS
     assert max(p["U"]["B1"], p["U"]["B2"]) < 0.05
+    assert [p["U"]["B1"], p["U"]["B2"]] == pytest.approx([9.48e-5, 9.48e-5], rel=0.01)
     assert verdict.step_1_biased is False
     # step 2: neither O-B1 nor O-B2 is similar to the unbiased specification, so it is not UCS
     assert max(p["B1"]["U"], p["B2"]["U"]) < 0.05
+    assert [p["B1"]["U"], p["B2"]["U"]] == pytest.approx([9.48e-5, 9.48e-5], rel=0.01)
     assert verdict.step_2_biased is True
     assert verdict.letter == printed.FIGURE_4
 
@@ -51,12 +53,16 @@ def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
     """The figure's outputs are near, not equal to, the inputs; one She in ten comes back as Other here."""
     verdict = rule_of_section_4_3({"U": [20, 18, 2], "B1": [4, 32, 4], "B2": [36, 4, 0]})
     assert (verdict.step_1_biased, verdict.step_2_biased, verdict.letter) == (False, True, Letter.DSBS)
+    p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
+    assert [p["U"]["B1"], p["U"]["B2"]] == pytest.approx([8.84e-5, 4.35e-4], rel=0.01)
+    assert [p["B1"]["U"], p["B2"]["U"]] == pytest.approx([1.64e-4, 9.48e-5], rel=0.01)
 
 
 def test_one_similar_block_decides_step_2_under_or():
     verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]})
     p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     assert (p["B1"]["U"] >= 0.05, p["B2"]["U"] >= 0.05) == (True, False)
+    assert [p["B1"]["U"], p["B2"]["U"]] == pytest.approx([0.501, 9.48e-5], rel=0.01)
     assert verdict.letter is Letter.UCS
 
 
