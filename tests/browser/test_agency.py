@@ -132,13 +132,15 @@ def test_the_secret_of_a_webhook_is_shown_once_and_failed_notices_are_sent_again
         assert page.locator("[data-secret]").inner_text() not in {secret, ""}
         page.get_by_role("link", name="I have copied it").click()
         ask(page, "Delete…", "Delete the endpoint")
-        expect(page.get_by_text("None yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="Endpoints")).to_be_visible()
+        expect(page.locator(f"a[href='/webhooks/{webhook_id}']")).to_have_count(0)
 
 
 def until_listed(page: Page, chip: Locator, name: str) -> None:
     """Follow a link of states until the list has a delivery."""
     for _ in range(60):
         chip.click()
+        expect(chip).to_have_attribute("aria-current", "true")
         if page.get_by_role("link", name=name).count():
             return
         page.wait_for_timeout(250)
