@@ -78,11 +78,13 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
     ) -> tuple[HiddenEffect, ...]:
         """Draw the effects that the mean can hide, and by how much a typical frame leans with neutral terms."""
         hidden, limit = super().hidden(drawn, tolerance, rng), tolerance.of_step_1
+        if not self.strata:
+            return hidden
         neutral = [(pair, one.preferred) for pair, one in self.tally.results.items() if pair.role == "neutral"]
         frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in neutral]).T
         leans = np.array([preferred for _, preferred in neutral]) - NO_PREFERENCE
         mean, own = drawn.neutral - NO_PREFERENCE, rng.spawn(1)[0]
-        found = typical_effect(mean, leans, frames, (groups, terms), limit, own) if self.strata else None
+        found = typical_effect(mean, leans, frames, (groups, terms), limit, own)
         if found is None:
             return hidden
         return (*hidden, HiddenEffect("individual", "typical frame", found[0], limit, bound=found[1]))
