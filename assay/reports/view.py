@@ -191,16 +191,9 @@ class Scatter:
 
 @dataclass(frozen=True)
 class CaseWords:
-    """A case in words.
+    """A case in words, its name first; `search` finds its question among the observations.
 
-    Attributes
-    ----------
-    lines : tuple of str
-        The case for people: its name first.
-    search : str
-        A text by which its question is found among the observations.
-    image : str
-        Digest of its picture; empty for sentences.
+    `image` is the digest of its picture; empty for sentences.
     """
 
     lines: tuple[str, ...]
@@ -211,14 +204,8 @@ class CaseWords:
 class Case(NamedTuple):
     """A case behind a square: a pair of sentences, or a picture.
 
-    Attributes
-    ----------
-    share : float
-        How much of the square is filled, in [0, 1].
-    group : str
-        The group that the stereotype is of.
-    write : callable
-        Writes the case in words: of thousands of cases, a page shows some hundred.
+    `share` is how much of the square is filled, in [0, 1]; `group` is the group that the stereotype is of. `write`
+    writes the case in words: of thousands of cases, a page shows some hundred.
     """
 
     share: float
