@@ -27,6 +27,8 @@ def visible(text: str) -> str:
 
 def width(text: str) -> int:
     """Return the columns of a text on a terminal: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
     return sum(
         0
         if unicodedata.combining(char) or char in "\u200c\u200d\u200e\u200f"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from assay.experiment import Method
 from assay.explain import LetterWords, headline
@@ -52,7 +53,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     heat: tuple[tuple[float | None, ...], ...] | None = None
 
-    @property
+    @cached_property
     def numeric(self) -> tuple[bool, ...]:
         """Which columns after the first hold nothing but numbers, so that they can be set flush right."""
         return tuple(
@@ -189,28 +190,27 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class Case:
+class CaseWords:
+    """A case in words, its name first; `search` finds its question among the observations.
+
+    `image` is the digest of its picture; empty for sentences.
+    """
+
+    lines: tuple[str, ...]
+    search: str
+    image: str = ""
+
+
+class Case(NamedTuple):
     """A case behind a square: a pair of sentences, or a picture.
 
-    Attributes
-    ----------
-    share : float
-        How much of the square is filled, in [0, 1].
-    group : str
-        The group that the stereotype is of.
-    lines : tuple of str
-        The case in words, for people: its name first.
-    search : str
-        A text by which its question is found among the observations.
-    image : str
-        Digest of its picture; empty for sentences.
+    `share` is how much of the square is filled, in [0, 1]; `group` is the group that the stereotype is of. `write`
+    writes the case in words: of thousands of cases, a page shows some hundred.
     """
 
     share: float
     group: str
-    lines: tuple[str, ...]
-    search: str
-    image: str = ""
+    write: Callable[[], CaseWords]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from assay.reports.html import thumbnails_wanted
 from service.dependencies import Here, Service
 from service.http.authentication import PublicReader
 from service.http.conditional import not_modified
-from service.http.json import StrictRoute, json_response
+from service.http.json import DocumentResponse, StrictRoute, json_response
 from service.http.openapi.common_schemas import QueryModel
 from service.http.pagination import Page, PageQuery, list_response
 from service.http.problems import Problem, existing
@@ -218,7 +218,7 @@ async def compare_ratings(
 async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:
     notes = await _annotations(here, rating)
     headers = _headers(rating, notes) | {"Content-Location": f"{router.prefix}/{rating.id}"}
-    return not_modified(request, headers) or json_response(notes.added_to(rating.shown), headers=headers)
+    return not_modified(request, headers) or DocumentResponse(notes.added_to(rating.shown), headers)
 
 
 async def _report(

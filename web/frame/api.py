@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -53,15 +53,18 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of the API."""
+    """Answer of the API; `taken` holds the document of a `DocumentResponse`, whose body is empty."""
 
     status: int
     headers: Headers
     content: bytes
+    taken: Sequence[Any] = ()
 
     @property
     def document(self) -> Any:
         """The body, parsed as JSON; ``None`` if it is empty."""
+        if self.taken:
+            return self.taken[0]
         return json.loads(self.content) if self.content else None
 
 
@@ -122,9 +125,10 @@ class Api:
             else:
                 pieces.append(message.get("body", b""))
 
+        taken: list[Any] = []
         scope = self._scope(method, path, query or {}, {**more, "content-length": str(length)})
-        await self._request.app(scope, receive, send)
-        answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces))
+        await self._request.app(scope | {"assay.taken": taken}, receive, send)
+        answer = Answer(start["status"], Headers(raw=start["headers"]), b"".join(pieces), taken)
         if answer.status >= 400:
             raise Refused(answer.status, _problem(answer), answer.headers)
         return answer

@@ -79,7 +79,8 @@ class Rating:
 
     def evidence(self, text: str) -> str:
         """Return the address of the evidence that holds a text."""
-        return f"{self.base}/evidence?q={quote(text[:200])}"
+        spaced = text[:200].replace("%", "%25").replace(" ", "%20")  # `quote` is fast if nothing is left to escape
+        return f"{self.base}/evidence?q={quote(spaced, safe='/%')}"
 
     @property
     def verdict(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from assay.reports import cells, charts, parts
 from assay.reports.parts import Part
 from assay.reports.plain import visible
 from assay.reports.sheets import Sheet
-from assay.reports.view import Case, Picture, Squares, Table
+from assay.reports.view import Case, CaseWords, Picture, Squares, Table
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
 """Lists of attribute terms, as tables call them."""
@@ -137,51 +137,50 @@ def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, 
     `title` has a place for how many cases of how many were on the first of `sides`.
     """
     known = [
-        (row, share)
+        (row, parts.text(row, "term"), min(1.0, max(0.0, share)))
         for row in parts.objects(part, key)
         if (row.get("list") == "neutral") is neutral and (share := parts.number(row, "towards")) is not None
     ]
     if not known:
         return None
-    by = "term" if len({parts.text(row, "term") for row, _ in known}) <= charts.MOST_MARKS else "list"
+    by = "term" if len({term for _, term, _ in known}) <= charts.MOST_MARKS else "list"
     rows: dict[str, list[float]] = {}
-    for row, share in known:
-        name = parts.text(row, by) or by
-        rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(min(1.0, max(0.0, share)))
+    for row, term, share in known:
+        name = (term if by == "term" else parts.text(row, by)) or by
+        rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(share)
     ordered = sorted(((name, tuple(sorted(each, reverse=True))) for name, each in rows.items()), key=_mean)
     written = tuple((name, f"{sum(each):.4g}", str(len(each))) for name, each in ordered)
-    said = title.format(sum(share > 0.5 for _, share in known), len(known))
+    said = title.format(sum(share > 0.5 for _, _, share in known), len(known))
     twin = Table(said, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
     return Squares(said, tuple(ordered), *sides, twin, partial(_cases, part, known))
 
 
-def _cases(part: Part, known: Sequence[tuple[Part, float]]) -> tuple[tuple[str, tuple[Case, ...]], ...]:
+def _cases(part: Part, known: Sequence[tuple[Part, str | None, float]]) -> tuple[tuple[str, tuple[Case, ...]], ...]:
     """Group the cases by their terms, the fullest squares and rows first."""
+    names = sides(part)
+    groups = {"first_terms": f"Said of {names[0]}", "second_terms": f"Said of {names[1]}"}
     held: dict[str, list[Case]] = {}
-    for case in _in_words(part, known):
-        held.setdefault(case.lines[0], []).append(case)
+    for row, term, share in known:
+        group = groups.get(parts.text(row, "list") or "", "Neutral")
+        held.setdefault(term or "term", []).append(Case(share, group, partial(_in_words, names, row)))
     rows = [(term, tuple(sorted(cases, key=lambda case: -case.share))) for term, cases in held.items()]
     return tuple(sorted(rows, key=lambda row: -sum(case.share for case in row[1]) / len(row[1])))
 
 
-def _in_words(part: Part, known: Sequence[tuple[Part, float]]) -> Iterator[Case]:
-    """Write each case in words, its term first."""
-    first, second = sides(part)
-    groups = {"first_terms": f"Said of {first}", "second_terms": f"Said of {second}"}
-    for row, share in known:
-        term, of = parts.text(row, "term") or "term", groups.get(parts.text(row, "list") or "", "Neutral")
-        texts = [text for key in ("first", "second") if (text := parts.text(row, key))]
-        if row.get("prefers") == "second":
-            texts.reverse()
-        words = ("likelier: {}", "less likely: {}") if row.get("prefers") in {"first", "second"} else ("{}", "{}")
-        lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
-        image, score = parts.text(row, "image"), parts.number(row, "first_score")
-        named = {"first": first, "second": second}.get(parts.text(row, "names") or "") if image else None
-        label = parts.text(row, "says") or named
-        lines += [f"labelled {label}"] if label else []
-        lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
-        search = texts[0] if texts else image or term
-        yield Case(min(1.0, max(0.0, share)), of, (term, *lines), search, image or "")
+def _in_words(names: tuple[str, str], row: Part) -> CaseWords:
+    """Write a case in words, its term first."""
+    (first, second), term = names, parts.text(row, "term") or "term"
+    texts = [text for key in ("first", "second") if (text := parts.text(row, key))]
+    if row.get("prefers") == "second":
+        texts.reverse()
+    words = ("likelier: {}", "less likely: {}") if row.get("prefers") in {"first", "second"} else ("{}", "{}")
+    lines = [template.format(text) for template, text in zip(words, texts, strict=False)]
+    image, score = parts.text(row, "image"), parts.number(row, "first_score")
+    named = {"first": first, "second": second}.get(parts.text(row, "names") or "") if image else None
+    label = parts.text(row, "says") or named
+    lines += [f"labelled {label}"] if label else []
+    lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
+    return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
 
 
 def _mean(row: tuple[str, tuple[float, ...]]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from assay.reports.figures.canvas import Figure, clip, draw, label
 from assay.reports.markup import Markup, coordinate, text
 from assay.reports.plain import width
-from assay.reports.view import Case, Squares, Table
+from assay.reports.view import Case, CaseWords, Squares, Table
 
 SIDE, STEP, ROW = 14, 16, 19
 LETTER, WIDEST, COUNT = 6.2, 176, 26
@@ -23,7 +23,7 @@ MOST = 400
 """Squares of a drawing; of more cases, each name has its share drawn."""
 
 
-def linked_squares(one: Squares, group: str, key: str, link: Callable[[Case], str]) -> Figure | None:
+def linked_squares(one: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
     """Draw the cases of a group, a line for each name; `link` returns where a square leads.
 
     Of many cases each name has its share drawn, spread evenly from one end to the other; the numbers count all.
@@ -45,8 +45,9 @@ def linked_squares(one: Squares, group: str, key: str, link: Callable[[Case], st
         drawn.append(label(end - 2, y + 11, f"{sum(case.share > 0.5 for case in cases)}", "e b"))
         shown = cases if len(cases) <= most else [cases[at * len(cases) // most] for at in range(most)]
         drawn += [
-            _square(case, left + place % ACROSS * STEP, y + place // ACROSS * STEP, link(case))
+            _square(case.share, words, left + place % ACROSS * STEP, y + place // ACROSS * STEP, link(words))
             for place, case in enumerate(shown)
+            for words in [case.write()]
         ]
         y += (len(shown) - 1) // ACROSS * STEP + ROW
     if most < every:
@@ -62,9 +63,9 @@ def _count(rows: Sequence[tuple[str, Sequence[Case]]]) -> int:
     return sum(case.share > 0.5 for _, cases in rows for case in cases)
 
 
-def _square(case: Case, x: float, y: float, href: str) -> Markup:
+def _square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
     """Draw a square; written out, because a page has hundreds."""
-    kind = "y" if case.share > 0.5 else "n" if case.share < 0.5 else "h"
+    kind = "y" if share > 0.5 else "n" if share < 0.5 else "h"
     picture = f' data-picture="{text(case.image)}"' if case.image else ""
     return Markup(
         f'<a href="{text(href)}" tabindex="-1"{picture}><title>{text(chr(10).join(case.lines))}</title>'

@@ -10,7 +10,7 @@ from assay.reports import parts
 from assay.reports.figures.canvas import box
 from assay.reports.html.pieces import foreign
 from assay.reports.markup import Markup, join, tag
-from assay.reports.view import Case, Component, Squares
+from assay.reports.view import CaseWords, Component, Squares
 
 MOST = 200
 """Pictures of a report, evenly over the rating: at 3 kB each at most, 800 kB of base64."""
@@ -40,12 +40,16 @@ def thumbnails(component: Component, small: Mapping[str, str]) -> Markup | None:
     """
     squares = [one for one in component.pictures if isinstance(one, Squares)]
     named = [
-        (term, [case for case in cases if case.image]) for one in squares for term, cases in one.cases if one.cases
+        (term, [(case.share, words) for case in cases if (words := case.write()).image])
+        for one in squares
+        for term, cases in one.cases
     ]
     asked = sum(len(cases) for _, cases in named)
     if not asked:
         return None
-    drawn = [(term, [_case(case, small) for case in cases if _shown(case, small)]) for term, cases in named]
+    drawn = [
+        (term, [_case(share, case, small) for share, case in cases if _shown(case, small)]) for term, cases in named
+    ]
     shown = sum(len(each) for _, each in drawn)
     listed = (tag("div", tag("dt", foreign(term)), tag("dd", *each)) for term, each in drawn if each)
     said = f"{shown} of {asked} pictures are shown, each beside the square of its answer: {_ways(squares)}."
@@ -56,13 +60,13 @@ def thumbnails(component: Component, small: Mapping[str, str]) -> Markup | None:
     )
 
 
-def _shown(case: Case, small: Mapping[str, str]) -> bool:
+def _shown(case: CaseWords, small: Mapping[str, str]) -> bool:
     return _EMBEDDED.fullmatch(small.get(case.image, "")) is not None
 
 
-def _case(case: Case, small: Mapping[str, str]) -> Markup:
+def _case(share: float, case: CaseWords, small: Mapping[str, str]) -> Markup:
     """Draw a square, filled from below, and its picture."""
-    filled = 12 * case.share
+    filled = 12 * share
     square = tag(
         "svg", box(1, 1, 12, 12, "hollow"), box(1, 13 - filled, 12, filled, "bar"), class_="fig", viewBox="0 0 14 14"
     )

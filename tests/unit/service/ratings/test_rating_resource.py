@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+import httpx
 import pytest
 from pyarrow import parquet
 from sqlalchemy import text
@@ -36,6 +37,17 @@ async def test_a_rating_is_the_stored_document(client, rated):
     assert answer.headers["X-Assay-Methodology"] == "1.0.0"
     assert "max-age=300" in answer.headers["Cache-Control"]
     assert answer.headers["Cache-Control"].startswith("private")
+
+
+async def test_a_request_of_this_process_takes_the_document_of_a_rating_unserialised(app, client, rated):
+    url, taken = f"/v1/ratings/{await rated()}", []
+    sent = await client.get(url)
+    inside = httpx.ASGITransport(lambda scope, *rest: app(scope | {"assay.taken": taken}, *rest))
+    async with httpx.AsyncClient(transport=inside, base_url=client.base_url) as page:
+        handed_over = await page.get(url)
+    assert taken == [sent.json()]
+    assert (handed_over.content, handed_over.headers["ETag"]) == (b"", sent.headers["ETag"])
+    assert int(sent.headers["Content-Length"]) == len(sent.content) > 0
 
 
 async def test_an_unchanged_rating_is_304(client, rated):
