@@ -110,6 +110,11 @@ def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
 
 
 # ---------------------------------------------------------------------------- section 5.1
+def test_no_two_statements_of_section_5_1_are_of_the_same_connections():
+    compared = [(name, frozenset((one, other))) for name, one, _, other in printed.PLACES]
+    assert len(set(compared)) == len(compared)
+
+
 @pytest.mark.parametrize(("name", "one", "said", "other"), printed.PLACES)
 def test_connections_lie_as_section_5_1_says(name, one, said, other):
     assert one != other

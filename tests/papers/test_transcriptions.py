@@ -124,7 +124,7 @@ def test_the_more_certain_occupation_is_the_printed_one():
 
 
 def test_statements_without_digits_are_the_printed_ones():
-    towards, way = {"towards men": "male", "towards women": "female"}, {"plus": "positive", "minus": "negative"}
+    towards, way = {"towards men": "male"}, {"plus": "positive", "minus": "negative"}
     assert places("P1", towards[printed.ELECTRICIAN], "electrician")
     assert places("P1", "teacher", "favor", printed.TEACHER, within=5)
     assert places("P1", "PSE", {"correlate": "correlates"}[printed.LABOUR], "percent", within=4)
