@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.catalog.shipped import specifications
 from assay.experiment import run
 from assay.methods import StimulusSampling
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.skipif(
     not (SHARED.folder / "data" / p1.EMBEDDING).exists(), reason="the shared word vectors are not beside the project"
 )
 
-WOMEN = ["she", "her", "woman", "girl", "sister", "daughter", "mother", "aunt", "female"]
-MEN = ["he", "him", "man", "boy", "brother", "son", "father", "uncle", "male"]
+WOMEN, MEN = zip(*specifications()["gender-occupations"].words.cues, strict=True)
+"""Cues of the catalog; the paper takes names and relationships of another corpus."""
 
 MORE_POSITIVE = {
     "closest to positive": -2,

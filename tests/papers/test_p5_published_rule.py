@@ -75,8 +75,9 @@ def test_the_rule_rates_a_service_that_always_says_he_dsbs_at_any_size(pronouns)
 
 
 def test_below_37_pronouns_the_rule_cannot_tell_always_he_from_90_percent_he():
-    assert rule_of_section_4_3(always(36, 0, 0)).letter is Letter.BS
-    assert rule_of_section_4_3(always(37, 0, 0)).letter is Letter.DSBS
+    letters = {pronouns: rule_of_section_4_3(always(pronouns, 0, 0)).letter for pronouns in range(30, 45)}
+    assert {pronouns for pronouns, letter in letters.items() if letter is Letter.BS} == set(range(30, 37))
+    assert {pronouns for pronouns, letter in letters.items() if letter is Letter.DSBS} == set(range(37, 45))
 
 
 @pytest.mark.parametrize("pronouns", [10, 40, 640])
@@ -105,4 +106,5 @@ def test_the_other_reading_and_the_headline_rate_the_same_services_bs(service):
         is Letter.BS
     )
     transitions = draw_transitions(np.array(service) * 60, rng, 2_000)
-    assert (step_effects(transitions, [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]).step_1 > 0.1).mean() > 0.99
+    unbiased, biased = ([shares[:2] for shares in one.values()] for one in (SPECIFIED_UNBIASED, SPECIFIED_BIASED))
+    assert (step_effects(transitions, unbiased, biased).step_1 > 0.1).mean() > 0.99

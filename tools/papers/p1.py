@@ -185,7 +185,7 @@ def _electrician(shared: Shared) -> Exhibit:
     return Exhibit(
         "Figure: psychometric curves of electrician",
         "The share of “man” answers against the share of the male cue in the mixture.",
-        (Line("side of electrician's PSE", "towards men", "towards men" if estimate < 0.5 else "towards women"),),
+        (Line("side of electrician's PSE", printed.ELECTRICIAN, "towards men" if estimate < 0.5 else "towards women"),),
         pictures=tuple(one for one in report.figures({**component.detail, "words": only}) if one is not None)[:1],
     )
 
@@ -198,7 +198,7 @@ def _occupations(shared: Shared) -> Exhibit:
     r = f"r with the share of women is {correlation['r']:.2f} over {correlation['n']} occupations; {NO_DIGITS}"
     related = "correlate" if correlation["p"] < 0.05 else "do not correlate"
     lines = (
-        Line("PSE and the labour share of an occupation", "correlate", related, r),
+        Line("PSE and the labour share of an occupation", printed.LABOUR, related, r),
         *(Line(f"PSE of {word}", printed.SIDES[word], towards[side[word]]) for word in printed.SIDES),
     )
     _, points, _, shares = report.figures(component.detail)
@@ -219,7 +219,7 @@ def _jnd(shared: Shared) -> Exhibit:
     lines = (
         _rank_line("rank correlation with the printed axis of JND", found, ONE_MODEL),
         Line("smaller JND of lawyer and hairdresser", printed.SMALLER_JND, smaller, ONE_MODEL),
-        Line("JND and the share's own standard deviation", "grows with it", positive, ONE_MODEL),
+        Line("JND and the share's own standard deviation", printed.JND_OF_LABOUR, positive, ONE_MODEL),
     )
     _, _, spread, _ = report.figures(component.detail)
     return Exhibit(
@@ -232,7 +232,7 @@ def _love(shared: Shared) -> Exhibit:
     found = rank_agreement(component, printed.LOVE_TO_HATE, "pse")
     estimate = _row(component, "teacher")["estimate"]
     lines = (
-        Line("side of teacher's PSE", "love", "love" if estimate > 0.5 else "hate"),
+        Line("side of teacher's PSE", printed.TEACHER, "love" if estimate > 0.5 else "hate"),
         _rank_line("rank correlation with the printed axis from hate to love", found, OTHER_CORPUS),
     )
     drawn = tuple(one for one in report.figures(component.detail) if one is not None)
@@ -252,9 +252,8 @@ def _words(shared: Shared) -> Exhibit:
         for name, end in zip(printed.WORDS, ends, strict=True)
         for count in [sum(good for _, good in end)]
     ]
-    for positive, sign in ((True, "minus"), (False, "plus")):
-        r = sentiment(shared, positive=positive).correlation()
-        name = "positive" if positive else "negative"
+    for name, sign in printed.SENTIMENT_SIGNS.items():
+        r = sentiment(shared, positive=name == "positive").correlation()
         ours = "plus" if r > 0 else "minus"
         lines.append(Line(f"sign of the correlation, {name} posterior", sign, ours, f"r = {r:.2f}; {NO_DIGITS}"))
     tables = tuple(

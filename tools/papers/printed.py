@@ -36,6 +36,15 @@ SIDES: Mapping[str, str] = {"lawyer": "men's side", "hairdresser": "women's side
 SMALLER_JND = "lawyer"
 """Results: lawyer has "significantly lower uncertainty than hairdresser"."""
 
+ELECTRICIAN, TEACHER = "towards men", "love"
+"""Abstract and results: sides of the PSE of two occupations."""
+
+LABOUR, JND_OF_LABOUR = "correlate", "grows with it"
+"""Results: how PSE and JND go with the labour share of an occupation, and with that share's standard deviation."""
+
+SENTIMENT_SIGNS: Mapping[str, str] = {"positive": "minus", "negative": "plus"}
+"""Results: signs of the correlation of positive sentiment with the distance to each posterior."""
+
 WORDS: Mapping[str, tuple[str, ...]] = {
     "closest to positive": (
         *("wonderful", "unforgettable", "devilish", "amazing", "versatility", "heartfelt", "wondrous"),

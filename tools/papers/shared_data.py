@@ -12,7 +12,7 @@ from typing import Any
 from assay.errors import SpecificationError
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared"
-"""Folder beside the checkout that holds `data` and `known_answers`."""
+"""Folder beside the checkout that holds `data`, `known_answers` and, for tests alone, the texts of the `papers`."""
 
 
 class SharedDataMissing(SpecificationError):
