@@ -164,6 +164,8 @@ def test_a_chain_is_built_measured_and_removed_without_javascript(site: Site, br
         page.get_by_role("button", name="Measure the chain").click()
         job = site.process.finished(page.url.rpartition("/")[2])
         assert job["target"]["protocol"] == "chain"
+        # until then the page loads itself again, which would stop the visit to another
+        expect(page.get_by_role("link", name="See the rating")).to_be_visible(timeout=20_000)
         page.goto(f"{site.url}/compose")
         saved = page.locator("#saved li", has=page.locator(f'a[href="/compose/{found["id"]}"]'))
         saved.locator("summary").click()
