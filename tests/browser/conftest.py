@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from demo.server import DemoServer
-from tests.support.filled_agency import Site, filled_agency
+from tests.support.filled_agency import Site, copied_agency, filled_agency
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM, HERE = shutil.which("chromium"), Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
@@ -23,25 +25,61 @@ def services() -> Iterator[DemoServer]:
 
 
 @pytest.fixture(scope="session")
-def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Rate four translators, a language model and a classifier; all ratings are public."""
-    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
+def filled(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Rate four translators, a language model and a classifier; all ratings are public. The agency has ended."""
+    with filled_agency(services, tmp_path_factory.mktemp("filled")) as found:
+        return found
+
+
+@pytest.fixture(scope="session")
+def site(filled: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """An agency with ratings, for all modules that do not ask for one of their own."""
+    with copied_agency(filled, tmp_path_factory.mktemp("agency")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start Chromium for one module: while it runs, this thread has an event loop, and other tests start their own."""
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
+def own_site(filled: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """An agency with ratings in which no other module has made anything."""
+    with copied_agency(filled, tmp_path_factory.mktemp("agency")) as found:
+        yield found
+
+
+@contextmanager
+def chromium(program: str) -> Iterator[Browser]:
+    """Run Chromium without requests to other machines: no updates, no translations of pages."""
     with sync_playwright() as playwright:
-        # prevents requests to other machines: no updates, no translations of pages
         started = playwright.chromium.launch(
-            executable_path=CHROMIUM,
+            executable_path=program,
             args=["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"],
         )
         yield started
         started.close()
+
+
+_open = ExitStack()
+_running: list[Browser] = []
+
+
+@pytest.fixture(scope="module")
+def browser() -> Browser:
+    """The browser of all modules here that this process runs one after the other."""
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    if not _running:
+        _running.append(_open.enter_context(chromium(CHROMIUM)))
+    return _running[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """End Chromium before a test elsewhere: it gives this thread an event loop, and other tests start their own."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or not nextitem.path.is_relative_to(HERE):
+            _running.clear()
+            _open.close()
 
 
 @dataclass

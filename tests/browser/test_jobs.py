@@ -11,21 +11,19 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from cli.demo.client import Agency
-from demo.server import DemoServer
 from tests.browser.conftest import Reader
 from tests.support.agency_process import Process
 from tests.support.counting_target import CountingTarget
-from tests.support.filled_agency import Site, filled_agency
+from tests.support.filled_agency import Site
 from tests.support.scaled_agency import running_agency
 
 CANCELLED_S = 3
 
 
 @pytest.fixture(scope="module")
-def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(own_site: Site) -> Site:
     """An agency of its own, in which no other test has made anything."""
-    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
-        yield found
+    return own_site
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,8 @@ def test_words_become_a_rating_of_reviewed_sentences_without_javascript(plain, s
     plain.wait_for_url("**/jobs/job_*")
     job = site.process.finished(urlsplit(plain.url).path.rpartition("/")[2])
     assert job["status"] == "succeeded", job
+    # until then the page loads itself again, which would stop the visit to another
+    expect(plain.get_by_role("link", name="See the rating")).to_be_visible(timeout=20_000)
     assert job["experiment"]["corpus"].startswith(f"{corpus}@")
     evidence = site.process.agency.text(f"{job['rating']['href']}/sentences.csv")
     asked = {row["first"] for row in rows_of(evidence)} | {row["second"] for row in rows_of(evidence)}

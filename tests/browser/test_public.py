@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from assay.rating.methodology import shipped
-from demo.server import DemoServer
-from tests.support.filled_agency import Site, filled_agency
+from tests.support.filled_agency import Site
 
 HTML = {"Accept": "text/html"}
 
 
 @pytest.fixture(scope="module")
-def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(own_site: Site) -> Site:
     """An agency of its own, in which no other test has made anything."""
-    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
-        yield found
+    return own_site
 
 
 def cells(page, table="table"):

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from demo.server import DemoServer
 from tests.browser.conftest import Reader
-from tests.support.filled_agency import Site, filled_agency
+from tests.support.filled_agency import Site
 from tests.support.keyboard import Keys
 from web.compose.pages import rearranged
 from web.frame.rendering import number, percent
 
 
 @pytest.fixture(scope="module")
-def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(own_site: Site) -> Site:
     """An agency of its own, in which no other test has rated a service again by another name."""
-    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
-        yield found
+    return own_site
 
 
 def cells(table: Locator) -> list[list[str]]:
@@ -167,6 +164,8 @@ def test_a_chain_is_built_measured_and_removed_without_javascript(site: Site, br
         page.get_by_role("button", name="Measure the chain").click()
         job = site.process.finished(page.url.rpartition("/")[2])
         assert job["target"]["protocol"] == "chain"
+        # until then the page loads itself again, which would stop the visit to another
+        expect(page.get_by_role("link", name="See the rating")).to_be_visible(timeout=20_000)
         page.goto(f"{site.url}/compose")
         saved = page.locator("#saved li", has=page.locator(f'a[href="/compose/{found["id"]}"]'))
         saved.locator("summary").click()

@@ -9,7 +9,7 @@ import pytest
 from demo.server import DemoServer
 from tests.browser.conftest import Reader
 from tests.support.agency_process import Process
-from tests.support.filled_agency import Site, filled_agency
+from tests.support.filled_agency import Site
 
 HOSTILE = (
     "<script>pwned=1</script>", "<img src=x onerror=pwned=1>", "<svg onload=pwned=1>", "'><b>x", '"><b>x',
@@ -29,10 +29,9 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module")
-def site(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(own_site: Site) -> Site:
     """An agency of its own, in which no other test has made anything."""
-    with filled_agency(services, tmp_path_factory.mktemp("agency")) as found:
-        yield found
+    return own_site
 
 
 def named(most: int = 200) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.test_whole_site import SCREENS, faults_of, with_axe
+from tests.browser.test_whole_site import faults_of, with_axe
 from tests.support.agency_process import Process
 
 EMPTY = ("/", "/overview", "/jobs", "/ratings", "/services", "/suites", "/schedules", "/specifications", "/corpora",
@@ -23,14 +23,9 @@ def nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @with_axe
-@pytest.mark.parametrize(("width", "scheme"), SCREENS)
-def test_empty_pages_and_errors_break_no_rule_of_accessibility(
-    width: int, scheme: str, browser: Browser, nothing: str
-) -> None:
+def test_empty_pages_and_errors_break_no_rule_of_accessibility(browser: Browser, nothing: str) -> None:
     found = []
-    with browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
-    ) as context:
+    with browser.new_context(bypass_csp=True, reduced_motion="reduce") as context:
         page = context.new_page()
         for path in (*EMPTY, *REFUSED):
             answer = page.goto(f"{nothing}{path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from urllib.parse import urldefrag, urljoin
@@ -23,12 +24,8 @@ NOT_PAGES = re.compile(
 MOST_OF_A_KIND = 2
 """Addresses that are visited for each page."""
 
-SCREENS = [
-    (1280, "light"),
-    (390, "dark"),
-    *(pytest.param(width, scheme, marks=pytest.mark.slow) for width, scheme in ((1280, "dark"), (390, "light"))),
-]
-"""Widths in pixels with the scheme of colours."""
+WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+"""Each page is shown in each width (in pixels) and in each scheme of colours."""
 
 ROUTES = {
     route.path: route.path_regex for area in AREAS for route in area.routes if route.methods and "GET" in route.methods
@@ -104,23 +101,28 @@ def test_every_page_is_reached_from_the_first_by_links_alone(addresses):
 
 
 def faults_of(page: Page) -> list[str]:
-    """Return the rules of accessibility that a page breaks."""
+    """Return the rules of accessibility that a page breaks on any screen.
+
+    Only its style looks at the screen, so that it need not be loaded for each, which would cost more than the rules.
+    """
     page.add_script_tag(path=AXE)
-    told = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{page.url}: {one['id']}: {node['target']} {node['failureSummary'][:300]}"
-        for one in told["violations"]
-        for node in one["nodes"][:3]
-    ]
+    found = []
+    for width, scheme in itertools.product(WIDTHS, SCHEMES):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        told = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+        found += [
+            f"{page.url} ({width}, {scheme}): {one['id']}: {node['target']} {node['failureSummary'][:300]}"
+            for one in told["violations"]
+            for node in one["nodes"][:3]
+        ]
+    return found
 
 
 @with_axe
-@pytest.mark.parametrize(("width", "scheme"), SCREENS)
-def test_no_page_breaks_a_rule_of_accessibility(width, scheme, browser, site, addresses):
+def test_no_page_breaks_a_rule_of_accessibility(browser, site, addresses):
     found = []
-    with browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True, reduced_motion="reduce"
-    ) as context:
+    with browser.new_context(bypass_csp=True, reduced_motion="reduce") as context:
         page = context.new_page()
         for visited in addresses.values():
             page.goto(f"{site.url}{visited[-1]}")
@@ -128,32 +130,28 @@ def test_no_page_breaks_a_rule_of_accessibility(width, scheme, browser, site, ad
     assert not found, "\n".join(found[:20])
 
 
-def test_no_page_scrolls_sideways_on_a_small_screen(browser, site, addresses):
-    wide = {}
-    with browser.new_context(viewport={"width": 320, "height": 640}) as context:
-        page = context.new_page()
-        for visited in addresses.values():
-            page.goto(f"{site.url}{visited[-1]}")
-            width = page.evaluate("document.documentElement.scrollWidth")
-            if width > 320:
-                wide[visited[-1]] = width
-    assert not wide
-
-
-def test_every_target_of_a_pointer_is_large_enough(browser, site, addresses):
-    small = {}
+def test_on_a_small_screen_no_page_scrolls_sideways_and_every_target_of_a_pointer_is_large_enough(
+    browser, site, addresses
+):
+    wide, small = {}, {}
     script = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')]
       .filter(one => one.offsetParent && !one.closest('p, li li, td, dd, label, .peek, .skip, .vh'))
       .map(one => [one.outerHTML.slice(0, 90), one.getBoundingClientRect()])
       .filter(([_, box]) => box.height > 0 && (box.height < 24 || box.width < 24)
         && getComputedStyle(document.body).display != 'none')
       .map(([text, box]) => `${text} ${Math.round(box.width)}x${Math.round(box.height)}`)"""
-    with browser.new_context(viewport={"width": 390, "height": 844}) as context:
+    with browser.new_context() as context:
         page = context.new_page()
         for visited in addresses.values():
+            page.set_viewport_size({"width": 320, "height": 640})
             page.goto(f"{site.url}{visited[-1]}")
+            width = page.evaluate("document.documentElement.scrollWidth")
+            if width > 320:
+                wide[visited[-1]] = width
+            page.set_viewport_size({"width": 390, "height": 844})
             if found := page.evaluate(script):
                 small[visited[-1]] = found[:3]
+    assert not wide
     assert not small
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,5 +64,16 @@ def filled_agency(services: DemoServer, data: Path) -> Iterator[Site]:
             found.rate(name, kind, SPOKEN[kind], method)
         found.wait()
         yield found
+    finally:
+        process.stop()
+
+
+@contextmanager
+def copied_agency(filled: Site, data: Path) -> Iterator[Site]:
+    """Start a copy of a filled agency that has ended, in an empty directory of its own: nothing is rated again."""
+    shutil.copytree(filled.process.data, data, dirs_exist_ok=True)
+    process = Process(data)
+    try:
+        yield replace(filled, process=process)
     finally:
         process.stop()
