@@ -76,7 +76,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
         connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)
         try:
             connection.execute("PRAGMA schema_version")  # makes the files of the write-ahead log if they are missing
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             connection.close()
             if not _is_readable_only(error, str(url.database)):
                 raise
@@ -100,7 +100,7 @@ UNCHANGING = "opened as unchanging"
 """Mark of a connection that SQLite opened as immutable; true once it was used."""
 
 
-def _is_readable_only(error: sqlite3.OperationalError, file: str) -> bool:
+def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
     """Whether a SQLite file cannot be opened as usual, but holds everything: its write-ahead log is empty."""
     log = Path(f"{file}-wal")
     unwritable = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
