@@ -97,9 +97,9 @@ def varying_effect(
     cell = rng.choice(len(grid), draws, p=mass / mass.sum())
     spread = grid[cell]
     mean = centre[cell] + rng.standard_normal(draws) / np.sqrt(precision[cell])
-    variance = 1 / (1 / own + 1 / spread[:, None] ** 2)
-    middle = variance * (turned / own + mean[:, None] * ones / spread[:, None] ** 2)
-    each = middle + rng.standard_normal(middle.shape) * np.sqrt(variance)
+    variance = 1 / (1 / own + 1 / grid[:, None] ** 2)
+    middle = variance[cell] * (turned / own + mean[:, None] * ones / spread[:, None] ** 2)
+    each = middle + rng.standard_normal(middle.shape) * np.sqrt(variance)[cell]
     return Varying(mean, spread, each @ basis.T)
 
 

@@ -122,7 +122,7 @@ def mean_draws(values: Floats, clusters: Clusters, rng: np.random.Generator, dra
     """
     error, n = mean_error(values, clusters), len(values)
     kinds = _kinds(clusters, n) or {"row": np.arange(n)}
-    drawn = np.concatenate([_weighted_means(kinds, values, rng, some) for some in _chunks(draws)])
+    drawn = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
     away = drawn - drawn.mean(axis=0)
     spread = away.std(axis=0)
@@ -164,25 +164,35 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     are looked at one kind after the other, instead of by rows.
     """
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
-    # exponential numbers become Dirichlet weights after division by their sum
-    weights = [rng.standard_exponential((draws, size)) for size in sizes]
     counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
-    if len(sizes) > 1 and math.prod(sizes) * counted.shape[1] > LARGEST_TABLE:
-        by_row = math.prod(each[:, ids] for each, ids in zip(weights, kinds.values(), strict=True))
-        sums = by_row @ counted
-    else:
-        table = np.zeros((*sizes, counted.shape[1]))
-        np.add.at(table, tuple(kinds.values()), counted)
-        sums = weights[0] @ table.reshape(sizes[0], -1)
-        for size, each in zip(sizes[1:], weights[1:], strict=True):
-            sums = np.einsum("dk,dkr->dr", each, sums.reshape(draws, size, -1))
-    return np.asarray(sums[:, :-1] / sums[:, -1:])
+    by_row = len(sizes) > 1 and math.prod(sizes) * counted.shape[1] > LARGEST_TABLE
+    rows = np.empty((2, by_row * len(values) * min(AT_A_TIME, draws)))
+    if not by_row:
+        cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
+        columns = [np.bincount(cells, column, math.prod(sizes)) for column in counted.T]
+        table = np.stack(columns, axis=1).reshape(sizes[0], -1)
+        first = np.empty((min(AT_A_TIME, draws), table.shape[1]))
+    # memory that is used again costs a fraction of the time of new memory
+    held = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
+    means = np.empty((draws, values.shape[1]))
+    for start in range(0, draws, AT_A_TIME):
+        some = min(AT_A_TIME, draws - start)
+        # exponential numbers become Dirichlet weights after division by their sum
+        weights = [rng.standard_exponential(out=each[:some]) for each in held]
+        if by_row:
+            product, factor = rows[:, : len(values) * some].reshape(2, len(values), some)
+            product[:] = 1.0
+            for ids, each in zip(kinds.values(), weights, strict=True):
+                product *= np.take(each.T, ids, axis=0, out=factor, mode="clip")
+            sums = product.T @ counted
+        else:
+            sums = np.matmul(weights[0], table, out=first[:some])
+            for size, each in zip(sizes[1:], weights[1:], strict=True):
+                sums = np.einsum("dk,dkr->dr", each, sums.reshape(some, size, -1))
+        means[start : start + some] = sums[:, :-1] / sums[:, -1:]
+    return means
 
 
 def _tail(uniform: Floats, freedom: float) -> Floats:
     """Return factors that turn normal draws into Student's t: ``sqrt(f / chi2_f)``, with shared uniforms."""
     return np.asarray(np.sqrt(freedom / special.chdtri(freedom, uniform)))
-
-
-def _chunks(draws: int) -> list[int]:
-    return [min(AT_A_TIME, draws - start) for start in range(0, draws, AT_A_TIME)]

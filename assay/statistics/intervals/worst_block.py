@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.model import Floats, Interval
+from assay.model import Floats, Integers, Interval
 from assay.statistics.bayes.transition import StepEffects, outputs_under
 from assay.statistics.hypothesis_tests.distribution import pad_to
 from assay.statistics.intervals.credible import size_interval
@@ -102,9 +102,10 @@ def largest_interval(differences: ArrayLike, level: float = 0.95) -> Interval:
     estimate = float(np.abs(drawn).max(axis=1).mean())
     drawn = drawn[:, np.argsort(-np.abs(drawn.mean(axis=0)), kind="stable")[:MOST]]
     both = np.hstack([drawn, -drawn])
-    tail, of_all = _tail(both, level), _tail(both, level, near=None)
-    low, high = np.quantile(both, [tail, 1 - tail], axis=0).max(axis=1)
-    if np.quantile(both, of_all, axis=0).max() <= 0:  # all differences may be 0, so the largest may be 0 too
+    ranks = _ranks(both)
+    tail, of_all = _tail(both, ranks, level), _tail(both, ranks, level, near=None)
+    low, high, least = np.quantile(both, [tail, 1 - tail, of_all], axis=0).max(axis=1)
+    if least <= 0:  # all differences may be 0, so the largest may be 0 too
         low = 0.0
     return Interval(estimate, min(max(0.0, float(low)), estimate), max(float(high), estimate), level)
 
@@ -117,7 +118,8 @@ def _limits(
     # find the nearest target of each block; the tail is that of the block and output set farthest from its target
     nearest = _differences(drawn.mean(axis=0)[None], shares, fair, sets, neutral)[0].max(axis=2).argmin(axis=1)
     own = [_differences(drawn, shares[[at]], fair[[to]], sets, neutral)[:, 0, 0] for at, to in enumerate(nearest)]
-    tail = _tail(np.concatenate(own, axis=1), level)
+    farthest = np.concatenate(own, axis=1)
+    tail = _tail(farthest, _ranks(farthest), level)
     # looping over the targets keeps the largest array at the shape (draws, blocks, sets)
     matrices = [drawn] if bare is drawn else [drawn, bare]
     found = []
@@ -129,19 +131,26 @@ def _limits(
     return float(low), float(high)
 
 
-def _tail(differences: Floats, level: float, near: float | None = NEAR) -> float:
+def _tail(differences: Floats, ranks: Integers, level: float, near: float | None = NEAR) -> float:
     """Share to cut off each end of every difference so that the limits of the largest keep their level.
 
     The largest of those not farther behind than `near`, in errors; of all without.
     """
     means = differences.mean(axis=0)
     first = int(means.argmax())
-    behind = (differences[:, [first]] - differences).std(axis=0)
-    level_with = differences if near is None else differences[:, means[first] - means <= near * behind]
-    ranks = level_with.argsort(axis=0).argsort(axis=0)
+    if near is not None:
+        behind = (differences[:, [first]] - differences).std(axis=0)
+        ranks = ranks[:, means[first] - means <= near * behind]
     # the largest is below its limits if all tied differences are below theirs, and above if any of them is above
     highest = (ranks.max(axis=1) + 0.5) / len(ranks)
     return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
+
+
+def _ranks(differences: Floats) -> Integers:
+    """Return the place of each draw among those of its difference, from 0."""
+    ranks = np.empty(differences.T.shape, dtype=np.int64)
+    np.put_along_axis(ranks, differences.T.copy().argsort(axis=1), np.arange(len(differences))[None], axis=1)
+    return ranks.T
 
 
 def _differences(drawn: Floats, shares: Floats, fair: Floats, sets: Floats, neutral: bool) -> Floats:
