@@ -158,16 +158,14 @@ async def _first_answer(adapter: Adapter, asks: Sequence[Ask], seen: Sequence[Ex
             reply = Reply(failure=Failure(failed.code, failed.message))
         if reply.failure is None:
             return ask, reply
-        if lost is None or (len(seen) > before and lost[1].failure is not None and _unsent(lost[1].failure)):
+        if lost is None or (
+            len(seen) > before and lost[1].failure is not None and lost[1].failure.code == "unsupported"
+        ):
             lost = ask, reply
         if reply.failure.code not in NOT_THIS_FORM:
             break
     assert lost is not None  # noqa: S101 - there is at least one question
     return lost
-
-
-def _unsent(failure: Failure) -> bool:
-    return failure.code == "unsupported"
 
 
 def text_of_question(ask: Ask) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, or_, select, update
 
 from store.core.agency_schema import signing_keys, webhooks
 from store.core.clock import now_ms
@@ -50,15 +50,6 @@ class Rotated:
     resealed: int
     lost: tuple[str, ...]
     last_id: str | None
-
-
-def count_old(c: Connection, vault: Vault) -> int:
-    """Count needed secrets that are not encrypted with the current key."""
-    counts = [
-        select(func.count()).select_from(holder.table).where(_old(holder, vault)).scalar_subquery()
-        for holder in HOLDERS
-    ]
-    return sum(c.execute(select(*counts)).one())
 
 
 def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -> Rotated:

@@ -41,7 +41,7 @@ async def planned(
     known = {
         name: float(answers[name])
         for name in ("price_per_call", "price_per_1000_characters")
-        if _is_price(answers[name])
+        if answers[name].replace(".", "", 1).isdecimal()
     }
     latency_s = latency_of(probe)
     if latency_s is not None:
@@ -60,7 +60,3 @@ async def planned(
 
     found = await asyncio.gather(*(plan(*each) for each in sizes))
     return [one for one in found if one is not None]
-
-
-def _is_price(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()

@@ -148,7 +148,10 @@ def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, 
     for row, term, share in known:
         name = (term if by == "term" else parts.text(row, by)) or by
         rows.setdefault(LISTS.get(name, name) if by == "list" else name, []).append(share)
-    ordered = sorted(((name, tuple(sorted(each, reverse=True))) for name, each in rows.items()), key=_mean)
+    ordered = sorted(
+        ((name, tuple(sorted(each, reverse=True))) for name, each in rows.items()),
+        key=lambda row: -sum(row[1]) / len(row[1]),
+    )
     written = tuple((name, f"{sum(each):.4g}", str(len(each))) for name, each in ordered)
     said = title.format(sum(share > 0.5 for _, _, share in known), len(known))
     twin = Table(said, ("Term" if by == "term" else "List", sides[0].capitalize(), "Of"), written)
@@ -181,10 +184,6 @@ def _in_words(names: tuple[str, str], row: Part) -> CaseWords:
     lines += [f"labelled {label}"] if label else []
     lines += [f"score of “{first}”: {score:.3g}"] if image and score is not None else []
     return CaseWords((term, *lines), texts[0] if texts else image or term, image or "")
-
-
-def _mean(row: tuple[str, tuple[float, ...]]) -> float:
-    return -sum(row[1]) / len(row[1])
 
 
 def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:

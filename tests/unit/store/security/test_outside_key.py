@@ -20,9 +20,10 @@ from assay.evidence.jwks import thumbprint
 from store.core.agency_schema import signing_keys
 from store.core.errors import SigningUnavailable
 from store.core.settings import Settings
-from store.security import rotation, signing
+from store.security import signing
 from store.security.outside_key import SigningProgram
 from store.security.secrets import Vault
+from tests.support.secrets import count_old
 from tests.support.signing import private_pem, public_pem, signing_program
 
 PRIVATE, OTHER = (Ed25519PrivateKey.from_private_bytes(letter * 32) for letter in (b"k", b"o"))
@@ -61,7 +62,7 @@ def test_a_key_file_signs_and_only_its_public_half_is_stored(database, vault_wit
     PRIVATE.public_key().verify(key.sign(b"word"), b"word")
     with database.read() as c:
         assert signing.find(c, vault) == key
-        assert rotation.count_old(c, Vault(b"x" * 32, "another secret key")) == 0, "nothing of it can be resealed"
+        assert count_old(c, Vault(b"x" * 32, "another secret key")) == 0, "nothing of it can be resealed"
 
 
 def test_a_key_in_the_database_is_retired_by_a_key_file_and_stays_published(database, vault_with):

@@ -7,6 +7,7 @@ from store.security import rotation
 from store.security.secrets import Vault
 from store.targets import targets
 from store.targets.targets import NewTarget
+from tests.support.secrets import count_old
 
 OLD, NEW = b"o" * 32, b"n" * 32
 
@@ -54,11 +55,11 @@ def test_rotation_re_encrypts_every_secret_with_the_new_key(database, old, both,
     with database.write() as c:
         for number in range(8):
             keep(c, old, f"tgt_{number}")
-        assert rotation.count_old(c, both) == 8
+        assert count_old(c, both) == 8
     assert rotate_all(database, both, 0) == (8, [])
     new_alone = Vault(NEW, "new")
     with database.read() as c:
-        assert rotation.count_old(c, both) == 0
+        assert count_old(c, both) == 0
         for number in range(8):
             kept = targets.find(c, f"tgt_{number}", "acme")
             place = {"tenant": "acme", "target": kept.id, "described": targets.descriptor(kept)}

@@ -9,6 +9,7 @@ from store.core.errors import SecretLost, SecretMoved
 from store.security import rotation, signing
 from store.security.secrets import Vault
 from tests.support.concurrency import run_concurrently
+from tests.support.secrets import count_old
 
 OLD, NEW = b"o" * 32, b"n" * 32
 
@@ -98,10 +99,10 @@ def test_key_rotation_re_encrypts_the_current_signing_key(database, vault):
         key = signing.rotate(c, vault)
     both, new_alone = Vault(NEW, "new", {"old": OLD}), Vault(NEW, "new")
     with database.write() as c:
-        assert rotation.count_old(c, both) == 1, "a retired key does not sign and is not re-encrypted"
+        assert count_old(c, both) == 1, "a retired key does not sign and is not re-encrypted"
         holder = [each.table.name for each in rotation.HOLDERS].index("signing_keys")
         assert rotation.reseal(c, both, holder).resealed == 1
-        assert rotation.count_old(c, both) == 0
+        assert count_old(c, both) == 0
     with database.write() as c:
         moved = signing.current(c, new_alone)
         assert {each.id for each in signing.every(c)} == {key.id, retired.id}

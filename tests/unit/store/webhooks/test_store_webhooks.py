@@ -10,6 +10,7 @@ from store.security import rotation
 from store.security.secrets import Vault
 from store.webhooks import fan_out, webhooks
 from store.webhooks.webhooks import MOST_WEBHOOKS, NewWebhook
+from tests.support.secrets import count_old
 
 OLD, NEW = b"o" * 32, b"n" * 32
 
@@ -110,9 +111,9 @@ def test_key_rotation_re_encrypts_both_secrets_of_an_endpoint(database, vault, k
         kept_hint = webhooks.find(c, "whk_1", "acme").sealed_secret.last4
     both = Vault(NEW, "new", {"old": OLD})
     with database.write() as c:
-        assert rotation.count_old(c, both) == 2
+        assert count_old(c, both) == 2
         resealed = [rotation.reseal(c, both, place).resealed for place in range(len(rotation.HOLDERS))]
-        assert (sum(resealed), rotation.count_old(c, both)) == (2, 0)
+        assert (sum(resealed), count_old(c, both)) == (2, 0)
         row = webhooks.find(c, "whk_1", "acme")
     alone = Vault(NEW, "new")
     opened = [webhooks.reveal(alone, one, "acme", "whk_1") for one in (row.sealed_secret, row.previous_secret)]
@@ -125,4 +126,4 @@ def test_expired_previous_secret_is_not_re_encrypted(database, vault, kept):
     with database.write() as c:
         webhooks.rotate(c, "whk_1", "acme", webhooks.seal(vault, "whsec_dHdv", "acme", "whk_1"))
         c.execute(update(agency_schema.webhooks).values(previous_until=1))
-        assert rotation.count_old(c, Vault(NEW, "new", {"old": OLD})) == 1
+        assert count_old(c, Vault(NEW, "new", {"old": OLD})) == 1
