@@ -165,6 +165,7 @@ def test_a_key_is_shown_once_with_its_scopes_and_is_revoked(site: Site, reader: 
     page.get_by_role("button", name="Make the key").click()
     key = page.locator("[data-secret]").inner_text()
     page.get_by_role("link", name="I have copied it").click()
+    page.wait_for_load_state()
     assert key not in page.content()
     (made,) = [one for one in site.process.agency.get("/v1/keys")["items"] if one["name"] == "importer"]
     assert (sorted(made["scopes"]), key.split("_")[1]) == (["jobs:write", "ratings:read"], made["short"])
