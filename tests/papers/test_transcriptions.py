@@ -59,7 +59,7 @@ def index(paper: str) -> dict[Token, set[int]]:
 
 
 def places(paper: str, *row: str | float, within: int = 1) -> set[int]:
-    """Where a row ends: each of its words and numbers is at most `within` tokens after the one before."""
+    """Find a row and return the places of its last token; each token is at most `within` after the one before."""
     first, *others = (token for cell in row for token in (tokens(cell) if isinstance(cell, str) else [float(cell)]))
     found = index(paper).get(first, set())
     for wanted in others:

@@ -166,7 +166,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
     counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
     by_row = len(sizes) > 1 and math.prod(sizes) * counted.shape[1] > LARGEST_TABLE
-    rows = np.empty((2, by_row * len(values) * min(AT_A_TIME, draws)))
+    rows = np.empty((2, len(values) * min(AT_A_TIME, draws) if by_row else 0))
     if not by_row:
         cells = np.ravel_multi_index(tuple(kinds.values()), sizes)
         columns = [np.bincount(cells, column, math.prod(sizes)) for column in counted.T]
