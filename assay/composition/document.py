@@ -25,7 +25,7 @@ from assay.composition.prediction import (
 )
 from assay.composition.wording import explain_prediction
 from assay.errors import SpecificationError
-from assay.model import Interval, Kind, Letter, Observation
+from assay.model import Kind, Letter, Observation
 from assay.rating.decision import vote_probabilities, worst_probabilities
 from assay.rating.losses import hidden_as_json
 
@@ -172,7 +172,7 @@ def _predicted_component(one: Prediction) -> dict[str, Any]:
         "letter": one.letter.value,
         "declared": one.declared,
         "probabilities": one.probabilities.as_json(),
-        "effects": {name: _interval(effect) for name, effect in one.effects.items()},
+        "effects": {name: None if effect is None else asdict(effect) for name, effect in one.effects.items()},
         "transitions": {row: dict(shares) for row, shares in one.transitions.items()},
         "outputs": {block: dict(shares) for block, shares in one.outputs.items()},
         "basis": one.basis,
@@ -199,7 +199,3 @@ def _notes_of_prediction(predicted: Mapping[str, Any], by_table: str | None) -> 
     if predicted["emits_other"]:
         notes.append(note("emits-other"))
     return notes
-
-
-def _interval(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else asdict(interval)

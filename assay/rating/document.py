@@ -8,7 +8,7 @@ from typing import Any
 
 import assay
 from assay.explain import Vocabulary, explain
-from assay.model import Component, Interval, Probabilities, Rating, Reason
+from assay.model import Component, Probabilities, Rating, Reason
 from assay.rating.decision import METHODOLOGY_DIGEST, deciding_components
 
 
@@ -72,7 +72,7 @@ def component_document(component: Component, vocabulary: Vocabulary) -> dict[str
         "letter": component.letter,
         "declared": component.declared,
         "probabilities": _probabilities(component.probabilities),
-        "effects": {name: _interval(effect) for name, effect in component.effects.items()},
+        "effects": {name: None if effect is None else asdict(effect) for name, effect in component.effects.items()},
         **component.detail,
         "usable": component.usable,
         "unusable": component.unusable,
@@ -117,7 +117,3 @@ def _answers(components: Sequence[Component]) -> dict[str, int]:
 
 def _probabilities(probabilities: Probabilities | None) -> dict[str, float] | None:
     return None if probabilities is None else probabilities.as_json()
-
-
-def _interval(interval: Interval | None) -> dict[str, float] | None:
-    return None if interval is None else asdict(interval)

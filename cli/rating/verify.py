@@ -137,7 +137,8 @@ def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool
         )
     content.seek(0)
     if document is None and not is_note:
-        yield from _export(read_export(_lines(content)), trusted, replay=replay)
+        lines = iter(partial(content.readline, LONGEST_LINE + 1), b"")
+        yield from _export(read_export(lines), trusted, replay=replay)
         return
     if replay:
         raise SpecificationError(f"{file} holds no observations to replay; GET /v1/ratings/{{id}}/export.jsonl does")
@@ -179,10 +180,6 @@ def _observation(written: Mapping[str, Any]) -> Observation:
         return Observation.from_json(written)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise CertificateError("an observation in the file is not of a form that this version knows") from None
-
-
-def _lines(content: BinaryIO) -> Iterator[bytes]:
-    return iter(partial(content.readline, LONGEST_LINE + 1), b"")
 
 
 def _single(content: BinaryIO) -> dict[str, Any] | None:

@@ -95,7 +95,7 @@ def _middle(parts: Parts, place: int) -> str:
     If all services were rated with the same languages, it is ``*``, the language of the question. If a
     translator was rated with several, it is the one that decides its letter.
     """
-    spoken = [_languages(rating) for rating, _ in parts]
+    spoken = [tuple(one.document.get("experiment", {}).get("languages") or ()) for one, _ in parts]
     if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(one == spoken[0] for one in spoken):
         return "*"
     document = parts[place][0].document
@@ -103,10 +103,6 @@ def _middle(parts: Parts, place: int) -> str:
     languages = {one["name"]: one.get("language") for one in document["components"]}
     found = next((languages[name] for name in deciding if languages.get(name)), None)
     return str(found or next(iter(spoken[place]), "es"))
-
-
-def _languages(rating: StoredRating) -> tuple[str, ...]:
-    return tuple(rating.document.get("experiment", {}).get("languages") or ())
 
 
 def _experiment(parts: Parts) -> dict[str, Any]:

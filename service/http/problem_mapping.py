@@ -152,10 +152,6 @@ def _message(request: Request, one: Any, body: Any) -> str:
     return plain_message(one, _known_fields(request, one["loc"], body))
 
 
-def _discriminator(one: dict[str, Any]) -> str:
-    return str(one["ctx"]["discriminator"]).strip("'")
-
-
 def _known_fields(request: Request, place: Sequence[str | int], body: Any) -> Sequence[str]:
     """Return the fields of the object in which a field is unknown."""
     if place[:2] == ("body", "experiment") and len(place) == 4 and isinstance(body, dict):
@@ -198,7 +194,7 @@ def _place(one: dict[str, Any], body: Any) -> dict[str, str]:
     inner = field_parts(cause.field) if isinstance(cause, SpecificationError) else []
     missing = str(one["type"]).startswith("missing")
     if one["type"].startswith("union_tag"):
-        inner = [_discriminator(one)]
+        inner = [str(one["ctx"]["discriminator"]).strip("'")]
     return {"pointer": pointer_to(*_in_the_body(parts, body, missing=missing), *inner)}
 
 

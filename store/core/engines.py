@@ -139,7 +139,7 @@ def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
 
     The server aborts the statements of a process that has died, so that no job is added without a reply.
     """
-    return {"lock_timeout": _ms(lock_wait_s), "client_connection_check_interval": "500ms"}
+    return {"lock_timeout": f"{round(lock_wait_s * 1000)}ms", "client_connection_check_interval": "500ms"}
 
 
 def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
@@ -158,10 +158,6 @@ def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
         cursor.close()
 
     return engine
-
-
-def _ms(seconds: float) -> str:
-    return f"{round(seconds * 1000)}ms"
 
 
 # ---------------------------------------------------------------------------- statements

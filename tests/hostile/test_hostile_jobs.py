@@ -15,7 +15,8 @@ import pytest
 from assay.experiment import Session, generator
 from assay.methods import RoundTrip
 from assay.model import Kind
-from workers.calls.driver import Answered, Driver
+from store.jobs.jobs import LedgerEntry
+from workers.calls.driver import Driver
 from workers.calls.limits import Budget, Patience
 from workers.egress import RETRY_AFTER_CAP_S, Egress
 from workers.targets import Limits, Target, connect
@@ -115,9 +116,9 @@ class Memory:
     """A ledger in memory."""
 
     def __init__(self) -> None:
-        self.answers: list[Answered] = []
+        self.answers: list[LedgerEntry] = []
 
-    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
         self.answers += answers
 
 

@@ -26,12 +26,13 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
         errors = [dict(error) for error in refused.errors]
     if status == 401 and visit is not None:
         return RedirectResponse("/sign-in", 303)
+    wait = headers.get("retry-after") or headers.get("Retry-After")
     shown: dict[str, Any] = {
         "kind": kind_named(code),
         "detail": detail,
         "errors": errors,
         "status": status,
-        "wait_s": _seconds(headers.get("retry-after") or headers.get("Retry-After")),
+        "wait_s": int(wait) if wait and wait.isdecimal() else None,
         "request_id": request.scope.get("assay.request_id"),
         "visit": visit or Visit(request, UNKNOWN_CALLER, "", public=True),
     }
@@ -39,7 +40,3 @@ def problem_page(request: Request, visit: Visit | None, refused: Refused | Probl
     page = RenderedPage(partial(render, "frame/problem.html", shown), packed=False, status=status, public=False)
     page.headers.update(sent)
     return page
-
-
-def _seconds(written: str | None) -> int | None:
-    return int(written) if written and written.isdecimal() else None

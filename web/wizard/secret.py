@@ -24,15 +24,16 @@ def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
     """Return a secret, encrypted for this session, for the destination of the described target, and for two hours."""
     until = str(int(time.time()) + KEPT_S)
     sealed = service_of(visit.request).vault.seal(plain, **_place(visit, until, described))
-    parts = (until, sealed.key_id, _encoded(sealed.nonce), _encoded(sealed.ciphertext))
-    return ".".join(parts)
+    held = (base64.urlsafe_b64encode(one).decode() for one in (sealed.nonce, sealed.ciphertext))
+    return ".".join((until, sealed.key_id, *held))
 
 
 def opened(visit: Visit, written: str, described: Mapping[str, Any]) -> str | None:
     """Return the secret of a hidden field; ``None`` if it is too old, altered or for another place."""
     try:
-        until, key_id, nonce, ciphertext = written.split(".")
-        sealed = SealedSecret(_decoded(ciphertext), _decoded(nonce), key_id, "")
+        until, key_id, *held = written.split(".")
+        nonce, ciphertext = (base64.b64decode(one, b"-_", validate=True) for one in held)
+        sealed = SealedSecret(ciphertext, nonce, key_id, "")
         if int(until) < time.time():
             return None
         return service_of(visit.request).vault.open(sealed, **_place(visit, until, described))
@@ -44,11 +45,3 @@ def _place(visit: Visit, until: str, described: Mapping[str, Any]) -> dict[str, 
     session = sha256(visit.session.encode()).hexdigest()
     purpose = json.dumps(["wizard", until, destination_of(described)])
     return {"tenant": visit.caller.tenant, "target": f"session {session}", "field": purpose}
-
-
-def _encoded(some: bytes) -> str:
-    return base64.urlsafe_b64encode(some).decode()
-
-
-def _decoded(text: str) -> bytes:
-    return base64.b64decode(text, b"-_", validate=True)

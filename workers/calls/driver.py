@@ -15,7 +15,8 @@ import numpy as np
 
 from assay.experiment import BUDGET, Session
 from assay.model import AUTHORED, Failure, Finding, Probe, Reply
-from workers.calls.ledger import Answered, Ledger
+from store.jobs.jobs import LedgerEntry
+from workers.calls.ledger import Ledger
 from workers.calls.limits import SHARE_S, Breaker, Budget, Lane, Patience, Place
 from workers.egress import CallFailed
 from workers.targets.adapter import Adapter, Limits, questions_per_call
@@ -100,7 +101,7 @@ class Driver:
     def __post_init__(self) -> None:
         self._rated = self.rated or Called(Lane("alone", self.job, self.limits, self.rng, sleep=self.sleep))
         self._author = self.author or self._rated
-        self._unwritten: list[Answered] = []
+        self._unwritten: list[LedgerEntry] = []
         self._filled, self._written = asyncio.Event(), asyncio.Event()
         self._reported = self.budget.spent
         self._writer: asyncio.Task[None] | None = None
@@ -118,7 +119,7 @@ class Driver:
         self._writer = asyncio.create_task(self._write_regularly())
         try:
             while session.finding is None:
-                self._put([Answered(copy, 0, 0) for copy in session.unrecorded])
+                self._put([LedgerEntry(copy, 0, 0) for copy in session.unrecorded])
                 await self._ask(session)
                 start = time.perf_counter()
                 session.advance()
@@ -174,8 +175,8 @@ class Driver:
                 answers = []
                 for probe, reply in zip(probes, replies, strict=True):
                     made = session.accept(probe, reply)
-                    answers.append(Answered(made[0], attempts, elapsed_ms))
-                    answers += [Answered(copy, 0, 0) for copy in made[1:]]
+                    answers.append(LedgerEntry(made[0], attempts, elapsed_ms))
+                    answers += [LedgerEntry(copy, 0, 0) for copy in made[1:]]
                 self._put(answers)
                 await self._room()
 
@@ -211,7 +212,7 @@ class Driver:
             await place.give_up()
         await self.sleep(seconds)
 
-    def _put(self, answers: Sequence[Answered]) -> None:
+    def _put(self, answers: Sequence[LedgerEntry]) -> None:
         """Queue answers for the ledger; raise its error if it has failed."""
         if self._writer is not None and self._writer.done():
             self._writer.result()

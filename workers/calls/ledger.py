@@ -13,19 +13,10 @@ from store.jobs.jobs import Claim, LedgerEntry
 from workers.engine.worker_context import Workplace
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """Observation with its number of attempts and its time."""
-
-    observation: Observation
-    attempts: int
-    elapsed_ms: int
-
-
 class Ledger(Protocol):
     """Storage of answers; `record` may block and is called from one thread at a time."""
 
-    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
         """Store answers, and add to the number of calls; raise if another worker has the job."""
         ...
 
@@ -47,11 +38,10 @@ class JobLedger:
         with self.workplace.database.read() as connection:
             return observations.recall(connection, self.claim.job.id, units)
 
-    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
         """Store some answers in one transaction, and report the progress of the job."""
-        entries = [LedgerEntry(each.observation, each.attempts, each.elapsed_ms) for each in answers]
         start = time.perf_counter()
         with self.workplace.database.write() as connection:
-            job = jobs.record(connection, self.claim, entries, calls=calls, expected=expected, stage="asking")
+            job = jobs.record(connection, self.claim, answers, calls=calls, expected=expected, stage="asking")
         self.workplace.meter.recorded(time.perf_counter() - start)
         self.workplace.on_progress(job.asked, job.expected)

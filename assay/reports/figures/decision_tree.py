@@ -22,7 +22,7 @@ def decision_tree(verdict: Verdict, key: str) -> Figure | None:
     """
     if verdict.letter is None:
         return None
-    turns = [_turn(share) for *_, share in tables.branches(verdict)]
+    turns = ["–" if share is None else chance(share) for *_, share in tables.branches(verdict)]
     letter, declared = verdict.letter, verdict.declared
     second = letter is not Letter.BS
     drawn: list[Markup] = [
@@ -57,10 +57,6 @@ def decision_tree(verdict: Verdict, key: str) -> Figure | None:
         *drawn,
         title="How the two steps lead to the letter",
     )
-
-
-def _turn(share: float | None) -> str:
-    return "–" if share is None else chance(share)
 
 
 def _question(place: int, name: str, shown: str, *, reached: bool) -> list[Markup]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from assay.reports import parts
@@ -52,7 +52,8 @@ def thumbnails(component: Component, small: Mapping[str, str]) -> Markup | None:
     ]
     shown = sum(len(each) for _, each in drawn)
     listed = (tag("div", tag("dt", foreign(term)), tag("dd", *each)) for term, each in drawn if each)
-    said = f"{shown} of {asked} pictures are shown, each beside the square of its answer: {_ways(squares)}."
+    ways = "; ".join(f"filled is {one.filled}, empty {one.hollow}" for one in squares if one.cases)
+    said = f"{shown} of {asked} pictures are shown, each beside the square of its answer: {ways}."
     return join(
         tag("h4", "Pictures"),
         tag("p", f"{said} At most {MOST} are, evenly over the rating." if shown else f"No picture is shown. {GONE}"),
@@ -72,7 +73,3 @@ def _case(share: float, case: CaseWords, small: Mapping[str, str]) -> Markup:
     )
     said = ", ".join(case.lines)
     return tag("span", square, tag("img", src=small[case.image], alt=said, title=said))
-
-
-def _ways(squares: Iterable[Squares]) -> str:
-    return "; ".join(f"filled is {one.filled}, empty {one.hollow}" for one in squares if one.cases)

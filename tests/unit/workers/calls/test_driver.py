@@ -8,7 +8,8 @@ import pytest
 
 from assay.experiment import Session, generator
 from assay.model import Finding, Probe, Reply, Translate, Write
-from workers.calls.driver import Answered, Called, Driver, TargetRefused, TargetUnavailable
+from store.jobs.jobs import LedgerEntry
+from workers.calls.driver import Called, Driver, TargetRefused, TargetUnavailable
 from workers.calls.limits import Breaker, Budget, Lane, Patience
 from workers.calls.shared_rate_limits import Pace, TrafficHere
 from workers.egress import CallFailed
@@ -65,12 +66,12 @@ class Target:
 
 @dataclass
 class Ledger:
-    answers: list[Answered] = field(default_factory=list)
+    answers: list[LedgerEntry] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     calls: int = 0
     fail_at: int | None = None
 
-    def record(self, answers: Sequence[Answered], *, calls: int, expected: int) -> None:
+    def record(self, answers: Sequence[LedgerEntry], *, calls: int, expected: int) -> None:
         if self.fail_at is not None and len(self.sizes) >= self.fail_at:
             raise ConnectionError("the ledger is gone")
         self.answers += answers
