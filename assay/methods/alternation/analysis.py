@@ -10,7 +10,6 @@ from itertools import combinations, permutations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import EvidenceError, TooFewObservations
 from assay.methods.alternation.gaussian_divergence import gaussian_kl, gaussian_kl_interval, kl_by_fold
@@ -51,6 +50,7 @@ class Rules:
     `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
     a group holds in a biased block. `folds` is the number of parts for which divergences are computed. `alpha` and
     `join` are the level of the published rule's tests (``None``: it is not computed) and how they become one.
+    `most_weights` is for `mean_draws`.
     """
 
     tie: float
@@ -61,6 +61,7 @@ class Rules:
     scale: Scale | Literal["auto"]
     alpha: float | None = None
     join: Aggregate = "worst"
+    most_weights: int | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,40 @@ class Judged:
     brief: bool
     not_within: Sequence[str] = ()
 
+    @cached_property
+    def whole(self) -> Sequence[int]:
+        """Places of the profiles that were answered under every value."""
+        return self.answers.whole
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """Profiles that were answered under every value."""
+        return [self.answers.cases[place] for place in self.whole]
+
+    @cached_property
+    def clusters(self) -> Mapping[str, Integers]:
+        """Clusters of those profiles, by kind."""
+        return numbered_clusters(self.cases)
+
+    @cached_property
+    def groups(self) -> Integers | None:
+        """Place of the value that each of those records had; ``None`` for sentences."""
+        own = [case.own for case in self.cases]
+        return None if own[0] is None else np.array(own, dtype=np.int64)
+
+    @cached_property
+    def label_tests(self) -> list[dict[str, Any]]:
+        """Likeliest labels under every two values, compared by Bowker's test and Jensen-Shannon divergence."""
+        replies, values = self.answers.replies, self.answers.values
+        said = [[replies[place, at] for at in range(len(values))] for place in self.whole]
+        chosen = np.array([[max(sorted(scores), key=scores.__getitem__) for scores in each] for each in said])
+        written = []
+        for a, b in combinations(range(len(values)), 2):
+            x, y = chosen[:, a], chosen[:, b]
+            works = {"bowker_p": lambda x=x, y=y: bowker(x, y).p, "jensen_shannon": partial(jensen_shannon, x, y)}
+            written.append({"from": values[a], "to": values[b], "changed": int((x != y).sum())} | _numbers(works))
+        return written
+
     def table(self, answers: Answers, label: str | None) -> Floats:
         """Return the outputs of all profiles, shape (profiles, values); NaN where there is no answer."""
         table = np.full((len(answers.cases), len(answers.values)), np.nan)
@@ -89,7 +124,7 @@ class Judged:
 def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator) -> list[Component]:
     """Judge each output: the number of a regressor, or each label's score."""
     answers = judged.answers
-    whole = answers.whole
+    whole = judged.whole
     labels: dict[str, str | None] = (
         {"output": None} if answers.numbers else {label: label for label in _labels(answers, judged.rules.labels)}
     )
@@ -110,20 +145,18 @@ def _judge_output(
 ) -> Component:
     """Judge one output on its scale, and compare the letters of the other scales that fit it."""
     everything = judged.table(judged.answers, label)
-    table = everything[judged.answers.whole]
+    table = everything[judged.whole]
     measurement = Measurement(name, judged.answers.counts, tolerance, detail)
     try:
         scales = scales_of(table, judged.rules.scale, probabilities=not judged.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    outputs = [_Output(name, on_scale(table, scale), judged, scale, label, everything) for scale in scales]
-    component = outputs[0].judge(tolerance, detail, rng)
-    others = [
-        replace(one, judged=replace(judged, brief=True), draws=DRAWS // 2).judge(
-            tolerance, dict(detail), rng.spawn(1)[0]
-        )
-        for one in outputs[1:]
-    ]
+    first, *rest = (_Output(name, on_scale(table, one), judged, one, label, everything, judged.brief) for one in scales)
+    component = first.judge(tolerance, detail, rng)
+    if judged.brief and not component.declared:  # other scales could only take back what is declared
+        return component
+    brief = [replace(one, brief=True, draws=DRAWS // 2) for one in rest]
+    others = [one.judge(tolerance, dict(detail), rng.spawn(1)[0]) for one in brief]
     return component if len(scales) == 1 else _on_all_scales(component, others, scales)
 
 
@@ -146,7 +179,7 @@ class _Output:
     """One output of the service on a scale, for every profile with all its answers, shape (profiles, values).
 
     `everything` are the outputs of all profiles as they came, with NaN for what did not. Another scale's letter, which
-    is only compared, is judged from half as many `draws`.
+    is only compared, is `brief` and judged from half as many `draws`.
     """
 
     name: str
@@ -155,25 +188,15 @@ class _Output:
     scale: Scale
     label: str | None
     everything: Floats
+    brief: bool
     draws: int = DRAWS
 
-    @property
-    def answers(self) -> Answers:
-        return self.judged.answers
-
-    @cached_property
-    def whole(self) -> Sequence[int]:
-        return self.answers.whole
-
-    @cached_property
-    def cases(self) -> list[Case]:
-        return [self.answers.cases[place] for place in self.whole]
-
     def judge(self, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator) -> Component:
-        measurement = Measurement(self.name, self.answers.counts, tolerance, detail)
+        judged = self.judged
+        measurement = Measurement(self.name, judged.answers.counts, tolerance, detail)
         first, second, third = rng.spawn(3)
         try:
-            profiles = Profiles(self.table, self.answers.values, numbered_clusters(self.cases))
+            profiles = Profiles(self.table, judged.answers.values, judged.clusters, judged.rules.most_weights)
             pairs = paired_draws(profiles, first, self.draws)
             gaps = {"step_1": np.stack(list(pairs.values()), axis=1), "step_2": self._gaps(profiles, second)}
             tolerance = replace(tolerance, step_1=limit_on(self.scale, tolerance.delta, profiles.scale))
@@ -182,20 +205,20 @@ class _Output:
             return measurement.impossible(error)
         measurement = replace(measurement, tolerance=tolerance, published=self._published(measurement.detail))
         worst = max(pairs, key=lambda pair: abs(float(pairs[pair].mean())))
-        leverage = Leverage(profiles, self.cases, worst)
+        leverage = Leverage(profiles, judged.cases, worst)
         measurement.detail |= {
             "scale": profiles.scale,
             "means": dict(zip(profiles.values, self.table.mean(axis=0).tolist(), strict=True)),
             "estimand": like_those_asked(profiles.clusters),
             "clusters": {kind: int(ids.max()) + 1 for kind, ids in profiles.clusters.items()},
             "pairs": [self._pair(a, b, pairs[a, b], profiles) for a, b in pairs],
-            **({} if self.judged.brief else {"leverage": leverage.as_json(), **self._beside(profiles, third)}),
         }
+        if not self.brief:
+            beside = {"leverage": leverage.as_json(), "divergence": self._divergences(profiles.clusters, third)}
+            by_group = losses_as_json(judged.answers.by_group, judged.rules.delta_loss)
+            measurement.detail |= beside | self._as_given(third) | hidden_as_json(hidden) | by_group
         carrier = leverage.carrier()
         evidence = Evidence(np.abs(gaps["step_1"]).max(axis=1), np.abs(gaps["step_2"]).max(axis=1), hidden=hidden)
-        if not self.judged.brief:
-            by_group = losses_as_json(self.answers.by_group, self.judged.rules.delta_loss)
-            measurement.detail |= hidden_as_json(hidden) | by_group
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
@@ -206,33 +229,27 @@ class _Output:
             return component
         return replace(component, reasons=(*component.reasons, Reason("carried-by-one", carrier.facts, self.name)))
 
-    def _beside(self, profiles: Profiles, rng: np.random.Generator) -> dict[str, Any]:
-        """Return the numbers shown beside the letter: divergences, and groups of records as given."""
-        return {"divergence": self._divergences(profiles.clusters, rng), **self._as_given(rng)}
-
     def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
         """Return the letter of the published rule if one is asked for, and put its tests into the detail."""
         rules = self.judged.rules
-        if rules.alpha is None or self.judged.brief:
+        if rules.alpha is None or self.brief:
             return {}
-        own = None if self.cases[0].own is None else np.array([case.own for case in self.cases], dtype=np.int64)
-        side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
-        blocks = Blocks(self.table, self.answers.values, own, side, rules.tie)
+        side = np.unique([str(case.side) for case in self.judged.cases], return_inverse=True)[1]
+        blocks = Blocks(self.table, self.judged.answers.values, self.judged.groups, side, rules.tie)
         letters, detail["analyses"] = kolmogorov_smirnov_letter(blocks, rules.alpha, rules.join)
         return letters
 
     # -------------------------------------------------------------------- effects
     def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
         """Draw the gaps between groups with tied content: sentences have a declared tie, records their own values."""
-        own = [case.own for case in self.cases]
-        if own[0] is not None:
-            groups = np.array(own, dtype=np.int64)
+        groups = self.judged.groups
+        if groups is not None:
             present = np.unique(groups)
             if len(present) < 2:
                 raise TooFewObservations(f"all records have the value {profiles.values[present[0]]!r}; groups need two")
             return group_draws(profiles, groups, rng, self.draws)
-        sides = sorted({str(case.side) for case in self.cases})
-        places = [sides.index(str(case.side)) for case in self.cases]
+        sides = sorted({str(case.side) for case in self.judged.cases})
+        places = [sides.index(str(case.side)) for case in self.judged.cases]
         return tied_draws(profiles, places, self.judged.rules.tie, rng, self.draws)
 
     def _hidden(
@@ -243,16 +260,16 @@ class _Output:
         rng: np.random.Generator,
     ) -> tuple[HiddenEffect, ...]:
         """Draw the effects that the mean over all profiles can hide."""
-        whole = np.array(self.whole)
+        whole = np.array(self.judged.whole)
         families = {family: members[whole] for family, members in self.judged.families.items()}
         rules = self.judged.rules
         hidden = (
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
-            *loss_effect(self.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
+            *loss_effect(self.judged.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
         if rules.scale == "auto" and (some := amounts(self.table)) is not None:
             clusters = {kind: ids[some] for kind, ids in profiles.clusters.items()}
-            amount = Profiles(np.log(self.table[some]), profiles.values, clusters)
+            amount = Profiles(np.log(self.table[some]), profiles.values, clusters, rules.most_weights)
             drawn = np.abs([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()]).max(axis=0)
             most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
             hidden += (HiddenEffect("stratum", "amounts above 0", drawn, most),)
@@ -261,7 +278,7 @@ class _Output:
             return hidden
         if np.isin(self.table, (0.0, 1.0)).all():  # the outputs are labels without scores
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT / profiles.scale
-        if self.cases[0].own is None:
+        if self.judged.groups is None:
             return (*hidden, spread_effect(profiles, pairs, limit, rng))
         return (*hidden, item_effect(profiles, self._repeats(), limit, rng, self.draws))
 
@@ -278,15 +295,15 @@ class _Output:
 
     def _lost(self, profiles: Profiles) -> Lost:
         """Return the largest change by lost replies, which are set to the ends of the range of outputs."""
-        share = 1 - len(self.whole) / len(self.answers.cases)
+        share = 1 - len(self.judged.cases) / len(self.judged.answers.cases)
         low, high = (
             (0.0, 1.0)
-            if not self.answers.numbers and self.scale == "linear"
+            if not self.judged.answers.numbers and self.scale == "linear"
             else np.quantile(self.table, [0.025, 0.975])
         )
         most = share * float(high - low) / profiles.scale
         rules = self.judged.rules
-        return lost_replies(self.answers.by_group, rules.delta_loss, most, (2 * rules.tie - 1) * most)
+        return lost_replies(self.judged.answers.by_group, rules.delta_loss, most, (2 * rules.tie - 1) * most)
 
     # -------------------------------------------------------------------- details beside the letter
     def _pair(self, a: str, b: str, drawn: Floats, profiles: Profiles) -> dict[str, Any]:
@@ -306,15 +323,15 @@ class _Output:
         written = []
         # the first kind of cluster is the person (if any); its differences change sign together
         together = next(iter(clusters.values()), None)
-        for a, b in permutations(range(len(self.answers.values)), 2):
+        for a, b in permutations(range(len(self.judged.answers.values)), 2):
             x, y = self.table[:, a], self.table[:, b]
-            row: dict[str, Any] = {"from": self.answers.values[a], "to": self.answers.values[b]}
+            row: dict[str, Any] = {"from": self.judged.answers.values[a], "to": self.judged.answers.values[b]}
             row |= _numbers({"kl": lambda x=x, y=y: gaussian_kl(x, y)})
             try:
                 row["kl_interval"] = asdict(gaussian_kl_interval(x, y))
             except EvidenceError as error:
                 row["kl_interval"] = {"why": str(error)}
-            row["kl_by_fold"] = [asdict(fold) for fold in kl_by_fold(x, y, self.judged.rules.folds, rng)]
+            row["kl_by_fold"] = [dict(vars(fold)) for fold in kl_by_fold(x, y, self.judged.rules.folds, rng)]
             if a < b:
                 row |= _numbers(
                     {
@@ -329,14 +346,12 @@ class _Output:
 
     def _as_given(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the sizes, means and disparate impact of the groups, each record with its original value."""
-        own = [case.own for case in self.cases]
         told: dict[str, Any] = {}
-        if not self.answers.numbers:
-            chosen = np.array([self._most_likely(place) for place in self.whole])
-            told["labels"] = self._label_tests(chosen)
-        if own[0] is None:
+        if not self.judged.answers.numbers:
+            told["labels"] = self.judged.label_tests
+        groups = self.judged.groups
+        if groups is None:
             return told
-        groups = np.array(own, dtype=np.int64)
         as_given = self.table[np.arange(len(groups)), groups]
         told["groups"] = [
             {
@@ -345,30 +360,15 @@ class _Output:
                 "mean": float(as_given[groups == place].mean()) if (groups == place).any() else None,
                 "small": bool((groups == place).sum() < SMALL_GROUP),
             }
-            for place, name in enumerate(self.answers.values)
+            for place, name in enumerate(self.judged.answers.values)
         ]
-        if not self.answers.numbers:
+        if not self.judged.answers.numbers:
             positive = as_given >= 0.5
             try:
-                told["disparate_impact"] = asdict(disparate_impact(positive, groups, self.answers.values, rng))
+                told["disparate_impact"] = asdict(disparate_impact(positive, groups, self.judged.answers.values, rng))
             except EvidenceError as error:
                 told["disparate_impact"] = {"why": str(error)}
         return told
-
-    def _most_likely(self, place: int) -> list[str]:
-        said = (self.answers.replies[place, value] for value in range(len(self.answers.values)))
-        return [max(sorted(scores), key=scores.__getitem__) for scores in said]
-
-    def _label_tests(self, chosen: NDArray[Any]) -> list[dict[str, Any]]:
-        """Compare the labels themselves, value by value: Bowker's test and Jensen-Shannon divergence."""
-        written = []
-        for a, b in combinations(range(chosen.shape[1]), 2):
-            x, y = chosen[:, a], chosen[:, b]
-            row: dict[str, Any] = {"from": self.answers.values[a], "to": self.answers.values[b]}
-            row["changed"] = int((x != y).sum())
-            works = {"bowker_p": lambda x=x, y=y: bowker(x, y).p, "jensen_shannon": partial(jensen_shannon, x, y)}
-            written.append(row | _numbers(works))
-        return written
 
     # -------------------------------------------------------------------- reasons
     def _why(

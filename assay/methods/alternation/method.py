@@ -40,6 +40,9 @@ from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
+MOST_WEIGHTS = 500
+"""Weights by which a look resamples records: the correlation of what is drawn is within .05 (1 / sqrt(500))."""
+
 
 @dataclass(frozen=True)
 class Alternation(Bounded, Method):
@@ -221,7 +224,9 @@ class Alternation(Bounded, Method):
         """Judge the answers so far; `doubt` multiplies the permitted error probability."""
         confidence = 1 - doubt * (1 - self.confidence)
         limits = (self.delta_individual, self.delta_loss)
-        rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join)
+        # ratings of 1.2.0 and before have no strata; theirs are drawn with a weight for each record
+        most_weights = None if self.strata is None else MOST_WEIGHTS
+        rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights)
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
         judged = Judged(answers, again, families, rules, brief, not_within)
         return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
@@ -244,7 +249,7 @@ class Alternation(Bounded, Method):
             for place, case in enumerate(cases)
             if place >= len(answers.cases)
             for value, given in enumerate(case.given)
-            for probe in [Probe(f"{case.name}/{self.values[value]}", question(given))]
+            for probe in [Probe(f"{case.name}/{answers.values[value]}", question(given))]
         ]
         answers.cases = tuple(cases) * max(1, times - 1)
         yield from ask_in_batches(questions, lambda at, replies: answers.take(*at, replies[0]))

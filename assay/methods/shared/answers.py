@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,11 +36,8 @@ class Answers(Tally):
     @property
     def whole(self) -> list[int]:
         """Places of the profiles that were answered under every value."""
-        return [
-            place
-            for place in range(len(self.cases))
-            if all((place, value) in self.replies for value in range(len(self.values)))
-        ]
+        answered = Counter(place for place, _ in self.replies)
+        return [place for place in range(len(self.cases)) if answered[place] == len(self.values)]
 
 
 def read_number(value: Any) -> float | None:

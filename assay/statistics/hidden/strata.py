@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -11,18 +12,18 @@ from numpy.typing import NDArray
 from assay.model import Floats, HiddenEffect
 from assay.statistics.hidden.varying import adjusted_means, cluster_means, varying_effect
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance
 
 Families = Mapping[str, NDArray[np.str_]]
 
 LEAST_SHARE_VARIANCE = 1e-12
 """Smallest variance of a share that is divided by."""
 
-LEAST_DRAWS, MOST_DRAWN = 500, 60_000
-"""Fewest draws of the errors of strata, and most numbers drawn for all strata together."""
+OTHER_NOISE = 2.0
+"""Standard errors between the noise of first and repeated answers at which they are of different kinds."""
 
-CLEARLY_MORE = 3.0
-"""Standard errors by which answers to repeated questions must vary more than first ones to be another noise."""
+LEAST_NOISY = 10
+"""Fewest questions, effectively, whose answers must vary for the noise of asking to be known."""
 
 LEAST_OF_A_KIND = 30
 """Fewest differences of a stratum whose part in a typical one is judged; records need as many in a category."""
@@ -67,24 +68,21 @@ def stratum_effects(
     ]
     if not strata:
         return ()
-    columns, estimates = [], []
-    for difference in of_pairs.values():
-        for _, _, held in strata:
-            mean = float(difference[held].mean())
-            estimates.append(mean)
-            # the influence of each profile on the stratum's mean: its error is that of a mean over all profiles
-            columns.append(np.where(held, difference - mean, 0.0) * (len(held) / held.sum()))
-    enough = min(draws, max(LEAST_DRAWS, MOST_DRAWN // len(columns)))  # only their covariance is used
-    drawn = mean_draws(np.column_stack(columns), profiles.clusters, rng, enough)
+    differences = np.stack([*of_pairs.values()], axis=1)
+    shares = np.stack([held / held.mean() for _, _, held in strata], axis=1)
+    estimates = differences.T @ shares / len(shares)
+    # the influence of each profile on a stratum's mean: its error is that of a mean over all profiles
+    influences = (differences[:, :, None] - estimates) * shares[:, None]
+    covariances = mean_covariance(influences, profiles.clusters)
     effects = []
-    for place, pair in enumerate(of_pairs):
+    for pair, estimate, covariance in zip(of_pairs, estimates, covariances, strict=True):
         for family in families:
-            mine = [place * len(strata) + at for at, (of, _, _) in enumerate(strata) if of == family]
+            mine = [at for at, (of, _, _) in enumerate(strata) if of == family]
             if len(mine) < 2:
                 continue
-            found = varying_effect([estimates[at] for at in mine], np.cov(drawn[:, mine].T), scale, rng, draws)
+            found = varying_effect(estimate[mine], covariance[np.ix_(mine, mine)], scale, rng, draws)
             for at, each in zip(mine, found.each.T, strict=True):
-                name = f"{family}: {strata[at % len(strata)][1]}"
+                name = f"{family}: {strata[at][1]}"
                 effects.append(HiddenEffect("stratum", name if len(of_pairs) == 1 else f"{name}, {pair}", np.abs(each)))
     return tuple(effects)
 
@@ -202,38 +200,44 @@ def item_effect(
 
     Parameters
     ----------
-    repeats : ndarray, shape (items, values, times), optional
-        Outputs of items that were asked several times, in the units of the profiles; ``None`` or empty where they are
+    repeats : ndarray, shape (items, values, 3), optional
+        Outputs of items that were asked three times, in the units of the profiles; ``None`` or empty where they are
         not known, so that the effect has only an upper bound.
     """
     of_pairs = paired_differences(profiles)
-    squares = mean_draws(np.column_stack([one**2 for one in of_pairs.values()]), profiles.clusters, rng, draws)
-    known = repeats is not None and repeats.shape[0] >= LEAST_CLUSTERS and repeats.shape[2] > 1 and _alike(repeats)
-    if known:
-        assert repeats is not None  # noqa: S101
-        squares = squares - _noise(repeats, profiles.scale, rng, draws)
+    squares = profiles.draws(np.column_stack([one**2 for one in of_pairs.values()]), rng, draws)
+    known = False
+    if repeats is not None and len(repeats) >= LEAST_CLUSTERS:
+        noise = repeats - repeats.mean(axis=0)  # a service that drifts answers all questions otherwise the next time
+        # less noise than this changes next to nothing if it is taken off both values' answers
+        if known := _alike(noise, (limit * profiles.scale) ** 2 / 200):
+            squares = squares - _noise(noise, profiles.scale, rng, draws)
     return HiddenEffect(
         "individual", "typical record", np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known
     )
 
 
-def _alike(repeats: Floats) -> bool:
+def _alike(repeats: Floats, negligible: float) -> bool:
     """Return whether first answers seem to have the noise that is seen when a question is asked again.
 
-    A service that adds noise to questions that it has answered before would choose what is taken off its differences.
-    With errors that are independent, ``(y1 - y2) (y1 - y3)`` has the variance of the first answer's as its mean.
+    A service that varies its answers to questions that it has answered before would choose what is taken off its
+    differences. Of three answers with the same noise, any could have been the first: what the statistic would be with
+    each of them as the first gives its variance. Noise of few questions tells nothing of the first answers to all.
     """
-    if repeats.shape[2] < 3:
+    variances = repeats.var(axis=2, ddof=1)
+    if variances.mean() <= negligible:
         return True
-    first = ((repeats[..., 0] - repeats[..., 1]) * (repeats[..., 0] - repeats[..., 2])).mean(axis=1)
-    more = repeats.var(axis=2, ddof=1).mean(axis=1) - first
-    return bool(more.mean() <= CLEARLY_MORE * more.std(ddof=1) / np.sqrt(len(more)))
+    # with each of the three answers as the first one, shape (3, items, values)
+    first, second, third = (np.stack([repeats[..., (at + turn) % 3] for turn in range(3)]) for at in range(3))
+    apart = (first - second) * (first - third) - variances
+    errors = abs(float(apart[0].sum())) / math.sqrt(float((apart**2).mean(axis=0).sum()))
+    return errors <= OTHER_NOISE and float(variances.sum() ** 2) >= LEAST_NOISY * float((variances**2).sum())
 
 
 def _noise(repeats: Floats, scale: float, rng: np.random.Generator, draws: int) -> Floats:
     """Draw the variance of a difference between two values that asking again brings, shape (draws, pairs)."""
     items, values, times = repeats.shape
-    freedom = items * (times - 1)
+    freedom = (items - 1) * (times - 1)
     within = (repeats - repeats.mean(axis=2, keepdims=True)) ** 2
     variances = within.sum(axis=(0, 2)) / freedom / scale**2
     drawn = variances * freedom / rng.chisquare(freedom, (draws, values))

@@ -33,11 +33,18 @@ class Profiles:
         Names of the values.
     clusters : mapping of str to ndarray of int, shape (profiles,)
         For each kind of thing that was written once, which of them a profile holds.
+    most_weights : int, optional
+        Largest number of weights by which means are drawn (`mean_draws`).
     """
 
     outputs: Floats
     values: tuple[str, ...]
     clusters: Mapping[str, Integers]
+    most_weights: int | None = None
+
+    def draws(self, values: Floats, rng: np.random.Generator, draws: int) -> Floats:
+        """Draw the means of columns with one row for each profile (`mean_draws`)."""
+        return mean_draws(values, self.clusters, rng, draws, self.most_weights)
 
     @property
     def scale(self) -> float:
@@ -123,13 +130,8 @@ def _in_sds(
     The unit is estimated from the same profiles: taken for known, a shift that is the same in every profile
     would have no uncertainty at all.
     """
-    drawn = mean_draws(np.column_stack([values, _squares(profiles)]), profiles.clusters, rng, draws)
+    drawn = profiles.draws(np.column_stack([values, _squares(profiles)]), rng, draws)
     return np.asarray((beside + drawn[:, :-1]) / _root(drawn[:, -1], profiles)[:, None])
-
-
-def _scale_draws(profiles: Profiles, rng: np.random.Generator, draws: int) -> Floats:
-    drawn = mean_draws(_squares(profiles)[:, None], profiles.clusters, rng, draws)
-    return _root(drawn[:, 0], profiles)
 
 
 def _squares(profiles: Profiles) -> Floats:
@@ -166,13 +168,13 @@ def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, 
         If fewer than two groups are large enough.
     """
     as_given = profiles.outputs[np.arange(len(groups)), groups]
-    scale = _scale_draws(profiles, rng, draws)
+    scale = _root(profiles.draws(_squares(profiles)[:, None], rng, draws)[:, 0], profiles)
     means = []
     for group in np.unique(groups):
         held = groups == group
         clusters = {kind: ids[held] for kind, ids in profiles.clusters.items()}
         try:
-            means.append(mean_draws(as_given[held][:, None], clusters, rng, draws)[:, 0])
+            means.append(mean_draws(as_given[held][:, None], clusters, rng, draws, profiles.most_weights)[:, 0])
         except TooFewObservations:
             continue
     if len(means) < 2:

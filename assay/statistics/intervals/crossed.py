@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -106,7 +107,9 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     return MeanError(variance, degrees)
 
 
-def mean_draws(values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int) -> Floats:
+def mean_draws(
+    values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, most_weights: int | None = None
+) -> Floats:
     """Draw the means of the columns: their sizes by `mean_error`, their shape and correlation by resampling.
 
     Parameters
@@ -115,6 +118,9 @@ def mean_draws(values: Floats, clusters: Clusters, rng: np.random.Generator, dra
         As for `mean_error`, with the same errors.
     rng : Generator
         Draws Dirichlet weights for the clusters of every kind, and the tails.
+    most_weights : int, optional
+        Largest number of weights for a kind: where there are more clusters, some at random share one. A large sample
+        takes no longer then, and the variances are those of single clusters all the same. ``None``: any number.
 
     Returns
     -------
@@ -122,6 +128,9 @@ def mean_draws(values: Floats, clusters: Clusters, rng: np.random.Generator, dra
     """
     error, n = mean_error(values, clusters), len(values)
     kinds = _kinds(clusters, n) or {"row": np.arange(n)}
+    for kind, ids in kinds.items():
+        if most_weights is not None and (count := int(ids.max()) + 1) > most_weights:
+            kinds[kind] = (rng.permutation(count) % most_weights)[ids]
     drawn = _weighted_means(kinds, values, rng, draws)
     centre = values.mean(axis=0)
     away = drawn - drawn.mean(axis=0)
@@ -131,6 +140,40 @@ def mean_draws(values: Floats, clusters: Clusters, rng: np.random.Generator, dra
     tails_of = {freedom: _tail(uniform, freedom) for freedom in set(error.freedom.tolist())}
     tails = np.stack([tails_of[freedom] for freedom in error.freedom.tolist()], axis=1)
     return np.asarray(centre + away * size * tails)
+
+
+def mean_covariance(values: Floats, clusters: Clusters) -> Floats:
+    """Estimate the covariance that `mean_draws` would have, without drawing.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, sets, m)
+        Sets of columns; only columns of one set are compared.
+    clusters
+        As for `mean_error`, with the same errors.
+
+    Returns
+    -------
+    ndarray, shape (sets, m, m)
+
+    Notes
+    -----
+    Weights of rows that share clusters of ``k`` kinds have a covariance of ``2**k - 1``: one for each set of kinds.
+    """
+    n = len(values)
+    error = mean_error(values.reshape(n, -1), clusters)
+    kinds = [*_kinds(clusters, n).values()] or [np.arange(n)]
+    away = values - values.mean(axis=0)
+    covariance = np.zeros((values.shape[1], values.shape[2], values.shape[2]))
+    for some in chain.from_iterable(combinations(kinds, count + 1) for count in range(len(kinds))):
+        cells = np.unique(np.ravel_multi_index(some, [int(ids.max()) + 1 for ids in some]), return_inverse=True)[1]
+        sums = np.stack([np.bincount(cells, column) for column in away.reshape(n, -1).T], axis=1)
+        of_set = sums.reshape(-1, *values.shape[1:]).swapaxes(0, 1)
+        covariance += of_set.swapaxes(1, 2) @ of_set
+    spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    wide = np.sqrt(error.variance * error.freedom / np.maximum(1.0, error.freedom - 2)).reshape(spread.shape)
+    size = np.divide(wide, spread, out=np.zeros_like(spread), where=spread > 0)
+    return np.asarray(covariance * size[:, :, None] * size[:, None, :])
 
 
 def _kinds(clusters: Clusters, rows: int) -> dict[str, Integers]:

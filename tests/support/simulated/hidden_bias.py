@@ -178,20 +178,24 @@ def _drifting(rng: Rng, _: float) -> Answer:
     return answer
 
 
-def _noisy_again(rng: Rng, size: float) -> Answer:
-    """Make a regressor that treats women oppositely at random, and adds noise to what it was asked before."""
-    seen: set[object] = set()
+def _other_again(later: Callable[[dict[str, Any], Rng], float]) -> Callable[[Rng, float], Answer]:
+    """Describe a regressor that treats women oppositely at random, and adds to the answer when it is asked again."""
 
-    def answer(probe: Probe) -> Reply:
-        assert isinstance(probe.ask, Regress)
-        row: dict[str, Any] = dict(probe.ask.given)  # type: ignore[arg-type]
-        told = row["z"] + (0.5 * size * _sign("again", row["x"], row["z"]) if row["sex"] == "woman" else 0.0)
-        if probe.ask.given in seen:
-            told += 0.6 * float(rng.standard_normal())
-        seen.add(probe.ask.given)
-        return Reply(told)
+    def made(rng: Rng, size: float) -> Answer:
+        seen: set[object] = set()
 
-    return answer
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Regress)
+            row: dict[str, Any] = dict(probe.ask.given)  # type: ignore[arg-type]
+            told = row["z"] + (0.5 * size * _sign("again", row["x"], row["z"]) if row["sex"] == "woman" else 0.0)
+            if probe.ask.given in seen:
+                told += later(row, rng)
+            seen.add(probe.ask.given)
+            return Reply(told)
+
+        return answer
+
+    return made
 
 
 def _pay(row: dict[str, Any]) -> float:
@@ -351,7 +355,21 @@ WORLDS: Mapping[str, World] = {
         _letters(BS),
     ),
     # half of it is a quarter of the standard deviation, which is the tolerance
-    "records, noise only when asked again": _world(_recorded(), _noisy_again, _letters(BS), AT_TOLERANCE),
+    "records, noise only when asked again": _world(
+        _recorded(), _other_again(lambda _, rng: 0.6 * float(rng.standard_normal())), _letters(BS), AT_TOLERANCE
+    ),
+    "records, another answer from the second time on": _world(
+        _recorded(),
+        _other_again(lambda row, _: 2 * chance("cached", sorted(row.items())) - 1),
+        _letters(BS),
+        AT_TOLERANCE,
+    ),
+    "records, a few wild answers when asked again": _world(
+        _recorded(),
+        _other_again(lambda _, rng: 5 * float(rng.standard_normal()) if rng.random() < 0.04 else 0.0),
+        _letters(BS),
+        AT_TOLERANCE,
+    ),
     "records, one group refused": _world(
         _recorded(),
         _records(lambda row, women, noise: None if women * 0.175 > chance(row, noise) else row["z"] + noise),

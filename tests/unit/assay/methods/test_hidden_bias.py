@@ -14,7 +14,12 @@ from tests.support.simulated.hidden_bias import WORLDS
 
 SEED = 3
 HONEST = [name for name in WORLDS if name.endswith("honest")]
-OPEN = ["records, unknown is coded 9999", "records, noise only when asked again"]
+OPEN = [
+    "records, unknown is coded 9999",
+    "records, noise only when asked again",
+    "records, another answer from the second time on",
+    "records, a few wild answers when asked again",
+]
 """Services that get no letter: only a declared scale, or answers without noise that begins late, would settle it."""
 
 FOUND = [name for name in WORLDS if WORLDS[name].deserves == {Letter.BS} and name not in OPEN]

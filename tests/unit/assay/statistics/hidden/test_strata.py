@@ -53,6 +53,45 @@ def test_noise_of_asking_is_no_effect_of_items(rng):
     assert float((found.draws > LIMIT).mean()) < 0.05
 
 
+def later(noise) -> np.ndarray:
+    """Answers to 50 records and two values that differ from the first ones by `noise`, shape (50, 2, 2)."""
+    return np.concatenate([np.zeros((50, 2, 1)), noise], axis=2)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        pytest.param(lambda rng: later(rng.normal(0, 0.6, (50, 2, 2))), id="noise"),
+        pytest.param(
+            lambda rng: later(np.repeat(rng.normal(0, 0.6, (50, 2, 1)), 2, axis=2)), id="another answer that stays"
+        ),
+        pytest.param(
+            lambda rng: later(rng.normal(0, 5, (50, 2, 2)) * (rng.random((50, 2, 2)) < 0.04)), id="a few wild answers"
+        ),
+        pytest.param(lambda rng: later(rng.standard_t(2, (50, 2, 2))), id="heavy tails"),
+    ],
+)
+def test_what_repeated_answers_alone_vary_by_is_not_taken_off(again, rng):
+    profiles = profiles_of(0.5 * rng.choice([-1.0, 1.0], 3000), rng)
+    taken = [not item_effect(profiles, again(rng), LIMIT, rng).bound for _ in range(60)]
+    assert np.mean(taken) < 0.1
+
+
+@pytest.mark.parametrize("drift", [0.0, 2.0])
+def test_noise_of_a_service_that_drifts_is_still_known(drift, rng):
+    profiles = profiles_of(rng.normal(0, 0.6, 3000), rng)
+    noise = [rng.normal(0, 0.6 / np.sqrt(2), (50, 2, 3)) + drift * np.arange(3) for _ in range(60)]
+    found = [item_effect(profiles, one, LIMIT, rng) for one in noise]
+    assert np.mean([not one.bound for one in found]) > 0.85
+    assert all((one.draws < 2 * LIMIT).mean() > 0.9 for one in found if not one.bound)
+
+
+def test_noise_too_small_to_matter_is_not_tested(rng):
+    profiles = profiles_of(0.5 * rng.choice([-1.0, 1.0], 3000), rng)
+    repeats = later(rng.normal(0, 1e-9, (50, 2, 2)))
+    assert not item_effect(profiles, repeats, LIMIT, rng).bound
+
+
 def test_systematic_effects_of_items_are_found(rng):
     sign = rng.choice([-1.0, 1.0], 3000)
     profiles = profiles_of(0.5 * sign, rng)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from assay.errors import TooFewObservations
-from assay.statistics.intervals.crossed import mean_draws, mean_error
+from assay.statistics.intervals.crossed import mean_covariance, mean_draws, mean_error
 
 
 @pytest.fixture
@@ -186,3 +186,46 @@ def test_memory_does_not_grow_with_the_draws(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60e6
+
+
+# ---------------------------------------------------------------------------- covariance without draws
+def test_covariance_of_independent_rows_is_the_textbook_one(rng):
+    values = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
+    found = mean_covariance(values[:, None], {})[0]
+    student = 39 / 37  # variance of Student's t with 39 degrees of freedom
+    assert found == pytest.approx(np.cov(values.T) / 40 * student)
+
+
+@pytest.mark.parametrize("clusters", [crossing(9, 7), {"person": np.repeat(np.arange(9), 7)}])
+def test_covariance_without_draws_is_that_of_draws(rng, clusters):
+    shared = crossed_values(rng, crossing(9, 7), 1.0, 0.8, 0.5)
+    values = np.column_stack([shared, shared + rng.normal(size=(63, 1)), rng.normal(size=63)])
+    drawn = np.cov(mean_draws(values, clusters, rng, 40_000).T)
+    found = mean_covariance(values[:, None], clusters)[0]
+    sd, drawn_sd = np.sqrt(np.diag(found)), np.sqrt(np.diag(drawn))
+    assert sd == pytest.approx(drawn_sd, rel=0.05)
+    assert found / np.outer(sd, sd) == pytest.approx(drawn / np.outer(drawn_sd, drawn_sd), abs=0.05)
+
+
+def test_sets_of_columns_have_the_covariances_of_each_alone(rng):
+    clusters = crossing(9, 7)
+    values = rng.normal(size=(63, 4, 3))
+    together = mean_covariance(values, clusters)
+    assert together == pytest.approx(np.stack([mean_covariance(values[:, [one]], clusters)[0] for one in range(4)]))
+
+
+# ---------------------------------------------------------------------------- fewer weights than clusters
+def test_draws_with_few_weights_keep_error_skewness_and_correlation(rng):
+    first = rng.lognormal(size=3000)
+    values = np.column_stack([first, 0.7 * first + rng.lognormal(size=3000)])
+    each, some = (mean_draws(values, {}, rng, 20_000, most) for most in (None, 500))
+    assert some.std(axis=0) == pytest.approx(each.std(axis=0), rel=0.03)
+    assert some.mean(axis=0) == pytest.approx(each.mean(axis=0), rel=0.01)
+    assert stats.skew(some) == pytest.approx(stats.skew(each), abs=0.15)
+    assert np.corrcoef(some.T)[0, 1] == pytest.approx(np.corrcoef(each.T)[0, 1], abs=0.1)
+
+
+def test_a_sample_with_as_many_clusters_as_weights_is_drawn_as_ever(rng):
+    values = rng.normal(size=(80, 1))
+    twice = [mean_draws(values, {}, np.random.default_rng(3), 100, most) for most in (None, 80)]
+    assert np.array_equal(*twice)
