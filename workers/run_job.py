@@ -47,8 +47,7 @@ tracer = trace.get_tracer("assay.workers")
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
     """Claim a job, run it to its end, and store its state; return at once if it is not due or already claimed.
 
-    If another job was interrupted, it is claimed instead: see `store.jobs.leases.claim_next`. `owner` is the name of
-    this worker in the lease.
+    An interrupted job is claimed instead, if there is one (`store.jobs.leases.claim_next`). `owner` is for the lease.
     """
     if workplace.leaving.is_set():
         return
