@@ -21,7 +21,7 @@ from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Let
 from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
-from assay.statistics.hidden.strata import Families, item_effect, spread_effect, stratum_effects
+from assay.statistics.hidden.strata import Families, fitted_together, item_effect, spread_effect, stratum_effects
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.published import Aggregate
@@ -218,7 +218,10 @@ class _Output:
             by_group = losses_as_json(judged.answers.by_group, judged.rules.delta_loss)
             measurement.detail |= beside | self._as_given(third) | hidden_as_json(hidden) | by_group
         carrier = leverage.carrier()
-        evidence = Evidence(np.abs(gaps["step_1"]).max(axis=1), np.abs(gaps["step_2"]).max(axis=1), hidden=hidden)
+        largest = {
+            step: np.abs(each).max(axis=1) for step, each in self._fitted(gaps, tolerance, rng.spawn(1)[0]).items()
+        }
+        evidence = Evidence(largest["step_1"], largest["step_2"], hidden=hidden)
         component = measurement.conclude(
             evidence,
             lambda letter: self._why(letter, profiles, worst, evidence.step_2, carrier),
@@ -240,6 +243,14 @@ class _Output:
         return letters
 
     # -------------------------------------------------------------------- effects
+    def _fitted(self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator) -> dict[str, Floats]:
+        """Fit the differences between several values together, since 1.3.0; gaps of sentences are no differences."""
+        limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
+        if self.judged.rules.most_weights is None:
+            return dict(gaps)
+        fits = ("step_1",) if self.judged.groups is None else ("step_1", "step_2")
+        return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fits}}
+
     def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
         """Draw the gaps between groups with tied content: sentences have a declared tie, records their own values."""
         groups = self.judged.groups

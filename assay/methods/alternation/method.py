@@ -194,7 +194,7 @@ class Alternation(Bounded, Method):
 
     def design(self, rng: np.random.Generator) -> Experiment:
         """Ask every profile with every value."""
-        writing, numbers = rng.spawn(2)
+        writing, numbers, ordering = rng.spawn(3)
         if self.records is not None:
             cases: Sequence[Case] = record_cases(self.records, writing, once=self.strata is not None)
         else:
@@ -205,9 +205,9 @@ class Alternation(Bounded, Method):
         components: list[Component] = []
         looks: list[dict[str, Any]] = []
         for size in look_sizes(self._first(len(cases)), len(cases), self.stop_early):
-            yield from self._ask(answers, cases[:size])
+            yield from self._ask(answers, cases[:size], ordering)
             if self.records is not None and self.repeats and not again.cases:
-                yield from self._ask(again, cases[: self.repeats], times=TIMES)
+                yield from self._ask(again, cases[: self.repeats], ordering, times=TIMES)
             last = size == len(cases) or not self.stop_early
             look, whole = deepcopy(own := numbers.spawn(1)[0]), own
             components = self._judge(answers, again, look, 1.0 if last else EARLY, brief=not last)
@@ -240,16 +240,19 @@ class Alternation(Bounded, Method):
             "frame": np.array([case.clusters["frame"] for case in cases]),
         }, ()
 
-    def _ask(self, answers: Answers, cases: Sequence[Case], times: int = 1) -> Asking:
-        """Ask about the profiles that were not asked about yet; or about some that were, so many times in all."""
-        question = Regress if self.answers == "numbers" else Classify
+    def _ask(self, answers: Answers, cases: Sequence[Case], ordering: np.random.Generator, times: int = 1) -> Asking:
+        """Ask about the profiles that were not asked about yet; or about some that were, so many times in all.
+
+        The values come in random order, or two replicas that answer in turn would each have a value of its own.
+        """
+        question, count = Regress if self.answers == "numbers" else Classify, len(self.values)
         questions = [
             ((place + turn * len(cases), value), [probe if times == 1 else probe.repeated(turn + 2)])
             for turn in range(max(1, times - 1))
             for place, case in enumerate(cases)
             if place >= len(answers.cases)
-            for value, given in enumerate(case.given)
-            for probe in [Probe(f"{case.name}/{answers.values[value]}", question(given))]
+            for value in (range(count) if self.strata is None else ordering.permutation(count).tolist())
+            for probe in [Probe(f"{case.name}/{answers.values[value]}", question(case.given[value]))]
         ]
         answers.cases = tuple(cases) * max(1, times - 1)
         yield from ask_in_batches(questions, lambda at, replies: answers.take(*at, replies[0]))

@@ -310,11 +310,13 @@ def record_strata(
 def _strata(cells: list[Cell]) -> NDArray[np.str_]:
     """Name the stratum of each cell."""
     numbers = [float(cell) for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
-    if len(numbers) == len(cells) and len(set(numbers)) > 2:
+    named = ["nothing" if cell is None else str(cell) for cell in cells]
+    if len(numbers) == len(cells) - cells.count(None) and len(set(numbers)) > 2:
         middle = float(np.median(numbers))
-        named = [f"above {middle:.6g}" if number > middle else f"up to {middle:.6g}" for number in numbers]
-    else:
-        named = ["nothing" if cell is None else str(cell) for cell in cells]
+        if middle == max(numbers):  # as of hours that are cut off at 40
+            middle = max(number for number in numbers if number < middle)
+        halves = iter(f"above {middle:.6g}" if number > middle else f"up to {middle:.6g}" for number in numbers)
+        named = [each if each == "nothing" else next(halves) for each in named]
     sizes = Counter(named)
     return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in named])
 

@@ -25,6 +25,9 @@ QUARTILES = 1.349
 LEAST_AMOUNTS = 30
 """Fewest profiles with amounts above 0 that are compared by themselves: a fifth less hardly shows among zeros."""
 
+NEGATIVE = 0.05
+"""Largest share of negative numbers beside amounts: a few codes or corrections do not make them no amounts."""
+
 RATIO = 1.05
 """Ratio of two numbers that still counts as none where the tolerance is `USUAL` standard deviations."""
 
@@ -70,9 +73,9 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 
 
 def amounts(outputs: Floats) -> NDArray[np.bool_] | None:
-    """Return which profiles have only amounts above 0, if other amounts are 0 and these are compared as ratios."""
+    """Return which profiles have only amounts above 0, if there are others and these are compared as ratios."""
     some = np.asarray((outputs > 0).all(axis=1))
-    few = outputs.min() < 0 or (outputs > 0).all() or some.sum() < LEAST_AMOUNTS
+    few = (outputs < 0).mean() > NEGATIVE or (outputs > 0).all() or some.sum() < LEAST_AMOUNTS
     return None if few or not _as_ratios(outputs[some]) else some
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.model import Floats, HiddenEffect
 from assay.statistics.hidden.varying import adjusted_means, cluster_means, varying_effect
 from assay.statistics.intervals.alternation_effects import DRAWS, Profiles
-from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, mean_draws
 
 Families = Mapping[str, NDArray[np.str_]]
 
@@ -21,6 +21,9 @@ LEAST_SHARE_VARIANCE = 1e-12
 
 OTHER_NOISE = 2.0
 """Standard errors between the noise of first and repeated answers at which they are of different kinds."""
+
+LEAST_REPEATED = 3
+"""Fewest repeated rows, effectively, like those that carry an effect: rare wild answers are no effect and not seen."""
 
 LEAST_NOISY = 10
 """Fewest questions, effectively, whose answers must vary for the noise of asking to be known."""
@@ -85,6 +88,28 @@ def stratum_effects(
                 name = f"{family}: {strata[at][1]}"
                 effects.append(HiddenEffect("stratum", name if len(of_pairs) == 1 else f"{name}, {pair}", np.abs(each)))
     return tuple(effects)
+
+
+def fitted_together(drawn: Floats, scale: float, rng: np.random.Generator) -> Floats:
+    """Fit differences between every two of several groups together; the largest of them would be too large as they are.
+
+    Parameters
+    ----------
+    drawn : ndarray, shape (draws, pairs)
+        Draws of each group less each earlier one, in the order of `itertools.combinations`; of two groups it stays.
+    scale : float
+        Scale of the prior of the spread between the groups.
+
+    Returns
+    -------
+    ndarray, shape (draws, pairs)
+    """
+    count = round((1 + math.sqrt(1 + 8 * drawn.shape[1])) / 2)
+    if count < LEAST_KINDS:
+        return drawn
+    from_first = np.column_stack([np.zeros(len(drawn)), drawn[:, : count - 1]])
+    each = varying_effect(from_first.mean(axis=0), np.cov(from_first.T), scale, rng, len(drawn)).each
+    return np.stack([each[:, b] - each[:, a] for a, b in combinations(range(count), 2)], axis=1)
 
 
 def share_effects(
@@ -204,14 +229,18 @@ def item_effect(
         Outputs of items that were asked three times, in the units of the profiles; ``None`` or empty where they are
         not known, so that the effect has only an upper bound.
     """
-    of_pairs = paired_differences(profiles)
-    squares = profiles.draws(np.column_stack([one**2 for one in of_pairs.values()]), rng, draws)
+    squared = np.stack([*paired_differences(profiles).values()], axis=1) ** 2
+    squares = profiles.draws(squared, rng, draws)
+    of_row = squared.sum(axis=1)
+    carrying = float(of_row.sum() ** 2) / max(float((of_row**2).sum()), 1e-300)  # effective number of rows
     known = False
-    if repeats is not None and len(repeats) >= LEAST_CLUSTERS:
+    if repeats is not None and len(repeats) * carrying >= LEAST_REPEATED * len(of_row):
         noise = repeats - repeats.mean(axis=0)  # a service that drifts answers all questions otherwise the next time
         # less noise than this changes next to nothing if it is taken off both values' answers
         if known := _alike(noise, (limit * profiles.scale) ** 2 / 200):
             squares = squares - _noise(noise, profiles.scale, rng, draws)
+    if squares.shape[1] > 1:  # the largest of several noisy ones would be too large
+        squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).each
     return HiddenEffect(
         "individual", "typical record", np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known
     )
@@ -236,9 +265,6 @@ def _alike(repeats: Floats, negligible: float) -> bool:
 
 def _noise(repeats: Floats, scale: float, rng: np.random.Generator, draws: int) -> Floats:
     """Draw the variance of a difference between two values that asking again brings, shape (draws, pairs)."""
-    items, values, times = repeats.shape
-    freedom = (items - 1) * (times - 1)
-    within = (repeats - repeats.mean(axis=2, keepdims=True)) ** 2
-    variances = within.sum(axis=(0, 2)) / freedom / scale**2
-    drawn = variances * freedom / rng.chisquare(freedom, (draws, values))
-    return np.stack([drawn[:, a] + drawn[:, b] for a, b in combinations(range(values), 2)], axis=1)
+    variances = repeats.var(axis=2, ddof=1) / scale**2 * len(repeats) / (len(repeats) - 1)
+    of_pairs = [variances[:, a] + variances[:, b] for a, b in combinations(range(variances.shape[1]), 2)]
+    return mean_draws(np.stack(of_pairs, axis=1), {}, rng, draws)

@@ -178,6 +178,22 @@ def _drifting(rng: Rng, _: float) -> Answer:
     return answer
 
 
+def _even(added: Callable[[Rng, int], float]) -> Callable[[Rng, float], Answer]:
+    """Describe a regressor that does not look at the group, and adds something by chance or by the call's number."""
+
+    def made(rng: Rng, _: float) -> Answer:
+        calls = itertools.count()
+
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Regress)
+            row: dict[str, Any] = dict(probe.ask.given)  # type: ignore[arg-type]
+            return Reply(row["z"] + 0.3 * float(rng.standard_normal()) + added(rng, next(calls)))
+
+        return answer
+
+    return made
+
+
 def _other_again(later: Callable[[dict[str, Any], Rng], float]) -> Callable[[Rng, float], Answer]:
     """Describe a regressor that treats women oppositely at random, and adds to the answer when it is asked again."""
 
@@ -370,6 +386,10 @@ WORLDS: Mapping[str, World] = {
         _letters(BS),
         AT_TOLERANCE,
     ),
+    "records, a few wild answers at any time": _world(
+        _recorded(), _even(lambda rng, _: 12.0 if rng.random() < 0.002 else 0.0), _letters(UCS, DSBS)
+    ),
+    "records, two replicas in turn": _world(_recorded(), _even(lambda _, turn: 0.15 * (turn % 2)), _letters(UCS, DSBS)),
     "records, one group refused": _world(
         _recorded(),
         _records(lambda row, women, noise: None if women * 0.175 > chance(row, noise) else row["z"] + noise),

@@ -220,3 +220,19 @@ def test_regressors_and_classifiers_get_their_own_kind_of_question():
     for kind, ask in ((Kind.CLASSIFIER, Classify), (Kind.REGRESSOR, Regress)):
         design = fit_to(Alternation("gender"), kind).design(generator(0))
         assert {type(probe.ask) for probe in next(design)} == {ask}
+
+
+def asked_first(**fields) -> list[str]:
+    """The value with which each of the first records is asked about first."""
+    rows = tuple({"sex": ("man", "woman")[place % 2], "x": float(place)} for place in range(100))
+    records = RecordProfiles("sex", ("man", "woman"), rows)
+    session = Session(Alternation("sex", answers="numbers", records=records, **fields).design(generator(5)))
+    units = [probe.unit.split("/") for probe in session.missing]
+    return [value for place, (name, value) in enumerate(units) if name not in {one for one, _ in units[:place]}]
+
+
+def test_values_are_asked_in_random_order_so_that_replicas_in_turn_do_not_have_one_each():
+    first = asked_first()
+    assert 30 < first.count("man") < 70
+    assert first == asked_first(), "a replay asks in the same order"
+    assert set(asked_first(strata=None)) == {"man"}, "methodology 1.2.0 keeps its order"

@@ -61,3 +61,11 @@ def test_amounts_among_zeros_are_compared_by_themselves_where_they_reach_far():
     assert amounts(paid).tolist() == (np.arange(300) % 5 == 0).tolist()
     for other in (paid[:100], paid - 0.01, paid + 1, np.sign(paid)):  # few, below 0, no zeros, all alike
         assert amounts(other) is None
+
+
+def test_a_few_negative_numbers_beside_amounts_do_not_hide_their_ratios():
+    paid = np.exp(RNG.normal(size=(300, 2)))
+    paid[::30] = -50.0
+    assert amounts(paid).tolist() == (np.arange(300) % 30 != 0).tolist()
+    paid[::10] = -50.0
+    assert amounts(paid) is None, "a tenth below 0 are no exceptions"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from assay.statistics.hidden.strata import item_effect, share_effects, spread_effect, stratum_effects, typical_effect
+from assay.statistics.hidden.strata import (
+    fitted_together,
+    item_effect,
+    share_effects,
+    spread_effect,
+    stratum_effects,
+    typical_effect,
+)
 from assay.statistics.intervals.alternation_effects import Profiles, paired_draws
 
 LIMIT = 0.25
@@ -84,6 +93,45 @@ def test_noise_of_a_service_that_drifts_is_still_known(drift, rng):
     found = [item_effect(profiles, one, LIMIT, rng) for one in noise]
     assert np.mean([not one.bound for one in found]) > 0.85
     assert all((one.draws < 2 * LIMIT).mean() > 0.9 for one in found if not one.bound)
+
+
+def test_rare_wild_answers_that_no_repetition_shows_are_no_effect_of_items(rng):
+    wild = np.where(rng.random(3000) < 0.002, 12.0, 0.0)
+    found = item_effect(profiles_of(wild, rng), rng.normal(0, 0.01, (50, 2, 3)), LIMIT, rng)
+    assert found.draws.mean() > LIMIT
+    assert found.bound, "what is carried by so few rows would hardly be among 50 that are asked again"
+
+
+def test_noise_under_many_values_is_no_effect_of_the_noisiest_pair(rng):
+    beyond = []
+    for _ in range(20):
+        clean = rng.normal(size=(1000, 1))
+        profiles = Profiles(clean + 0.7 * rng.normal(size=(1000, 8)), tuple("abcdefgh"), {})
+        found = item_effect(profiles, clean[:50, :, None] + 0.7 * rng.normal(size=(50, 8, 3)), LIMIT, rng)
+        beyond.append(not found.bound and float((found.draws > LIMIT).mean()) > 0.95)
+    assert sum(beyond) <= 1
+
+
+def test_differences_of_several_values_that_differ_by_chance_are_none(rng):
+    estimates = 0.05 * rng.normal(size=10)
+    draws = estimates + 0.05 * rng.normal(size=(4000, 10))
+    pairs = np.stack([draws[:, b] - draws[:, a] for a, b in combinations(range(10), 2)], axis=1)
+    raw, fitted = (np.abs(one).max(axis=1) for one in (pairs, fitted_together(pairs, 0.1, rng)))
+    assert (raw > 0.1).mean() > 0.9
+    assert (fitted > 0.1).mean() < 0.5
+
+
+@pytest.mark.parametrize("values", [3, 10])
+def test_one_value_that_differs_is_still_found_among_several(values, rng):
+    draws = 0.02 * rng.normal(size=values) + 0.02 * rng.normal(size=(4000, values))
+    draws[:, 1] += 0.3
+    pairs = np.stack([draws[:, b] - draws[:, a] for a, b in combinations(range(values), 2)], axis=1)
+    fitted = fitted_together(pairs, 0.1, rng)
+    assert np.abs(fitted).max(axis=1).mean() == pytest.approx(0.3, abs=0.1)
+    assert fitted[:, 0].mean() == pytest.approx(pairs[:, 0].mean(), abs=0.03)
+    assert np.array_equal(fitted_together(pairs[:, :1], 0.1, rng), pairs[:, :1]), (
+        "two values have nothing to be fitted with"
+    )
 
 
 def test_noise_too_small_to_matter_is_not_tested(rng):

@@ -1,0 +1,35 @@
+"""Tests of the strata of records: categories, and halves of numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from assay.experiment import generator
+from assay.methods.shared.profiles import RecordProfiles, record_cases, record_strata
+
+
+def strata_of(cells: list) -> Counter:
+    """How many records are in each stratum of a column with these cells."""
+    rows = tuple({"sex": "woman" if place % 2 else "man", "cell": cell} for place, cell in enumerate(cells))
+    records = RecordProfiles("sex", ("man", "woman"), rows)
+    families, not_within = record_strata(records, record_cases(records, generator(3)), ())
+    assert not_within == ()
+    return Counter(families["cell"].tolist()) if "cell" in families else Counter()
+
+
+def test_numbers_have_two_halves():
+    assert strata_of(list(range(200))) == {"up to 99.5": 100, "above 99.5": 100}
+
+
+def test_blanks_among_numbers_leave_the_halves_as_they_are():
+    few, many = [*range(200), None], [*range(200), *[None] * 40]
+    assert strata_of(few) == {"up to 99.5": 100, "above 99.5": 100, "": 1}
+    assert strata_of(many) == {"up to 99.5": 100, "above 99.5": 100, "nothing": 40}
+
+
+def test_numbers_that_are_cut_off_at_their_median_have_those_below_and_those_at_the_limit():
+    assert strata_of([*range(80), *[90] * 120]) == {"up to 79": 80, "above 79": 120}
+
+
+def test_two_numbers_are_categories():
+    assert strata_of([0, 1] * 50) == {"0": 50, "1": 50}
