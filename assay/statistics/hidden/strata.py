@@ -232,9 +232,10 @@ def item_effect(
     squared = np.stack([*paired_differences(profiles).values()], axis=1) ** 2
     squares = profiles.draws(squared, rng, draws)
     of_row = squared.sum(axis=1)
-    carrying = float(of_row.sum() ** 2) / max(float((of_row**2).sum()), 1e-300)  # effective number of rows
+    # 1 if all rows carry the squares alike, n if only one does
+    unequal = float(((of_row / (of_row.mean() or 1.0)) ** 2).mean())
     known = False
-    if repeats is not None and len(repeats) * carrying >= LEAST_REPEATED * len(of_row):
+    if repeats is not None and len(repeats) >= max(LEAST_CLUSTERS, LEAST_REPEATED * unequal):
         noise = repeats - repeats.mean(axis=0)  # a service that drifts answers all questions otherwise the next time
         # less noise than this changes next to nothing if it is taken off both values' answers
         if known := _alike(noise, (limit * profiles.scale) ** 2 / 200):

@@ -102,6 +102,19 @@ def test_rare_wild_answers_that_no_repetition_shows_are_no_effect_of_items(rng):
     assert found.bound, "what is carried by so few rows would hardly be among 50 that are asked again"
 
 
+@pytest.mark.parametrize("items", [0, 1, 4, 5])
+def test_few_repetitions_give_an_upper_bound_and_no_error(items, rng):
+    found = item_effect(profiles_of(np.full(500, 0.5), rng), np.zeros((items, 2, 3)), LIMIT, rng)
+    assert found.bound == (items < 5)
+    assert found.draws.mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_records_without_any_difference_have_no_effect(rng):
+    found = item_effect(profiles_of(np.zeros(500), rng), np.zeros((50, 2, 3)), LIMIT, rng)
+    assert not found.bound
+    assert not found.draws.any()
+
+
 def test_noise_under_many_values_is_no_effect_of_the_noisiest_pair(rng):
     beyond = []
     for _ in range(20):
