@@ -50,7 +50,8 @@ class Rules:
     `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
     a group holds in a biased block. `folds` is the number of parts for which divergences are computed. `alpha` and
     `join` are the level of the published rule's tests (``None``: it is not computed) and how they become one.
-    `most_weights` is for `mean_draws`.
+    `most_weights` limits the weights of `mean_draws`. ``None``, for ratings before 1.3.0: no limit, and the differences
+    between several values are not fitted together either.
     """
 
     tie: float

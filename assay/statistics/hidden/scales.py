@@ -26,7 +26,7 @@ LEAST_AMOUNTS = 30
 """Fewest profiles with amounts above 0 that are compared by themselves: a fifth less hardly shows among zeros."""
 
 NEGATIVE = 0.05
-"""Largest share of negative numbers beside amounts: a few codes or corrections do not make them no amounts."""
+"""Largest share of negative numbers, such as codes and corrections, beside amounts that are compared as ratios."""
 
 RATIO = 1.05
 """Ratio of two numbers that still counts as none where the tolerance is `USUAL` standard deviations."""

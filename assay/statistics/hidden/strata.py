@@ -23,7 +23,7 @@ OTHER_NOISE = 2.0
 """Standard errors between the noise of first and repeated answers at which they are of different kinds."""
 
 LEAST_REPEATED = 3
-"""Fewest repeated rows, effectively, like those that carry an effect: rare wild answers are no effect and not seen."""
+"""Fewest rows like those that carry an effect to be expected among the repeated ones, or their noise is not known."""
 
 LEAST_NOISY = 10
 """Fewest questions, effectively, whose answers must vary for the noise of asking to be known."""
@@ -91,7 +91,7 @@ def stratum_effects(
 
 
 def fitted_together(drawn: Floats, scale: float, rng: np.random.Generator) -> Floats:
-    """Fit differences between every two of several groups together; the largest of them would be too large as they are.
+    """Fit the differences between several groups together, because the largest of many noisy ones is too large.
 
     Parameters
     ----------

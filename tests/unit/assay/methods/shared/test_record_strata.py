@@ -9,7 +9,7 @@ from assay.methods.shared.profiles import RecordProfiles, record_cases, record_s
 
 
 def strata_of(cells: list) -> Counter:
-    """How many records are in each stratum of a column with these cells."""
+    """Return the number of records in each stratum of a column that holds these cells."""
     rows = tuple({"sex": "woman" if place % 2 else "man", "cell": cell} for place, cell in enumerate(cells))
     records = RecordProfiles("sex", ("man", "woman"), rows)
     families, not_within = record_strata(records, record_cases(records, generator(3)), ())
