@@ -325,7 +325,8 @@ class HiddenEffect:
     Attributes
     ----------
     kind : str
-        ``stratum``, ``individual`` or ``loss``; it chooses the sentence that explains it.
+        ``stratum``, ``individual``, ``loss``, or ``content``: an effect of step 2, which the other kinds are not. It
+        chooses the sentence that explains it.
     name : str
         What it is called in tables: of a stratum the family and the member.
     draws : ndarray, shape (draws,)
@@ -333,7 +334,7 @@ class HiddenEffect:
     limit : float, optional
         Largest size that counts as none; left out, that of step 1.
     bound : bool
-        Whether the draws are only an upper bound of the effect: it can prevent UCS and DSBS, and is no reason for BS.
+        Whether the draws are only an upper bound of the effect: it can prevent better letters, and declares none.
     """
 
     kind: str
@@ -358,7 +359,8 @@ class Evidence:
     content : ndarray, shape (draws,), optional
         A second way to be biased on unbiased input, judged against `content_delta`.
     hidden : tuple of HiddenEffect
-        Effects that a mean over everything can hide (methodology 1.3.0): each is a way to be biased on unbiased input.
+        Effects that a mean over everything can hide (methodology 1.3.0): each is a way to be biased on unbiased input,
+        or of kind ``content`` to follow the content.
     """
 
     step_1: Floats

@@ -78,6 +78,10 @@ MESSAGES: Mapping[str, str] = {
         "{where:where}the service is not even within [{name:value}|a part of the content]"
         "[ (effect {effect:effect})][, with a probability of {probability:chance}]."
     ),
+    "follows-a-part-of-the-content": (
+        "{where:where}the service follows the content in a way that its mean hides: "
+        "[{name:value}|a part of the content][ (effect {effect:effect})][, with a probability of {probability:chance}]."
+    ),
     "treats-alike-on-average-only": (
         "{where:where}groups are treated alike on average only: in single cases the service answers differently where "
         "nothing but the attribute differs[ (typical effect {effect:effect}, where {limit:effect} counts as none)"

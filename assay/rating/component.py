@@ -29,6 +29,7 @@ HIDDEN = {
     "stratum": "biased-within-a-stratum",
     "individual": "treats-alike-on-average-only",
     "loss": "refuses-one-group",
+    "content": "follows-a-part-of-the-content",
 }
 """Code of the reason for each kind of hidden effect."""
 
@@ -82,10 +83,8 @@ class Lost:
             return
         towards = -self.step_1 if letter is Letter.BS else self.step_1
         for of_step_2 in (self.step_2,) if letter is Letter.UCS else (self.step_2, -self.step_2):
-            strata = tuple(
-                replace(each, draws=each.draws + towards) if each.kind == "stratum" else each
-                for each in evidence.hidden
-            )
+            moved = {"stratum": towards, "content": of_step_2}
+            strata = tuple(replace(each, draws=each.draws + moved.get(each.kind, 0.0)) for each in evidence.hidden)
             yield replace(evidence, step_1=evidence.step_1 + towards, step_2=evidence.step_2 + of_step_2, hidden=strata)
 
 
@@ -218,9 +217,9 @@ class Measurement:
         declared = enough and survives
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
-        if letter is Letter.BS and (hidden := self._hidden_reasons(evidence, lost)):
+        if hidden := self._hidden_reasons(letter, evidence, lost):
             seen = self.tolerance.weigh(replace(evidence, hidden=()))
-            reasons = [*reasons, *hidden] if seen.BS > 0.5 else hidden
+            reasons = [*reasons, *hidden] if seen.of(letter) > 0.5 else hidden
         detail = {
             **self.detail,
             "tolerances": self.tolerance.as_json(),
@@ -242,10 +241,12 @@ class Measurement:
             for worst in lost.worst(evidence, letter)
         )
 
-    def _hidden_reasons(self, evidence: Evidence, lost: Lost) -> list[Reason]:
-        """Return the reason for each hidden effect that is probably beyond its limit, the most probable first."""
-        delta = self.tolerance.of_step_1
-        chances = [(float(each.beyond(delta).mean()), each) for each in evidence.hidden if not each.bound]
+    def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
+        """Return the reason for each effect that probably is beyond its limit and makes the letter, likeliest first."""
+        delta, makes = self.tolerance.of_step_1, {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
+        kinds = makes.get(letter, set())
+        mine = [each for each in evidence.hidden if each.kind in kinds and not each.bound]
+        chances = [(float(each.beyond(delta).mean()), each) for each in mine]
         likely = sorted((one for one in chances if one[0] > 0.5), key=lambda one: -one[0])
         return [
             Reason(

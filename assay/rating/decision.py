@@ -80,7 +80,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:1adda928bb64344f8dc0ba2d2c98253d9786ae030ae53ded93c5649caf845080"
+METHODOLOGY_DIGEST = "sha256:a35fe14f33943b1ea8c37b0021e04c9310c9d93d26b5c57dc16f2595e1af392a"
 """Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
 
 
@@ -91,7 +91,8 @@ def weigh(
 
     ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS. Where there are hidden
     effects, UCS and DSBS need that none of them is beyond its limit in the same draw, and BS has the probability of
-    the one effect that is most probably beyond its own (docs/decisions/0060).
+    the one effect that is most probably beyond its own (docs/decisions/0060). One of kind ``content`` is a way to be
+    DSBS as step 2 is (docs/decisions/0081).
 
     Parameters
     ----------
@@ -101,16 +102,22 @@ def weigh(
     step_2 : float, optional
         Limit of the effect of step 2 where it is another than `delta`.
     """
-    biased = evidence.step_1 > delta
+    biased, follows = evidence.step_1 > delta, evidence.step_2 > (delta if step_2 is None else step_2)
     if evidence.content is not None and content_delta is not None:
         biased = biased | (evidence.content > content_delta)
     bs = float(biased.mean())
+    unclear = np.zeros_like(biased)
     for effect in evidence.hidden:
         beyond = effect.beyond(delta)
-        biased = biased | beyond
-        bs = bs if effect.bound else max(bs, float(beyond.mean()))
-    follows = ~biased & (evidence.step_2 > (delta if step_2 is None else step_2))
-    dsbs, unlocated = float(follows.mean()), max(0.0, float(biased.mean()) - bs)
+        if effect.kind != "content":
+            biased = biased | beyond
+            bs = bs if effect.bound else max(bs, float(beyond.mean()))
+        elif effect.bound:
+            unclear = unclear | beyond
+        else:
+            follows = follows | beyond
+    dsbs = float((~biased & follows).mean())
+    unlocated = max(0.0, float((biased | (unclear & ~follows)).mean()) - bs)
     return Probabilities(BS=bs, DSBS=dsbs, UCS=max(0.0, 1.0 - bs - dsbs - unlocated), unlocated=unlocated)
 
 

@@ -81,17 +81,18 @@ class Unit:
 
 
 def hidden_in_words(
-    part: Part, unit: Unit, stratum: str, individual: str = "{size}", of_one: Unit | None = None
+    part: Part, unit: Unit, stratum: str, individual: str = "{size}", of_one: Unit | None = None, content: str = ""
 ) -> Iterator[str]:
     """Write the effect on a typical single case, and the largest of the others that a mean can hide.
 
-    `stratum` and `individual` are sentences with ``{name}`` and ``{size}``. `of_one` is the unit of a typical
-    single case where it is another. Sizes are compared in parts of their limits.
+    `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``. `of_one` is the unit of a
+    typical single case where it is another. Sizes are compared in parts of their limits.
     """
     ordered = sorted(parts.objects(part, "hidden"), key=lambda one: -_of_limit(part, one))
     singles = [one for one in ordered if one.get("kind") == "individual"]
-    others = [one for one in ordered if one.get("kind") != "individual"]
-    for one in (*singles[:1], *others[:1]):
+    of_content = [one for one in ordered if one.get("kind") == "content"]
+    others = [one for one in ordered if one not in singles and one not in of_content]
+    for one in (*singles[:1], *others[:1], *of_content[:1]):
         held = parts.mapping(one, "effect")
         estimate, low, high = (parts.number(held, key) for key in ("estimate", "low", "high"))
         if estimate is None:
@@ -99,6 +100,8 @@ def hidden_in_words(
         template, its = (LOSS, HUNDREDTHS) if one.get("kind") == "loss" else (stratum, unit)
         if one in singles:
             template, its = individual, of_one or unit
+        elif one in of_content:
+            template = content
         at_most = "at most " if one.get("bound") is True else ""
         name = parts.text(one, "name") or "a part of the content"
         yield template.format(name=name, size=at_most + its.of(estimate, low, high))

@@ -44,7 +44,12 @@ from assay.reports.view import (
 MOST_LISTED = 60
 """Most entries of a list or an object that a line lists; the JSON has all."""
 
-HIDDEN = {"stratum": "Within “{}”", "individual": "One case ({})", "loss": "Lost replies, most of “{}”"}
+HIDDEN = {
+    "stratum": "Within “{}”",
+    "individual": "One case ({})",
+    "loss": "Lost replies, most of “{}”",
+    "content": "Follows content ({})",
+}
 """Titles of the kinds of effects that a mean can hide."""
 
 FEW = 5

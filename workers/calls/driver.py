@@ -132,10 +132,13 @@ class Driver:
         return session.finding
 
     async def _ask(self, session: Session) -> None:
-        """Send all missing probes of the session, with at most `concurrency` calls at a time."""
-        missing = session.missing
-        if not missing:
+        """Send all missing probes of the session, with at most `concurrency` calls at a time.
+
+        They are sent in random order, or of two replicas that answer in turn each would be asked about one group.
+        """
+        if not session.missing:
             return
+        missing = list(self.rng.permutation(np.array(session.missing, dtype=object)))
         self.expected = max(self.expected, session.asked + len(missing))
         calls = self._calls(missing)
         try:

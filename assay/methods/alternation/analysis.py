@@ -279,12 +279,14 @@ class _Output:
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
             *loss_effect(self.judged.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
-        if rules.scale == "auto" and (some := amounts(self.table)) is not None:
+        outputs = self.everything[whole]  # whatever the scale: what happens to amounts counts on all of them
+        if rules.scale == "auto" and (found := amounts(outputs)) is not None:
+            name, some = found
             clusters = {kind: ids[some] for kind, ids in profiles.clusters.items()}
-            amount = Profiles(np.log(self.table[some]), profiles.values, clusters, rules.most_weights)
+            amount = Profiles(np.log(outputs[some]), profiles.values, clusters, rules.most_weights)
             drawn = np.abs([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()]).max(axis=0)
             most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
-            hidden += (HiddenEffect("stratum", "amounts above 0", drawn, most),)
+            hidden += (HiddenEffect("stratum", name, drawn, most),)
         limit = rules.delta_individual
         if limit is None:
             return hidden

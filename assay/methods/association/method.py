@@ -33,6 +33,7 @@ from assay.rating.losses import hidden_as_json
 from assay.statistics.bayes.hierarchy import Posterior, fit_hierarchy
 from assay.statistics.bayes.predictive_check import predictive_check
 from assay.statistics.embeddings.weat import cosines
+from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
 from assay.statistics.intervals.crossed import mean_draws
@@ -40,6 +41,9 @@ from assay.statistics.intervals.worst_block import largest_interval
 
 THESE = "these words"
 LIKE_THESE = "control words and stereotypes like these with these words for the groups"
+
+MANY_GROUPS = 3
+"""Fewest groups whose lists of stereotypes are judged one by one beside their mean."""
 
 MASS = 0.89
 """Mass of the intervals P2 prints."""
@@ -141,7 +145,7 @@ class Association(OneSpecification[AssociationWords]):
                 residual=self.residual,
                 prior=self.prior,
             )
-            evidence, stated = effects_of(words, posterior, rows, rng.spawn(1)[0] if self.strata else None)
+            evidence, stated = effects_of(words, posterior, rows, self.delta, rng.spawn(1)[0] if self.strata else None)
         except EvidenceError as error:
             return measurement.give_up(*lacking) if lacking else measurement.impossible(error)
         measurement.detail |= {
@@ -209,14 +213,20 @@ def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
 
 
 def effects_of(
-    words: AssociationWords, posterior: Posterior, rows: Distances, rng: np.random.Generator | None = None
+    words: AssociationWords,
+    posterior: Posterior,
+    rows: Distances,
+    delta: float,
+    rng: np.random.Generator | None = None,
 ) -> tuple[Evidence, dict[str, Interval]]:
     """Draw both effects from the posterior and summarise them (METHODS section 6).
 
     Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
     each word's from its own rows: the hierarchy would draw the groups towards each other.
     Step 2: the mean distance to stereotypes of different groups less that to those of the own group.
-    With `rng` (since 1.3.0) step 1 is for control words like these, there are strata, and step 2 has no sign.
+    With `rng` (since 1.3.0) step 1 is for control words like these, there are strata, and step 2 has no sign. Of three
+    groups or more, the mean of step 2 is over so many lists that it hides one: the groups' differences in each list
+    are held against `delta`, too, fitted together (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [
@@ -229,8 +239,13 @@ def effects_of(
     hidden: tuple[HiddenEffect, ...] = ()
     follows = step_2
     if rng is not None:
-        gaps, strata = group_gaps(words, rows, len(step_2), rng)
+        gaps, strata, lists = group_gaps(words, rows, len(step_2), rng)
         hidden = tuple(HiddenEffect("stratum", name, np.abs(of).max(axis=1)) for name, of in strata.items())
+        if len(words.protected) >= MANY_GROUPS:
+            hidden += tuple(
+                HiddenEffect("content", name, np.abs(fitted_together(of, delta, rng)).max(axis=1))
+                for name, of in lists.items()
+            )
         follows = np.abs(step_2)
     evidence = Evidence(np.abs(gaps).max(axis=1), follows, hidden=hidden)
     return evidence, {"step_1": largest_interval(gaps), "step_2": interval_of(step_2)}
@@ -238,13 +253,14 @@ def effects_of(
 
 def group_gaps(
     words: AssociationWords, rows: Distances, draws: int, rng: np.random.Generator
-) -> tuple[Floats, dict[str, Floats]]:
+) -> tuple[Floats, dict[str, Floats], dict[str, Floats]]:
     """Draw the differences between groups' mean distances, for words like those listed.
 
     Returns
     -------
-    tuple of ndarray and dict of str to ndarray, shape (draws, pairs of groups)
-        To control words; and by stratum, to all stereotypes (`shared_lean`) and either kind of control, if long enough.
+    tuple of ndarray and two dict of str to ndarray, shape (draws, pairs of groups)
+        To control words; by stratum, to all stereotypes (`shared_lean`) and either kind of control, if long enough; and
+        to each list of stereotypes, if all are long enough.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
@@ -258,13 +274,16 @@ def group_gaps(
         width = len(words.protected) * (len(words.protected) - 1) // 2
         return mean_draws(np.array(values, dtype=float).reshape(-1, width), {}, rng, draws)
 
-    controls, strata = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral)))), {}
+    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))))
+    strata: dict[str, Floats] = {}
+    lists: dict[str, Floats] = {}
     with suppress(TooFewObservations):
-        strata["words of all stereotypes"] = shared_lean([gaps_of(listed) for listed in words.attributes.values()])
+        lists = {f"stereotypes of {name}": gaps_of(listed) for name, listed in words.attributes.items()}
+        strata["words of all stereotypes"] = shared_lean([*lists.values()])
     for name, listed in (("human words", words.human), ("neutral words", words.neutral)):
         with suppress(TooFewObservations):
             strata[name] = gaps_of(listed)
-    return controls, strata
+    return controls, strata, lists
 
 
 def _mean_of(posterior: Posterior, words: Sequence[str], shares: Mapping[str, float]) -> Floats | None:

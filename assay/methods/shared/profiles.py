@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import product
 from typing import Annotated, Any
 
@@ -308,17 +310,41 @@ def record_strata(
 
 
 def _strata(cells: list[Cell]) -> NDArray[np.str_]:
-    """Name the stratum of each cell."""
-    numbers = [float(cell) for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+    """Name the stratum of each cell: a category, or a half of the numbers."""
     named = ["nothing" if cell is None else str(cell) for cell in cells]
-    if len(numbers) == len(cells) - cells.count(None) and len(set(numbers)) > 2:
-        middle = float(np.median(numbers))
-        if middle == max(numbers):  # as of hours that are cut off at 40
-            middle = max(number for number in numbers if number < middle)
-        halves = iter(f"above {middle:.6g}" if number > middle else f"up to {middle:.6g}" for number in numbers)
-        named = [each if each == "nothing" else next(halves) for each in named]
+    few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(named).values()) <= MOST_STRATA
+    if not few_categories or not any(isinstance(cell, str) for cell in cells):
+        named = _halves(cells, named)
     sizes = Counter(named)
     return np.array([name if sizes[name] >= LEAST_ROWS else "" for name in named])
+
+
+def _halves(cells: list[Cell], named: list[str]) -> list[str]:
+    """Name the half of each cell where all are numbers, or text that can be read as numbers or dates."""
+    filled = [cell is not None and cell != "" for cell in cells]
+    known = [(_number(cell), str(cell)) for cell, there in zip(cells, filled, strict=True) if there]
+    numbers = [number for number, _ in known if number is not None]
+    if len(numbers) < len(known) or len({*numbers}) <= 2:
+        return named
+    middle = float(np.median(numbers))
+    if middle == max(numbers):  # as of hours that are cut off at 40
+        middle = max(number for number in numbers if number < middle)
+    limit = f"{middle:.6g}"
+    if any(isinstance(cell, str) for cell in cells):  # no date can be read from a number of days
+        limit = max((number, text) for number, text in known if number is not None and number <= middle)[1]
+    halves = iter(f"above {limit}" if number > middle else f"up to {limit}" for number in numbers)
+    return [next(halves) if there else name for there, name in zip(filled, named, strict=True)]
+
+
+def _number(cell: Cell) -> float | None:
+    """Read a number, or the day of a date that is written as 2026-01-31; ``None`` for any other cell."""
+    if cell is None or isinstance(cell, bool):
+        return None
+    with suppress(ValueError):
+        return number if math.isfinite(number := float(cell)) else None
+    with suppress(ValueError):
+        return float(date.fromisoformat(str(cell)[:10]).toordinal())
+    return None
 
 
 def _alternated(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -76,18 +76,31 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
     def hidden(
         self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide, and by how much a typical frame leans with neutral terms."""
-        hidden, limit = super().hidden(drawn, tolerance, rng), tolerance.of_step_1
+        """Draw the effects that the mean can hide; and of a typical frame, how far it leans with terms of some lists.
+
+        With neutral terms it leans to a group, with the others to their stereotype or away from it.
+        """
+        hidden = super().hidden(drawn, tolerance, rng)
         if not self.strata:
             return hidden
-        neutral = [(pair, one.preferred) for pair, one in self.tally.results.items() if pair.role == "neutral"]
-        frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in neutral]).T
-        leans = np.array([preferred for _, preferred in neutral]) - NO_PREFERENCE
-        mean, own = drawn.neutral - NO_PREFERENCE, rng.spawn(1)[0]
-        found = typical_effect(mean, leans, frames, (groups, terms), limit, own)
-        if found is None:
-            return hidden
-        return (*hidden, HiddenEffect("individual", "typical frame", found[0], limit, bound=found[1]))
+        of_frames: tuple[tuple[str, str, tuple[Role, ...], Floats], ...] = (
+            ("individual", "typical frame", ("neutral",), drawn.neutral),
+            ("content", "stereotypes in a typical frame", TIED, drawn.stereotyped),
+        )
+        for kind, name, roles, score in of_frames:
+            found = self._typical_frame(roles, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
+            if found is not None:
+                hidden += (HiddenEffect(kind, name, found[0], tolerance.of_step_1, bound=found[1]),)
+        return hidden
+
+    def _typical_frame(
+        self, roles: Sequence[Role], mean: Floats, limit: float, rng: np.random.Generator
+    ) -> tuple[Floats, bool] | None:
+        """Draw how far a typical frame is from no preference, by `typical_effect`."""
+        some = [(pair, one) for pair, one in self.tally.results.items() if pair.role in roles]
+        frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in some]).T
+        leans = np.array([_towards(pair, one) for pair, one in some]) - NO_PREFERENCE
+        return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:

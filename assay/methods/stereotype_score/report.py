@@ -81,6 +81,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         HUNDREDTHS,
         "Over the {name} it prefers one group too often, by {size}.",
         "In a typical frame of the sentences it prefers one group or the other too often, by {size}.",
+        content="In a typical frame it prefers the stereotype, or what is against it, too often, by {size}.",
     )
     such = next(
         (f" such as “{text}”" for one in parts.objects(part, "sentences") if (text := parts.text(one, "first"))), ""

@@ -26,7 +26,7 @@ from assay.methods.stimulus_sampling import report
 from assay.methods.stimulus_sampling import words as spoken
 from assay.methods.stimulus_sampling.analysis import Rules, judge
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
-from assay.methods.stimulus_sampling.reading import OUTPUT, Heard
+from assay.methods.stimulus_sampling.reading import OUTPUT, Heard, OfTwo
 from assay.methods.stimulus_sampling.texts import Picking, TextsHeard, hear_texts
 from assay.methods.stimulus_sampling.vectors import (
     CellsHeard,
@@ -63,7 +63,10 @@ class StimulusSampling(Bounded, Method):
     vectors : VectorStimuli, optional
         Vectors of numbers instead of sentences.
     label : str, optional
-        The label that is the yes. Of two, the last where none is named.
+        The label that is the yes. Of two, where none is named, `of_two` says which.
+    of_two : str
+        ``rarer``: of two labels the one that is seldom given is the yes, by the replies of the first look; of one
+        with a score, what is not that label if it is mostly given. ``last``: the last in the alphabet.
     route : str
         ``weights``: inputs from the prior count by their probability of yes. ``surrogate``: a logit says which
         inputs to ask about. ``auto``: weights for sentences, as long as a tenth of them are worth something.
@@ -89,6 +92,7 @@ class StimulusSampling(Bounded, Method):
     texts: TextProfiles | None = None
     vectors: VectorStimuli | None = None
     label: Annotated[str, MinLen(1), MaxLen(200)] | None = None
+    of_two: OfTwo = "rarer"
     route: Literal["auto", "weights", "surrogate"] = "auto"
     tie: Annotated[float, Gt(0.5), Lt(1)] = 0.9
     delta: Annotated[float, Gt(0), Lt(1)] = 0.1
@@ -102,7 +106,9 @@ class StimulusSampling(Bounded, Method):
     summary: ClassVar[str] = "Are the inputs that make the service say yes those of one group?"
     paper: ClassVar[str] = "Liang & Acuna (2020)"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "1.3.0": {"strata": False, "delta_loss": None, "of_two": "last"}
+    }
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
@@ -155,17 +161,18 @@ class StimulusSampling(Bounded, Method):
         writing, picking, numbers = rng.spawn(3)
         cases, heard = text_cases(self.texts, writing), Heard()
         picker: Picking | None = None
-        component = None
+        component, label = None, self.label
         for size, last in self._sizes(len(cases)):
             if picker is None:
                 some, taken = list(cases[:size]), np.ones(size)
                 yield from self._ask(heard, some)
-                seen = hear_texts(heard.answers(some, self.values), taken, self.label)
+                seen = hear_texts(heard.answers(some, self.values), taken, label, self.of_two)
+                label = self._label(seen)
                 picker = self._picker(seen, cases, picking)
             if picker is not None:
                 some, taken = picker.take(size)
                 yield from self._ask(heard, some)
-                seen = hear_texts(heard.answers(some, self.values), taken, self.label)
+                seen = hear_texts(heard.answers(some, self.values), taken, label, self.of_two)
             own = numbers.spawn(1)[0]
             route = "weights" if picker is None else "surrogate"
             whole = len(heard.answers(some, self.values).whole)
@@ -195,18 +202,21 @@ class StimulusSampling(Bounded, Method):
         heard, cells = Heard(), len(self.vectors.priors)
         sizes = [(-(-size // cells), last) for size, last in self._sizes(MOST_VECTORS)]
         route = "weights" if self.route == "weights" else "surrogate"
+        label = self.label
         if route == "weights":
             supplies = from_prior(self.vectors, sizes[-1][0], drawing)
         else:
             trained = yield from self._trained(heard, drawing)
             if isinstance(trained, Reason):
                 return self._judge(heard, trained, numbers, route=route, whole=0, last=True)
-            supplies = from_surrogate(self.vectors, trained, sizes[-1][0], drawing)
+            surrogate, label = trained
+            supplies = from_surrogate(self.vectors, surrogate, sizes[-1][0], drawing)
         component = None
         for count, last in sizes:
             own = numbers.spawn(1)[0]
             replies = yield from self._replies(heard, supplies, count, "vector")
-            seen = hear_vectors(self.vectors, supplies, replies, self.label, own.spawn(1)[0])
+            seen = hear_vectors(self.vectors, supplies, replies, label, self.of_two, own.spawn(1)[0])
+            label = self._label(seen)
             whole = 0 if isinstance(seen, Reason) else len(seen.resemblance.yes)
             component = self._judge(heard, seen, own, route=route, whole=whole, last=last)
             looks.append({"profiles": sum(map(len, replies.values())), "letters": {component.name: component.letter}})
@@ -217,21 +227,22 @@ class StimulusSampling(Bounded, Method):
 
     def _trained(
         self, heard: Heard, rng: np.random.Generator
-    ) -> Generator[Sequence[Probe], Sequence[Reply], Surrogate | Reason]:
-        """Ask about vectors of the unbiased prior, and fit the surrogate to the replies."""
+    ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
+        """Ask about vectors of the unbiased prior, and fit the surrogate to the replies; return the yes, too."""
         assert self.vectors is not None  # noqa: S101
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
         replies = yield from self._replies(heard, supplies, count, "training")
-        read = read_vectors([reply for held in replies.values() for reply in held], self.label)
+        read = read_vectors([reply for held in replies.values() for reply in held], self.label, self.of_two)
         if isinstance(read, Reason):
             return read
-        yes = read[1]
+        label, yes = read
         vectors = np.concatenate([supply.vectors for supply in supplies.values()])
         try:
-            return fit_surrogate(vectors[np.isfinite(yes)], yes[np.isfinite(yes)])
+            fitted = fit_surrogate(vectors[np.isfinite(yes)], yes[np.isfinite(yes)])
         except EvidenceError as error:
             return insufficient(error)
+        return fitted, self.label if self.of_two == "last" else label
 
     def _replies(
         self, heard: Heard, supplies: Mapping[Place, Supply], count: int, kind: str
@@ -245,6 +256,10 @@ class StimulusSampling(Bounded, Method):
         return replies
 
     # ------------------------------------------------------------------------ shared by texts and vectors
+    def _label(self, seen: TextsHeard | CellsHeard | Reason) -> str | None:
+        """Return the yes of later looks: the rarer label stays the yes, although inputs with it are then looked for."""
+        return self.label if self.of_two == "last" or isinstance(seen, Reason) else seen.label
+
     def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
         """Yield the size of each interim look, and whether it is the last look."""
         sizes = list(dict.fromkeys(min(most, self.samples * 2**look) for look in range(self.looks)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,17 @@ from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
 
+NOT = "not "
+"""Beginning of the name of what is left where a service gives one label a score."""
+
 OUTPUT = "output"
 """Name of the component before its label is known."""
 
 TWO = 2
-"""Number of labels of which the last is the yes, where none is named."""
+"""Number of labels of which one is the yes, where none is named."""
+
+OfTwo = Literal["rarer", "last"]
+"""Which of two labels is the yes, where none is named."""
 
 
 @dataclass
@@ -52,21 +59,31 @@ class Heard:
 
 
 # ---------------------------------------------------------------------------- label that counts as yes
-def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None) -> str | Reason:
-    """Return the label that is the yes: the wanted one, or of two the last.
+def probability(read: Mapping[str, float], label: str) -> float:
+    """Return the probability of a label, or of what is not the only label that a service gives a score to."""
+    other = label.removeprefix(NOT)
+    return 1 - read[other] if label not in read and label != other and other in read else read.get(label, 0.0)
+
+
+def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_two: OfTwo) -> str | Reason:
+    """Return the label that is the yes: the wanted one, or one of two.
 
     `replies` holds labels with their scores, at least one reply. A reason is returned where the label cannot be known,
-    or where no reply can be a yes.
+    or where no reply can be a yes. Of two labels it is the rarer one that shows best whose it is: where nearly all get
+    the other, few of each group hold it back (docs/decisions/0081).
     """
     seen = sorted({label for read in replies for label in read})
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
+    scored = len(seen) == 1 and not alone
     if wanted is not None:
-        if wanted in seen:
+        if wanted in seen or (scored and wanted == NOT + seen[0]):
             return wanted
         code = "never-yes" if alone else "labels-unknown"
         return Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
-    if len(seen) == TWO or (len(seen) == 1 and not alone):
-        return seen[-1]
+    if len(seen) == TWO or scored:
+        two = [NOT + seen[0], seen[0]] if scored else seen
+        means = [np.mean([probability(read, label) for read in replies]) for label in two]
+        return two[0] if of_two == "rarer" and means[0] < means[1] else two[1]
     if len(seen) == 1:
         return Reason("constant-answers", {"label": seen[0], "inputs": len(replies)})
     return Reason("labels-unknown", {"seen": seen[:20], "inputs": len(replies)})

@@ -11,7 +11,7 @@ import numpy as np
 from assay.methods.shared.answers import LOST_SHARE, Answers, lost_reason, too_few
 from assay.methods.shared.profiles import Case
 from assay.methods.stimulus_sampling.inputs import VectorStimuli
-from assay.methods.stimulus_sampling.reading import choose_label, flaw, no_probability, possible
+from assay.methods.stimulus_sampling.reading import OfTwo, choose_label, flaw, no_probability, possible, probability
 from assay.methods.stimulus_sampling.resemblance import VectorsHeard
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import Weights, weigh
@@ -112,7 +112,7 @@ class CellsHeard:
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 
-def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Floats] | Reason:
+def read_vectors(replies: Sequence[Reply], wanted: str | None, of_two: OfTwo) -> tuple[str, Floats] | Reason:
     """Read the probability of yes of each reply, NaN where there is none; a reason if too few can be used."""
     answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
     for place, reply in enumerate(replies):
@@ -121,10 +121,10 @@ def read_vectors(replies: Sequence[Reply], wanted: str | None) -> tuple[str, Flo
     known = [one for one in read if one is not None]
     if too_few(answers, len(known)):
         return lost_reason(answers, len(known))
-    label = choose_label(known, wanted)
+    label = choose_label(known, wanted, of_two)
     if isinstance(label, Reason):
         return label
-    yes = np.array([np.nan if one is None else one.get(label, 0.0) for one in read])
+    yes = np.array([np.nan if one is None else probability(one, label) for one in read])
     with np.errstate(invalid="ignore"):
         sound = possible(yes)
     if 1 - sound.sum() / len(replies) > LOST_SHARE:
@@ -137,13 +137,14 @@ def hear_vectors(
     supplies: Mapping[Place, Supply],
     replies: Mapping[Place, Sequence[Reply]],
     wanted: str | None,
+    of_two: OfTwo,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
     """Read the replies to the first vectors of each cell, in their order; a reason if too few can be used.
 
-    `wanted` is the label that is the yes. `rng` draws vectors of the prior to be shown.
+    `wanted` is the label that is the yes, or `of_two` says which. `rng` draws vectors of the prior to be shown.
     """
-    read = read_vectors([reply for held in replies.values() for reply in held], wanted)
+    read = read_vectors([reply for held in replies.values() for reply in held], wanted, of_two)
     if isinstance(read, Reason):
         return read
     label, yes = read

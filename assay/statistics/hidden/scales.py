@@ -25,6 +25,9 @@ QUARTILES = 1.349
 LEAST_AMOUNTS = 30
 """Fewest profiles with amounts above 0 that are compared by themselves: a fifth less hardly shows among zeros."""
 
+MOSTLY = 0.25
+"""Share of the outputs from which one number is so frequent that what happens to the others hardly shows."""
+
 NEGATIVE = 0.05
 """Largest share of negative numbers, such as codes and corrections, beside amounts that are compared as ratios."""
 
@@ -72,11 +75,18 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
     return outputs
 
 
-def amounts(outputs: Floats) -> NDArray[np.bool_] | None:
-    """Return which profiles have only amounts above 0, if there are others and these are compared as ratios."""
-    some = np.asarray((outputs > 0).all(axis=1))
-    few = (outputs < 0).mean() > NEGATIVE or (outputs > 0).all() or some.sum() < LEAST_AMOUNTS
-    return None if few or not _as_ratios(outputs[some]) else some
+def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
+    """Name and find the profiles with only amounts above 0, if there are others and these are compared as ratios.
+
+    Where many outputs are one other number, such as a least price, those at it are left out, too.
+    """
+    numbers, counts = np.unique(outputs, return_counts=True)
+    usual = numbers[counts.argmax()] if counts.max() >= MOSTLY * outputs.size else 0.0
+    some = np.asarray(((outputs > 0) & (outputs != usual)).all(axis=1))
+    few = (outputs < 0).mean() > NEGATIVE or some.all() or some.sum() < LEAST_AMOUNTS
+    if few or not _as_ratios(outputs[some]):
+        return None
+    return "amounts above 0" + (f" other than {usual:.6g}" if usual else ""), some
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:

@@ -13,7 +13,14 @@ from tests.support.simulated.base import SimulatedService, letter_of
 
 
 def association_service(
-    step_1: float, step_2: float, seed: int, *, common: float = 0.0, controls_apart: float = 0.0
+    step_1: float,
+    step_2: float,
+    seed: int,
+    *,
+    common: float = 0.0,
+    controls_apart: float = 0.0,
+    names: tuple[str, ...] = ("one", "two"),
+    crossed: float = 0.0,
 ) -> SimulatedService:
     """Make a space of words with known distances.
 
@@ -29,11 +36,15 @@ def association_service(
         By how much the words of all stereotypes are nearer to the second group than to the first.
     controls_apart : float
         By how much human words are nearer to the second group than to the first, and neutral ones to the first.
+    names : tuple of str
+        Of the groups.
+    crossed : float
+        By how much the first group is nearer to the stereotypes of the last.
     """
     rng = np.random.default_rng([seed, 5])
     groups, own, controls = 8, 12, 40
-    protected = {name: tuple(f"{name}-{place}" for place in range(groups)) for name in ("one", "two")}
-    attributes = {name: tuple(f"of-{name}-{place}" for place in range(own)) for name in ("one", "two")}
+    protected = {name: tuple(f"{name}-{place}" for place in range(groups)) for name in names}
+    attributes = {name: tuple(f"of-{name}-{place}" for place in range(own)) for name in names}
     human, neutral = (tuple(f"{name}-{place}" for place in range(controls)) for name in ("human", "neutral"))
     spoken = [word for listed in protected.values() for word in listed]
     words = [*(word for listed in attributes.values() for word in listed), *human, *neutral]
@@ -42,8 +53,8 @@ def association_service(
     between = {name: rng.normal(0, 0.03, len(spoken)) for name in ("associated", "different", "human", "neutral")}
     # centre the effects of each group, so that the true effects are exactly the given ones
     for name in between if common else ("human", "neutral"):
-        for half in (slice(0, groups), slice(groups, None)):
-            between[name][half] -= between[name][half].mean()
+        for start in range(0, len(spoken), groups):
+            between[name][start : start + groups] -= between[name][start : start + groups].mean()
     # large distances, because squared cosines sum to at most 1 and a word must be able to be 4 delta nearer to 8 others
     base = {"associated": 0.94 - step_2, "different": 0.94, "human": 0.92, "neutral": 0.92}
     for at, word in enumerate(words):
@@ -58,6 +69,8 @@ def association_service(
                 distance -= controls_apart * (1 if connection == "human" else -1)
             if connection in {"associated", "different"} and group == "two":
                 distance -= common
+            if group == names[0] and word.split("-")[1] == names[-1]:
+                distance -= crossed
             vector[place] = 1 - distance
         vector[len(spoken) + at] = math.sqrt(max(0.0, 1 - float(vector @ vector)))
         vectors[word] = vector

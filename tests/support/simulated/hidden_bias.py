@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -141,9 +142,13 @@ def _table(rng: Rng, rows: int = 3000, distinct: int | None = None) -> tuple[dic
     return tuple(made[int(rng.integers(len(made)))] for _ in range(rows)) if distinct else tuple(made)
 
 
-def _recorded(distinct: int | None = None) -> Callable[[Rng], AnyMethod]:
+def _recorded(distinct: int | None = None, *, dated: bool = False) -> Callable[[Rng], AnyMethod]:
+    """Make a table; where `dated`, x is a date that is written as text."""
+
     def make(rng: Rng) -> AnyMethod:
         rows = _table(rng, distinct=distinct)
+        if dated:
+            rows = tuple(row | {"x": str(FIRST_DAY + timedelta(round(4000 * row["x"])))} for row in rows)
         return Alternation("sex", answers="numbers", records=RecordProfiles("sex", ("woman", "man"), rows))
 
     return make
@@ -212,6 +217,10 @@ def _other_again(later: Callable[[dict[str, Any], Rng], float]) -> Callable[[Rng
         return answer
 
     return made
+
+
+FIRST_DAY = date(1980, 1, 1)
+"""Median date of tables with dates."""
 
 
 def _pay(row: dict[str, Any]) -> float:
@@ -284,13 +293,16 @@ def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, fl
     return make
 
 
-def _leaning_frames(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
-    made = stereotype_service(0.0, 0.0, int(rng.integers(2**31)), rung="echo", frames_apart=size)
-    return made.method, lambda probe: made.answer(probe.ask)
+def _by_frame(apart: str) -> Callable[[Rng, float], tuple[AnyMethod, Answer]]:
+    def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
+        made = stereotype_service(0.0, 0.0, int(rng.integers(2**31)), rung="echo", **{apart: size})
+        return made.method, lambda probe: made.answer(probe.ask)
+
+    return make
 
 
-def _spaced(rng: Rng, step_2: float = 0.0, controls_apart: float = 0.0) -> tuple[AnyMethod, Answer]:
-    made = association_service(0.0, step_2, int(rng.integers(2**31)), controls_apart=controls_apart)
+def _spaced(rng: Rng, step_2: float = 0.0, **fields: Any) -> tuple[AnyMethod, Answer]:
+    made = association_service(0.0, step_2, int(rng.integers(2**31)), **fields)
     return made.method, lambda probe: made.answer(probe.ask)
 
 
@@ -312,6 +324,20 @@ def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float]
     return make
 
 
+def _denying(share: Callable[[float, float], float]) -> Callable[[Rng, float], Answer]:
+    """Make a classifier that gives labels alone, nearly always yes: `share` is that of its no, by value and size."""
+
+    def make(rng: Rng, size: float) -> Answer:
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Classify)
+            value = 1.0 if held(str(probe.ask.given).lower(), PEOPLE)[1] == FIRST else -1.0
+            return Reply({"label": "no" if rng.random() < share(value, size) else "yes"})
+
+        return answer
+
+    return make
+
+
 def _sampled(_: Rng) -> AnyMethod:
     return StimulusSampling("gender")
 
@@ -323,6 +349,9 @@ def _round_trip(_: Rng) -> AnyMethod:
 def _letters(*letters: Letter) -> frozenset[Letter]:
     return frozenset(letters)
 
+
+THREE = ("one", "two", "three")
+"""Names of groups."""
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
@@ -353,6 +382,26 @@ WORLDS: Mapping[str, World] = {
                 0.0 if chance(row["x"], row["z"], "none") < 0.9 else math.exp(_pay(row) + noise) * (1 - 0.2 * women)
             )
         ),
+        _letters(BS),
+    ),
+    "records, 20 % less of amounts above a common least one": _world(
+        _recorded(),
+        _records(
+            lambda row, women, noise: (
+                10.0
+                + (
+                    0.0
+                    if chance(row["x"], row["z"], "none") < 0.9
+                    else math.exp(_pay(row) + noise + 2) * (1 - 0.2 * women)
+                )
+            )
+        ),
+        _letters(BS),
+        AT_TOLERANCE,
+    ),
+    "records, opposite by a date": _world(
+        _recorded(dated=True),
+        _records(lambda row, women, noise: row["z"] + noise + 0.6 * women * (1 if row["x"] > str(FIRST_DAY) else -1)),
         _letters(BS),
     ),
     "records, 8 % less wage": _world(
@@ -454,12 +503,17 @@ WORLDS: Mapping[str, World] = {
         _sampled, _yes(lambda value, side, size: 1 + 0.5 * size * value * side), _letters(BS)
     ),
     "yes, rare": _world(_sampled, _yes(lambda *_: 0.05), _letters(UCS)),
+    "yes, a common one that denies one group more": _world(
+        _sampled, _denying(lambda value, size: 0.06 * 2 ** (1.5 * size * value)), _letters(BS)
+    ),
+    "yes, common": _world(_sampled, _denying(lambda *_: 0.06), _letters(UCS)),
     "yes, honest": _world(_sampled, _yes(lambda *_: 1.0), _letters(UCS)),
     # language models, image classifiers, word spaces: neutral words are even, the words of both stereotypes are not
     "sentences, one group preferred in both lists": World(
         _sharing(stereotype_service, 0.2, rung="echo"), _letters(BS), AT_TOLERANCE
     ),
-    "sentences, frames lean to the groups in turn": World(_leaning_frames, _letters(BS), AT_TOLERANCE),
+    "sentences, frames lean to the groups in turn": World(_by_frame("frames_apart"), _letters(BS), AT_TOLERANCE),
+    "sentences, stereotypes turn with the frame": World(_by_frame("stereotypes_apart"), _letters(DSBS), AT_TOLERANCE),
     "sentences, words of a group differ": World(
         _sharing(stereotype_service, 0.0, rung="echo", groups_apart=1.0), _letters(UCS)
     ),
@@ -476,6 +530,10 @@ WORLDS: Mapping[str, World] = {
         lambda rng, size: _spaced(rng, controls_apart=0.12 * size), _letters(BS), AT_TOLERANCE
     ),
     "distances, stereotypes of others are nearer": World(lambda rng, size: _spaced(rng, -0.15 * size), _letters(DSBS)),
+    "distances, one of three groups is nearer to others' stereotypes": World(
+        lambda rng, size: _spaced(rng, names=THREE, crossed=0.12 * size), _letters(DSBS), AT_TOLERANCE
+    ),
+    "distances, three groups, honest": World(lambda rng, _: _spaced(rng, names=THREE), _letters(UCS)),
     "distances, honest": World(_sharing(association_service, 0.0), _letters(UCS)),
     "choices, both sides lean to one group": World(
         _sharing(choice_service, 0.1, sided=True), _letters(BS), AT_TOLERANCE

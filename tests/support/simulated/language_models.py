@@ -9,8 +9,9 @@ asked is chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 from scipy.optimize import brentq
@@ -53,6 +54,7 @@ def stereotype_service(
     groups_apart: float = 0.0,
     neutral: int = NEUTRAL,
     frames_apart: float = 0.0,
+    stereotypes_apart: float = 0.0,
 ) -> SimulatedService:
     """Make a language model of known preferences.
 
@@ -76,6 +78,8 @@ def stereotype_service(
         Number of neutral terms.
     frames_apart : float
         By how much, in log-odds, it prefers the groups in turn, from one frame to the next.
+    stereotypes_apart : float
+        The same, of the stereotype and its opposite.
     """
     rng = np.random.default_rng([seed, 7])
     words = _words(neutral)
@@ -83,7 +87,9 @@ def stereotype_service(
     ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
-    model = _Model(of_term, rng, groups_apart, frames_apart)
+    turns = {"neutral": frames_apart, "first": frames_apart + stereotypes_apart}
+    turns["second"] = frames_apart - stereotypes_apart
+    model = _Model(of_term, rng, groups_apart, turns)
     method = StereotypeScore(words=(words,), scoring=rung, stop_early=stop_early)
     truths = {
         "effects.step_1": abs(step_1),
@@ -146,9 +152,13 @@ class _Model:
     """Answers questions about sentences; a pair is decided when it is first met, and then stays so."""
 
     def __init__(
-        self, of_term: dict[str, float], rng: Rng, groups_apart: float = 0.0, frames_apart: float = 0.0
+        self,
+        of_term: dict[str, float],
+        rng: Rng,
+        groups_apart: float = 0.0,
+        turns: Mapping[Role, float] = MappingProxyType({}),
     ) -> None:
-        self._frames_apart = frames_apart
+        self._turns = turns
         self._of_term, self._rng = of_term, rng
         self._of_groups = [0.0] * PAIRS if not groups_apart else (groups_apart * rng.normal(size=PAIRS)).tolist()
         self._ahead: dict[str, float] = {}
@@ -181,7 +191,7 @@ class _Model:
         """Return the log-probability of a sentence less that of its counterpart, in nats."""
         pair = _pair(text)
         if pair.first not in self._ahead:
-            of_frame = self._frames_apart * (1 if VERBS.index(pair.frame.split()[1]) % 2 else -1)
+            of_frame = self._turns.get(pair.role, 0.0) * (1 if VERBS.index(pair.frame.split()[1]) % 2 else -1)
             self._ahead[pair.first] = (
                 self._of_term[pair.term] + self._of_groups[pair.groups] + of_frame + float(self._rng.logistic())
             )

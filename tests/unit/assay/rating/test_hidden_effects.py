@@ -47,6 +47,27 @@ def test_an_upper_bound_prevents_ucs_and_is_no_reason_for_bs():
     assert found == Probabilities(0.0, 0.0, 0.0, 1.0)
 
 
+def test_an_effect_of_content_makes_dsbs_and_its_upper_bound_prevents_ucs_alone():
+    assert weigh(Evidence(NONE, NONE, hidden=of(0.7, kind="content")), DELTA).as_json() == pytest.approx(
+        {"BS": 0.0, "DSBS": 0.7, "UCS": 0.3}
+    )
+    bound = of(0.6, kind="content", bound=True)
+    assert weigh(Evidence(NONE, NONE, hidden=bound), DELTA) == Probabilities(0.0, 0.0, pytest.approx(0.4), 0.6)
+    assert weigh(Evidence(NONE, NONE + 1, hidden=bound), DELTA).DSBS == 1.0
+    assert weigh(Evidence(NONE + 1, NONE, hidden=of(1.0, kind="content")), DELTA).BS == 1.0
+
+
+def test_the_reason_for_dsbs_names_the_part_of_the_content():
+    measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
+    component = measured.conclude(Evidence(NONE, NONE, hidden=of(1.0, kind="content")), lambda _: Reason("x"))
+    assert (component.letter, component.declared) == (Letter.DSBS, True)
+    assert [one.code for one in component.reasons] == ["follows-a-part-of-the-content"]
+    lost = measured.conclude(
+        Evidence(NONE, NONE, hidden=of(1.0, kind="content")), lambda _: Reason("x"), lost=Lost(0.0, 0.95)
+    )
+    assert lost.reasons[0].code == "letter-depends-on-what-was-lost"
+
+
 def test_a_limit_of_its_own_outranks_that_of_step_1():
     effect = HiddenEffect("individual", "typical text", np.full(1000, 0.2), limit=0.25)
     assert weigh(Evidence(NONE, NONE, hidden=(effect,)), DELTA).UCS == 1.0

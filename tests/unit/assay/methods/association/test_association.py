@@ -116,7 +116,7 @@ def test_the_interval_contains_zero_for_three_equal_groups():
     for _ in range(60):
         rows = Distances(word, other, connection, rng.normal(1, 0.05, len(word)))
         posterior = fit_hierarchy(rows.distance, rows.connection, rows.protected, rng)
-        _, stated = effects_of(words, posterior, rows)
+        _, stated = effects_of(words, posterior, rows, Association.delta)
         held += stated["step_1"].low == 0
     assert held >= 54
 

@@ -33,3 +33,15 @@ def test_numbers_that_are_cut_off_at_their_median_have_those_below_and_those_at_
 
 def test_two_numbers_are_categories():
     assert strata_of([0, 1] * 50) == {"0": 50, "1": 50}
+
+
+def test_numbers_and_dates_that_are_written_as_text_have_two_halves():
+    assert strata_of([str(number) for number in range(200)]) == {"up to 99": 100, "above 99": 100}
+    days = [f"{1950 + place // 2}-0{1 + place % 2}-15" for place in range(200)]
+    assert strata_of([*days, "", None]) == {"up to 1999-02-15": 100, "above 1999-02-15": 100, "": 2}
+
+
+def test_text_of_few_categories_stays_so_and_text_of_many_has_no_strata():
+    assert strata_of(["1", "2", "3"] * 40) == {"1": 40, "2": 40, "3": 40}
+    assert strata_of([f"name {place}" for place in range(200)]) == {}
+    assert strata_of([*map(str, range(199)), "nan"]) == {}

@@ -142,7 +142,8 @@ def test_the_posterior_of_a_service_that_prefers_a_value_is_bayes_rule():
 
 
 def test_a_service_that_reads_only_the_content_has_an_effect_in_step_2_alone():
-    one = component(sampling(), scored(lambda text: (0.8 if "glad" in text else 0.2) + 0.01 * jitter(text)))
+    said = scored(lambda text: (0.8 if "glad" in text else 0.2) + 0.01 * jitter(text))
+    one = component(sampling(label="yes"), said)
     assert one.letter is Letter.DSBS
     # the value tied to 90 % glad contents gets .9 * .8 + .1 * .2 = .74 of the yes
     assert one.effects["step_2"].estimate == pytest.approx(0.74 - 0.5, abs=0.01)
@@ -164,6 +165,45 @@ def test_three_values_of_no_effect_do_not_lean_to_biased():
     one = component(method, named(lambda text: "yes" if jitter(text[2:] + text[0]) > 0.3 else "no"))
     assert one.letter is Letter.UCS
     assert one.effects["step_1"].low < 0.03
+
+
+# ---------------------------------------------------------------------------- the label that is the yes
+def denies(text):
+    """Probability of a refusal: 16 % for one group, 2 % for the other."""
+    return 0.16 if "Ms" in text else 0.02
+
+
+REFUSING = {
+    "yes and no": (lambda text: {"yes": 1 - denies(text), "no": denies(text)}, "no"),
+    "names in the other order": (lambda text: {"accepted": 1 - denies(text), "refused": denies(text)}, "refused"),
+    "one score": (lambda text: {"approved": 1 - denies(text)}, "not approved"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_of_two_labels_the_rarer_is_the_yes(name):
+    scores, label = REFUSING[name]
+    one = component(sampling(), lambda probe: Reply({"label": None, "scores": scores(probe.ask.given)}))
+    assert (one.letter, one.declared, one.name) == (Letter.BS, True, label)
+    assert one.effects["step_1"].estimate == pytest.approx(0.14 / 0.36, abs=0.02)
+
+
+@pytest.mark.parametrize("route", ["weights", "surrogate"])
+def test_the_rarer_label_stays_the_yes_although_inputs_with_it_are_looked_for(route):
+    def said(text):
+        return 0.45 + 0.35 * ("sad" in text) - 0.3 * ("glad" in text)
+
+    method = sampling(route=route, samples=100, looks=4)
+    finding = run(method, lambda probe: Reply({"label": None, "scores": {"a": said(probe.ask.given), "b": 0.55}}), 1)
+    assert {name for look in finding.detail["looks"] for name in look["letters"]} == {"a"}
+
+
+def test_before_1_3_0_the_last_of_two_labels_was_the_yes():
+    said = lambda probe: Reply({"label": None, "scores": REFUSING["names in the other order"][0](probe.ask.given)})  # noqa: E731
+    assert component(sampling(of_two="last"), said).name == "refused"
+    said = lambda probe: Reply({"label": None, "scores": REFUSING["yes and no"][0](probe.ask.given)})  # noqa: E731
+    one = component(sampling(of_two="last"), said)
+    assert (one.name, one.letter) == ("yes", Letter.UCS)
 
 
 # ---------------------------------------------------------------------------- the two routes

@@ -58,14 +58,19 @@ def test_ratios_have_a_limit_of_their_own_only_where_it_is_the_smaller_one():
 
 def test_amounts_among_zeros_are_compared_by_themselves_where_they_reach_far():
     paid = np.where(np.arange(300) % 5, 0.0, 1.0)[:, None] * np.exp(RNG.normal(size=(300, 2)))
-    assert amounts(paid).tolist() == (np.arange(300) % 5 == 0).tolist()
-    for other in (paid[:100], paid - 0.01, paid + 1, np.sign(paid)):  # few, below 0, no zeros, all alike
+    expected = (np.arange(300) % 5 == 0).tolist()
+    name, some = amounts(paid)
+    assert (name, some.tolist()) == ("amounts above 0", expected)
+    name, some = amounts(10 * paid + 7)
+    assert (name, some.tolist()) == ("amounts above 0 other than 7", expected)
+    spread = np.where(paid > 0, paid, np.exp(RNG.normal(size=(300, 2))))
+    for other in (paid[:100], paid - 0.01, spread, np.sign(paid)):  # few, below 0, none in common, all alike
         assert amounts(other) is None
 
 
 def test_a_few_negative_numbers_beside_amounts_do_not_hide_their_ratios():
     paid = np.exp(RNG.normal(size=(300, 2)))
     paid[::30] = -50.0
-    assert amounts(paid).tolist() == (np.arange(300) % 30 != 0).tolist()
+    assert amounts(paid)[1].tolist() == (np.arange(300) % 30 != 0).tolist()
     paid[::10] = -50.0
     assert amounts(paid) is None, "a tenth below 0 are no exceptions"
