@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +21,15 @@ from assay.model import Component, Evidence, Floats, HiddenEffect, Integers, Let
 from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
-from assay.statistics.hidden.strata import Families, fitted_together, item_effect, spread_effect, stratum_effects
+from assay.statistics.hidden.strata import (
+    MOST_PAIRS,
+    Families,
+    fitted_together,
+    furthest,
+    item_effect,
+    spread_effect,
+    stratum_effects,
+)
 from assay.statistics.hypothesis_tests.matched import bowker, disparate_impact, jensen_shannon
 from assay.statistics.hypothesis_tests.paired import d_z, sign_flip_test
 from assay.statistics.hypothesis_tests.published import Aggregate
@@ -137,14 +145,20 @@ def judge_answers(judged: Judged, tolerance: Tolerance, rng: np.random.Generator
     tolerance = replace(tolerance, confidence=sure**each, hidden_confidence=None if hidden is None else hidden**each)
     made = []
     for (name, label), own in zip(labels.items(), rng.spawn(len(labels)), strict=True):
-        made.append(_judge_output(name, label, judged, tolerance, dict(detail), own))
+        made.append(_judge_output(name, label, judged, tolerance, dict(detail), own, len(labels)))
     return made
 
 
 def _judge_output(
-    name: str, label: str | None, judged: Judged, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator
+    name: str,
+    label: str | None,
+    judged: Judged,
+    tolerance: Tolerance,
+    detail: dict[str, Any],
+    rng: np.random.Generator,
+    outputs: int,
 ) -> Component:
-    """Judge one output on its scale, and compare the letters of the other scales that fit it."""
+    """Judge one of so many outputs on its scale, and compare the letters of the other scales that fit it."""
     everything = judged.table(judged.answers, label)
     table = everything[judged.whole]
     measurement = Measurement(name, judged.answers.counts, tolerance, detail)
@@ -152,7 +166,9 @@ def _judge_output(
         scales = scales_of(table, judged.rules.scale, probabilities=not judged.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
-    first, *rest = (_Output(name, on_scale(table, one), judged, one, label, everything, judged.brief) for one in scales)
+    first, *rest = (
+        _Output(name, on_scale(table, one), judged, one, label, everything, judged.brief, outputs) for one in scales
+    )
     component = first.judge(tolerance, detail, rng)
     if judged.brief and not component.declared:  # other scales could only take back what is declared
         return component
@@ -180,7 +196,7 @@ class _Output:
     """One output of the service on a scale, for every profile with all its answers, shape (profiles, values).
 
     `everything` are the outputs of all profiles as they came, with NaN for what did not. Another scale's letter, which
-    is only compared, is `brief` and judged from half as many `draws`.
+    is only compared, is `brief` and judged from half as many `draws`. The service has so many `outputs`.
     """
 
     name: str
@@ -190,6 +206,7 @@ class _Output:
     label: str | None
     everything: Floats
     brief: bool
+    outputs: int
     draws: int = DRAWS
 
     def judge(self, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator) -> Component:
@@ -333,11 +350,16 @@ class _Output:
         }
 
     def _divergences(self, clusters: Mapping[str, Integers], rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Return the divergences of the output distributions for every ordered pair of values."""
+        """Return the divergences of the output distributions for ordered pairs of values, the furthest of many."""
         written = []
         # the first kind of cluster is the person (if any); its differences change sign together
         together = next(iter(clusters.values()), None)
-        for a, b in permutations(range(len(self.judged.answers.values)), 2):
+        pairs = list(combinations(range(len(self.judged.answers.values)), 2))
+        means = self.table.mean(axis=0)
+        if self.judged.rules.most_weights is not None:
+            shown = furthest(np.array([abs(means[b] - means[a]) for a, b in pairs]), max(1, MOST_PAIRS // self.outputs))
+            pairs = [pairs[place] for place in shown.tolist()]
+        for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]
             row: dict[str, Any] = {"from": self.judged.answers.values[a], "to": self.judged.answers.values[b]}
             row |= _numbers({"kl": lambda x=x, y=y: gaussian_kl(x, y)})

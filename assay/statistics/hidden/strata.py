@@ -35,6 +35,19 @@ LEAST_KINDS = 3
 """Fewest clusters of a kind for which the spread between them is estimated."""
 
 
+MOST_PAIRS = 45
+"""Most pairs of values, as of ten values, whose hidden effects are computed: of more, those that reach furthest."""
+
+
+def furthest(reach: Floats, most: int = MOST_PAIRS) -> NDArray[np.intp]:
+    """Return the places of the pairs that reach furthest, in order; of no more than `most` all, shape (at most most,).
+
+    `reach` is how far the effect of each pair may go. Whether the largest effect is beyond its limit hardly depends on
+    the others, and fifty values make 1,225 pairs.
+    """
+    return np.sort(np.argsort(-reach, kind="stable")[:most])
+
+
 def paired_differences(profiles: Profiles) -> dict[str, Floats]:
     """Return the difference between every two values for each profile, in standard deviations of the output."""
     places = combinations(range(len(profiles.values)), 2)
@@ -77,8 +90,10 @@ def stratum_effects(
     # the influence of each profile on a stratum's mean: its error is that of a mean over all profiles
     influences = (differences[:, :, None] - estimates) * shares[:, None]
     covariances = mean_covariance(influences, profiles.clusters)
-    effects = []
-    for pair, estimate, covariance in zip(of_pairs, estimates, covariances, strict=True):
+    reach = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
+    names, effects = list(of_pairs), []
+    for place in furthest(reach).tolist():
+        pair, estimate, covariance = names[place], estimates[place], covariances[place]
         for family in families:
             mine = [at for at, (of, _, _) in enumerate(strata) if of == family]
             if len(mine) < 2:
@@ -164,7 +179,9 @@ def spread_effect(
     """
     kinds = {kind: ids for kind, ids in profiles.clusters.items() if kind != "person" and ids.max() >= LEAST_KINDS - 1}
     typical = []
-    for difference, mean in zip(paired_differences(profiles).values(), means.values(), strict=True):
+    differences, drawn = (list(of.values()) for of in (paired_differences(profiles), means))
+    for place in furthest(np.array([(difference**2).mean() for difference in differences])).tolist():
+        difference, mean = differences[place], drawn[place]
         squares = mean**2
         for kind, ids in kinds.items():
             others = tuple(other for name, other in profiles.clusters.items() if name != kind)
@@ -240,6 +257,8 @@ def item_effect(
         # less noise than this changes next to nothing if it is taken off both values' answers
         if known := _alike(noise, (limit * profiles.scale) ** 2 / 200):
             squares = squares - _noise(noise, profiles.scale, rng, draws)
+    if squares.shape[1] > MOST_PAIRS:
+        squares = squares[:, furthest(squares.mean(axis=0))]
     if squares.shape[1] > 1:  # the largest of several noisy ones would be too large
         squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).each
     return HiddenEffect(

@@ -26,6 +26,9 @@ LEAST_CLUSTERS = 5
 AT_A_TIME = 500
 """Draws whose weights are held at once: memory stays flat in the number of draws."""
 
+MOST_TAILS = 100
+"""Most different degrees of freedom for which the tails are computed one by one: each takes some milliseconds."""
+
 LARGEST_TABLE = 1_000_000
 """Maximum number of cells of crossed clusters to aggregate first; more would be mostly empty."""
 
@@ -120,7 +123,8 @@ def mean_draws(
         Draws Dirichlet weights for the clusters of every kind, and the tails.
     most_weights : int, optional
         Largest number of weights for a kind: where there are more clusters, some at random share one. A large sample
-        takes no longer then, and the variances are those of single clusters all the same. ``None``: any number.
+        takes no longer then, and the variances are those of single clusters all the same. Degrees of freedom of many
+        columns have two digits then. ``None``: any number.
 
     Returns
     -------
@@ -137,8 +141,11 @@ def mean_draws(
     spread = away.std(axis=0)
     size = np.divide(np.sqrt(error.variance), spread, out=np.zeros_like(spread), where=spread > 0)
     uniform = rng.random(draws)
-    tails_of = {freedom: _tail(uniform, freedom) for freedom in set(error.freedom.tolist())}
-    tails = np.stack([tails_of[freedom] for freedom in error.freedom.tolist()], axis=1)
+    degrees = error.freedom.tolist()
+    if most_weights is not None and len({*degrees}) > MOST_TAILS:
+        degrees = [float(f"{freedom:.2g}") for freedom in degrees]
+    tails_of = {freedom: _tail(uniform, freedom) for freedom in {*degrees}}
+    tails = np.stack([tails_of[freedom] for freedom in degrees], axis=1)
     return np.asarray(centre + away * size * tails)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from assay.statistics.hidden.strata import (
+    MOST_PAIRS,
     fitted_together,
     item_effect,
     share_effects,
@@ -37,6 +38,26 @@ def test_opposite_strata_are_found_though_the_mean_is_even(rng):
     found = {one.name: one.draws for one in stratum_effects(profiles, {"side": side}, 0.1, rng)}
     assert set(found) == {"side: up", "side: down"}
     assert all(draws.mean() == pytest.approx(0.45, abs=0.06) for draws in found.values())
+
+
+def test_of_many_values_the_pairs_that_reach_furthest_are_judged(rng):
+    side = np.where(np.arange(400) % 2, "up", "down")
+    outputs = rng.normal(size=400)[:, None] + rng.normal(0, 0.1, (400, 15))
+    outputs[:, 7] += np.where(side == "up", 0.6, -0.6)
+    names = tuple(f"v{place}" for place in range(15))
+    found = stratum_effects(Profiles(outputs, names, {}), {"side": side}, 0.1, rng)
+    beyond = {one.name for one in found if one.draws.mean() > 0.3}
+    assert len(found) == 2 * MOST_PAIRS
+    assert len(beyond) == 2 * 14
+    assert all("v7" in name for name in beyond)
+
+
+def test_many_values_without_an_effect_have_no_typical_one(rng):
+    outputs = rng.normal(size=400)[:, None] + rng.normal(0, 0.1, (400, 15))
+    repeats = outputs[:50, :, None] + rng.normal(0, 0.1, (50, 15, 3))
+    repeats[:, :, 0] = outputs[:50]
+    profiles = Profiles(outputs, tuple(f"v{place}" for place in range(15)), {})
+    assert np.quantile(item_effect(profiles, repeats, LIMIT, rng).draws, 0.95) < LIMIT
 
 
 def test_a_stratum_of_few_profiles_and_a_family_of_one_are_left_out(rng):
