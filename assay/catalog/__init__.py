@@ -9,14 +9,13 @@ from __future__ import annotations
 from assay.catalog.labour import Occupation, occupations
 from assay.catalog.languages import check_language, languages
 from assay.catalog.templates import Construction, Frame, construction, constructions, split_sentences
-from assay.catalog.values import Attribute, Value, attribute, attributes
+from assay.catalog.values import Attribute, attribute, attributes
 
 __all__ = [
     "Attribute",
     "Construction",
     "Frame",
     "Occupation",
-    "Value",
     "attribute",
     "attributes",
     "check_language",

@@ -41,8 +41,7 @@ def folded(term: str) -> str:
 
 def normalised(text: str) -> str:
     """Return the comparison form of a sentence: folded case, one kind of quotes and blanks."""
-    plain = normalize("NFKC", text.translate(_QUOTES))
-    return " ".join(plain.casefold().split())
+    return " ".join(normalize("NFKC", text.translate(_QUOTES)).casefold().split())
 
 
 def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:

@@ -8,12 +8,11 @@ where letters are uncertain, so is the answer (`weighed`).
 
 from __future__ import annotations
 
-from assay.composition.chain import Bracketing, ChainAnswer, Entry, Step, compose_chain
+from assay.composition.chain import Bracketing, ChainAnswer, Entry, compose_chain
 from assay.composition.letter_probabilities import ChainProbabilities, combine
-from assay.composition.tables import CORRECTED, INFERRED, TABLE_2, TABLES, Letters, TableName, compose
+from assay.composition.tables import INFERRED, TABLE_2, TABLES, TableName, compose
 
 __all__ = [
-    "CORRECTED",
     "INFERRED",
     "TABLES",
     "TABLE_2",
@@ -21,8 +20,6 @@ __all__ = [
     "ChainAnswer",
     "ChainProbabilities",
     "Entry",
-    "Letters",
-    "Step",
     "TableName",
     "combine",
     "compose",

@@ -131,7 +131,6 @@ def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> 
 
 @cache
 def _compose_sets(first: Letters, second: Letters, table: TableName) -> Letters:
-    """Compose two sets of possible letters."""
     return frozenset[Letter]().union(*(compose(a, b, table) for a, b in product(first, second)))
 
 

@@ -133,7 +133,6 @@ def _shortened(word: Word, table: TableName) -> Word:
 
 
 def _check(one: Probabilities) -> None:
-    """Raise if probabilities are not a distribution."""
     shares = (one.BS, one.DSBS, one.UCS)
     if not all(isfinite(share) and 0 <= share <= 1 for share in shares) or abs(sum(shares) - 1) > 1e-6:
         raise BadDistribution(f"the probabilities of BS, DSBS and UCS must sum to one, not {shares}")

@@ -154,11 +154,7 @@ def _bracketings(answer: ChainAnswer) -> list[dict[str, Any]]:
                     "second": step.second,
                     "possible": _in_order(step.possible),
                     "entries": [
-                        {
-                            "row": entry.first.value,
-                            "column": entry.second.value,
-                            "possible": _in_order(entry.possible),
-                        }
+                        {"row": entry.first.value, "column": entry.second.value, "possible": _in_order(entry.possible)}
                         for entry in step.entries
                     ],
                 }

@@ -74,7 +74,8 @@ def explain_chain(answer: ChainAnswer) -> tuple[str, ...]:
     several = len(answer.bracketings) > 1
     for one in answer.bracketings:
         before = f"Read as {one.written}: " if several else ""
-        said.append(_capital(f"{before}{'; then '.join(_steps(one, answer.table))}."))
+        sentence = f"{before}{'; then '.join(_steps(one, answer.table))}."
+        said.append(sentence[:1].upper() + sentence[1:])
     if several and not answer.contradiction:
         said.append(f"Only what every bracketing allows is kept: {_either(answer.possible)}.")
     return tuple(said)
@@ -169,7 +170,3 @@ def _either(letters: Iterable[Letter]) -> str:
     """Join letters, worst first: "BS", "BS or DSBS"."""
     names = [letter.value for letter in WORST_FIRST if letter in set(letters)]
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

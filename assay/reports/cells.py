@@ -103,5 +103,4 @@ def interval(part: Part, key: str) -> str | None:
 def several(values: Iterable[float]) -> str:
     """Write numbers one after the other, rounded alike."""
     known = list(values)
-    write = rounded(known)
-    return ", ".join(map(write, known)) or ABSENT
+    return ", ".join(map(rounded(known), known)) or ABSENT

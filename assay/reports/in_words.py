@@ -110,7 +110,6 @@ def hidden_in_words(
 HUNDREDTHS = Unit(hundredths, " of 100")
 LOSS = "Questions about “{name}” stay without a usable answer more often than others, by {size}."
 
-
 AT_TOLERANCE = (
     "The effect lies so near the tolerance that more questions would hardly settle the letter: look at the effect "
     "itself, or declare another tolerance."

@@ -18,8 +18,7 @@ _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
 
 def render(document: Mapping[str, Any], method: type[Method]) -> str:
     """Write the rating as GitHub-flavoured Markdown, with every text from elsewhere escaped."""
-    rating = read(document, method)
-    return "\n\n".join(part for part in _parts(rating) if part) + "\n"
+    return "\n\n".join(part for part in _parts(read(document, method)) if part) + "\n"
 
 
 def _parts(rating: RatingView) -> Iterator[str]:

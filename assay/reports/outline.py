@@ -32,7 +32,6 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 
-
 REPLY = "Reply of the owner"
 """Title of the reply of the owner."""
 

@@ -218,8 +218,7 @@ def _look(part: Mapping[str, Any]) -> InterimLook:
 
 def _leaning(shares: Any) -> Verdict:
     """Read bare probabilities as a verdict for the likeliest letter (the worse one of a tie)."""
-    verdict = _verdict({"probabilities": shares})
-    given = verdict.probabilities
+    given = _verdict({"probabilities": shares}).probabilities
     return Verdict(max(given, key=lambda letter: given[letter]) if given else None, False, given)
 
 

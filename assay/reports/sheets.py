@@ -16,7 +16,6 @@ from assay.reports.view import Table
 MOST_ROWS = 60
 """Rows of a table in a report; the JSON has all."""
 
-
 EVENLY = "at even steps; the JSON and the CSV export have all"
 
 

@@ -235,8 +235,7 @@ def sensitivity(component: Component) -> Table:
     """The probabilities under other tolerances."""
     rows = []
     for delta, verdict in sorted(component.sensitivity.items(), key=lambda one: _size(one[0])):
-        shares = map(decimal, verdict.shares())
-        rows.append((delta, *shares, verdict.letter.value if verdict.letter else NOT_MEASURED))
+        rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
     columns = ("Tolerance", "P(BS)", "P(DSBS)", "P(UCS)", "Likeliest")
     return Table("If another tolerance had been declared", columns, tuple(rows))
 

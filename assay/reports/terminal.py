@@ -72,8 +72,7 @@ class _Page:
         verdict = rating.verdict
         yield from self._text(outline.warning(rating) or "")
         name = f"  {verdict.letter or '?'}  "
-        corners = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
-        edges, across, side = corners
+        edges, across, side = ("┏┓┗┛", "━", "┃") if verdict.declared else ("┌┐└┘", "╌", "╎")
         rule = across * len(name)
         yield self._paint(f"{edges[0]}{rule}{edges[1]}", verdict)
         beside = (f"{side}{name}{side}", f"{edges[2]}{rule}{edges[3]}")

@@ -59,7 +59,6 @@ def read_contents(observations: Iterable[Observation], component: str, named: At
 
 
 def _count(found: Counts, out: Observation, back: Observation, named: Attribute) -> None:
-    """Count the replies to each sentence."""
     asked = out.probe.ask
     if not isinstance(asked, Translate) or read_hop(asked.text, out.reply):
         return

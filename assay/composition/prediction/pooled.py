@@ -42,8 +42,7 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
     for service in others:
         unmeasured += transitions[:, :, -1]
         whole = draw_square(service, rng, draws)
-        own = _own_content(service, whole[:, : len(service.rows)], rng)
-        content = _carried(transitions, content, whole, own)
+        content = _carried(transitions, content, whole, _own_content(service, whole[:, : len(service.rows)], rng))
         transitions = transitions @ whole
     return Chained(transitions, content, np.minimum(unmeasured, 1.0))
 

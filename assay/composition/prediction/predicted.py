@@ -231,8 +231,7 @@ def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: Transi
     )
     better, worse = (_moved(evidence, sign * room_1, sign * room_2) for sign in (-1, 1))
     if letter is Letter.DSBS:
-        between = replace(worse, step_2=better.step_2)
-        return weigh(between, first.delta, first.content_delta).DSBS
+        return weigh(replace(worse, step_2=better.step_2), first.delta, first.content_delta).DSBS
     return weigh(better if letter is Letter.BS else worse, first.delta, first.content_delta).of(letter)
 
 
@@ -255,6 +254,5 @@ def _expected(transitions: Floats, first: TransitionEvidence) -> dict[str, dict[
 
 
 def _differing(services: Sequence[TransitionEvidence]) -> tuple[str, ...]:
-    """Return the settings in which the ratings differ."""
     judged = ("delta", "confidence", "content_delta", "unbiased", "biased")
     return tuple(name for name in judged if len({getattr(one, name) for one in services}) > 1)

@@ -72,8 +72,7 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
         summed[:, way.row] += weight[:, None] * ends
     whole = summed.sum(axis=2)
     transitions = summed / whole[:, :, None]
-    content = _content(contents, matrices, transitions, rng)
-    return Chained(transitions, content, np.minimum(unmeasured / whole, 1.0))
+    return Chained(transitions, _content(contents, matrices, transitions, rng), np.minimum(unmeasured / whole, 1.0))
 
 
 def _contents(services: Sequence[TransitionEvidence]) -> list[tuple[Answers, ...]]:
@@ -127,10 +126,7 @@ def _onwards(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
 
 
 def _content(
-    contents: Sequence[tuple[Answers, ...]],
-    matrices: Sequence[Floats],
-    transitions: Floats,
-    rng: np.random.Generator,
+    contents: Sequence[tuple[Answers, ...]], matrices: Sequence[Floats], transitions: Floats, rng: np.random.Generator
 ) -> Floats | None:
     """Excess concordance over the contents that were asked with two values; shape (draws,)."""
     expected = [matrix.mean(axis=0) for matrix in matrices]

@@ -44,8 +44,7 @@ def link(href: str | None, media_type: str, title: str | None = None) -> dict[st
 def _of_target(shown: Shown) -> dict[str, Any]:
     if shown.target_url is None or shown.address() is None:
         return {}
-    title = f"{shown.subject}: {shown.message}"
-    described = link(shown.address(), "application/json", title) | _freshness(shown)
+    described = link(shown.address(), "application/json", f"{shown.subject}: {shown.message}") | _freshness(shown)
     return {"anchor": shown.target_url, "describedby": [described]}
 
 

@@ -31,8 +31,7 @@ def blocks_bars(component: Component, key: str) -> Figure | None:
     for block in component.blocks:
         drawn += _block(block, y)
         y += HEAD + ROW * len(tables.block_values(block)) + 6
-    described = " ".join(_in_words(block) for block in component.blocks)
-    return draw(f"{key}-blocks", table, described, y, *drawn)
+    return draw(f"{key}-blocks", table, " ".join(_in_words(block) for block in component.blocks), y, *drawn)
 
 
 def _block(block: Block, y: float) -> list[Markup]:

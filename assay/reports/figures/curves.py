@@ -77,10 +77,7 @@ def _room(at: int, spot: Place, seats: Sequence[Place], others: Sequence[Sequenc
 
 def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
     x, y = seat
-    return [
-        tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"),
-        label(x, y + 3.5, str(number), "m n10"),
-    ]
+    return [tag("circle", cx=x, cy=y, r=SEAT, class_=f"seat k{series.kind}"), label(x, y + 3.5, str(number), "m n10")]
 
 
 def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:

@@ -157,12 +157,9 @@ def _scatter(one: Scatter, key: str, wide: float) -> Figure:
         drawn.append(tag("path", d=dots, class_=f"dots k{kind}"))
     drawn += _legend(one.kinds, left, wide) or [_named(point, across, up, wide) for point in _extremes(one.points)]
     line = "" if one.slope is None else f" The line rises by {number(one.slope)} over one unit."
-    words = f"{len(one.points)} {_dots_of(one.kinds)}, {one.up} against {one.across}.{line}"
+    marks = f"dots, of {' and of '.join(one.kinds)}" if one.kinds else "words"
+    words = f"{len(one.points)} {marks}, {one.up} against {one.across}.{line}"
     return draw(key, one.table, words, bottom + FOOT, *drawn, *across.across(bottom, one.across), across=wide)
-
-
-def _dots_of(kinds: Sequence[str]) -> str:
-    return f"dots, of {' and of '.join(kinds)}" if kinds else "words"
 
 
 def _extremes(points: Sequence[Point]) -> list[Point]:

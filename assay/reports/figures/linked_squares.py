@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from assay.reports.figures.canvas import Figure, clip, draw, label
 from assay.reports.markup import Markup, coordinate, text
 from assay.reports.plain import width
-from assay.reports.view import Case, CaseWords, Squares, Table
+from assay.reports.view import CaseWords, Squares, Table
 
 SIDE, STEP, ROW = 14, 16, 19
 LETTER, WIDEST, COUNT = 6.2, 176, 26
@@ -53,14 +53,10 @@ def linked_squares(one: Squares, group: str, key: str, link: Callable[[CaseWords
     if most < every:
         drawn.append(label(0, y + 11, f"At most {most} of a name are drawn, spread evenly."))
         y += ROW
-    said = f"{_count(rows)} of {every}: {one.filled}"
+    said = f"{sum(case.share > 0.5 for _, cases in rows for case in cases)} of {every}: {one.filled}"
     written = tuple((name, str(sum(case.share > 0.5 for case in cases)), str(len(cases))) for name, cases in rows)
     table = Table(f"{group}: {said}", ("Name", one.filled.capitalize(), "Of"), written)
     return draw(key, table, f"A filled square is {one.filled}.", y, *drawn, across=across, role="group")
-
-
-def _count(rows: Sequence[tuple[str, Sequence[Case]]]) -> int:
-    return sum(case.share > 0.5 for _, cases in rows for case in cases)
 
 
 def _square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:

@@ -29,15 +29,12 @@ def squares(one: Squares, key: str, wide: float = WIDTH) -> Figure:
             y += STEP
         y += BETWEEN
     ways = ((1.0, one.filled), (0.0, one.hollow), (0.5, "between the two"))
-    for place, (share, says) in enumerate(ways[: 3 if _between(one) else 2]):
+    between = any(0 < share < 1 for _, shares in one.rows for share in shares)
+    for place, (share, says) in enumerate(ways[: 3 if between else 2]):
         x = place * WIDTH / 3
         drawn += [*_line(x + 1, y + 10, (share,)), label(x + SIDE + 6, y + 10 + SIDE, clip(says, 17), "s")]
     words = f"{one.title}. A filled square is {one.filled}, an empty one {one.hollow}."
     return draw(key, one.table, words, y + LEGEND, *drawn, across=wide)
-
-
-def _between(one: Squares) -> bool:
-    return any(0 < share < 1 for _, shares in one.rows for share in shares)
 
 
 def _line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:

@@ -16,10 +16,7 @@ def component_section(component: Component, rating: RatingView, *, opened: bool)
     """Write the section of a component: figures, tables and examples."""
     verdict = component.verdict
     summary = tag(
-        "summary",
-        badge(verdict),
-        tag("h3", foreign(component.title)),
-        tag("span", verdict.headline, class_="verdict"),
+        "summary", badge(verdict), tag("h3", foreign(component.title)), tag("span", verdict.headline, class_="verdict")
     )
     return tag(
         "details",

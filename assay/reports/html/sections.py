@@ -40,7 +40,6 @@ def heading_section(rating: RatingView) -> Markup:
 
 
 def _warning(rating: RatingView) -> Markup | None:
-    """Write the warning that a rating does not hold any more."""
     said = outline.warning(rating)
     return None if said is None else tag("p", foreign(said), class_="warning")
 
@@ -132,8 +131,7 @@ def provenance_section(rating: RatingView) -> Markup:
 
 def _facts(one: Table) -> Markup:
     pairs = [(tag("dt", name), tag("dd", foreign(value))) for name, value in one.rows]
-    opened = len(pairs) <= FEW_FACTS
-    return tag("details", tag("summary", tag("h3", one.title)), tag("dl", *pairs), open=opened)
+    return tag("details", tag("summary", tag("h3", one.title)), tag("dl", *pairs), open=len(pairs) <= FEW_FACTS)
 
 
 def verify_section() -> Markup:

@@ -48,7 +48,8 @@ def thumbnails(component: Component, small: Mapping[str, str]) -> Markup | None:
     if not asked:
         return None
     drawn = [
-        (term, [_case(share, case, small) for share, case in cases if _shown(case, small)]) for term, cases in named
+        (term, [_case(share, case, small) for share, case in cases if _EMBEDDED.fullmatch(small.get(case.image, ""))])
+        for term, cases in named
     ]
     shown = sum(len(each) for _, each in drawn)
     listed = (tag("div", tag("dt", foreign(term)), tag("dd", *each)) for term, each in drawn if each)
@@ -59,10 +60,6 @@ def thumbnails(component: Component, small: Mapping[str, str]) -> Markup | None:
         tag("p", f"{said} At most {MOST} are, evenly over the rating." if shown else f"No picture is shown. {GONE}"),
         tag("dl", *listed, class_="pictures") if shown else None,
     )
-
-
-def _shown(case: CaseWords, small: Mapping[str, str]) -> bool:
-    return _EMBEDDED.fullmatch(small.get(case.image, "")) is not None
 
 
 def _case(share: float, case: CaseWords, small: Mapping[str, str]) -> Markup:

@@ -18,10 +18,7 @@ __all__ = ["MEDIA_TYPES", "PageFormat", "render_page"]
 
 PageFormat = Literal["html", "markdown"]
 
-MEDIA_TYPES: Mapping[PageFormat, str] = {
-    "html": "text/html; charset=utf-8",
-    "markdown": "text/markdown; charset=utf-8",
-}
+MEDIA_TYPES: Mapping[PageFormat, str] = {"html": "text/html; charset=utf-8", "markdown": "text/markdown; charset=utf-8"}
 
 _READ: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {"suite": suite_page, "composition": composition_page}
 _WRITE: Mapping[PageFormat, Callable[[Page], str]] = {"html": page_html, "markdown": page_markdown}

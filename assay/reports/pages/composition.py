@@ -13,10 +13,7 @@ from assay.reports.pages.view import Cell, Grid, Page, Section, plain_cells
 from assay.reports.parts import Part
 from assay.reports.view import ARROW, Verdict
 
-TABLES = {
-    "published": "Srivastava & Rossi (2018), Table 2",
-    "revised": "the same table with one cell corrected",
-}
+TABLES = {"published": "Srivastava & Rossi (2018), Table 2", "revised": "the same table with one cell corrected"}
 """The composition tables, by their names."""
 
 
