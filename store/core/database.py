@@ -183,8 +183,6 @@ class _Backend(Protocol):
 
 
 class _PostgresBackend:
-    """Postgres over asyncpg."""
-
     def __init__(self, engine: AsyncEngine) -> None:
         self._writer = engine
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")

@@ -13,17 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, func, make_url, select
+from sqlalchemy import URL, Connection, Engine, Table, Update, create_engine, event, exc, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    DisconnectionError,
-    InterfaceError,
-    OperationalError,
-    SQLAlchemyError,
-)
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from store.core.errors import StoreUnavailable
 
@@ -49,7 +40,7 @@ def database_url(written: str) -> URL:
     """
     try:
         url = make_url(written)
-    except ArgumentError:  # the exception's message would contain the password
+    except exc.ArgumentError:  # the exception's message would contain the password
         raise ValueError("the database URL cannot be read; write sqlite:////path/assay.db or postgresql://…") from None
     backend = "postgresql" if url.drivername == "postgres" else url.get_backend_name()
     if backend not in BACKENDS:
@@ -89,7 +80,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
     def renew(_connection: Any, record: Any, _proxy: Any) -> None:
         # such a connection sees no change of the file, so it is used once; the next one may open the file as usual
         if record.info.get(UNCHANGING):
-            raise DisconnectionError
+            raise exc.DisconnectionError
         if UNCHANGING in record.info:
             record.info[UNCHANGING] = True
 
@@ -222,6 +213,15 @@ RETRY_AFTER_S: Mapping[str, int] = {
 }
 
 
+def execute_if_writable(c: Connection, statement: Update) -> None:
+    """Execute a statement, or do nothing if the database cannot be written: reads must work all the same."""
+    try:
+        c.execute(statement)
+    except exc.DBAPIError as error:
+        if unavailable(error) is None:
+            raise
+
+
 def unavailable(error: BaseException) -> StoreUnavailable | None:
     """Return the `StoreUnavailable` for an error, or ``None`` if the error is a defect."""
     reason = _reason(error)
@@ -229,9 +229,9 @@ def unavailable(error: BaseException) -> StoreUnavailable | None:
 
 
 def _reason(error: BaseException) -> str | None:
-    if isinstance(error, PoolTimeout):
+    if isinstance(error, exc.TimeoutError):
         return "busy"
-    if not isinstance(error, DBAPIError):
+    if not isinstance(error, exc.DBAPIError):
         return None
     cause = error.orig
     code = getattr(cause, "sqlite_errorcode", None)
@@ -245,7 +245,7 @@ def _reason(error: BaseException) -> str | None:
     if error.connection_invalidated:
         return "unreachable"
     # a driver that lost its connection reports no SQLSTATE
-    return "unreachable" if state is None and isinstance(error, OperationalError | InterfaceError) else None
+    return "unreachable" if state is None and isinstance(error, exc.OperationalError | exc.InterfaceError) else None
 
 
 @contextmanager
@@ -253,7 +253,7 @@ def translated() -> Iterator[None]:
     """Raise `StoreUnavailable` for database errors that a retry can solve."""
     try:
         yield
-    except SQLAlchemyError as error:
+    except exc.SQLAlchemyError as error:
         if (outage := unavailable(error)) is None:
             raise
         raise outage from error

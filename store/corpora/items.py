@@ -233,13 +233,7 @@ def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem)
 
 def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
     """Remove an item from a tenant's corpus; return false if there is none."""
-    if corpora.lock(c, corpus_id, tenant) is None:
-        return False
-    removed = update(corpus_items).where(corpus_items.c.id == item_id, *_in(corpus_id)).values(removed_at=now_ms())
-    if not c.execute(removed).rowcount:
-        return False
-    corpora.change(c, corpus_id, tenant, {})
-    return True
+    return remove_several(c, corpus_id, tenant, [item_id]) > 0
 
 
 def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> int:

@@ -114,7 +114,8 @@ def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
     """
     if new.name in shipped() or find(c, tenant, new.name) is not None:
         raise NameTaken(new.name)
-    added = _insert(c, tenant, new, _highest(c, tenant, new.name) + 1)
+    versions = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=new.name))
+    added = _insert(c, tenant, new, (c.execute(versions).scalar_one() or 0) + 1)
     if added is None:
         raise NameTaken(new.name)
     return added
@@ -173,14 +174,8 @@ def _digest(new: Specification) -> str:
 
 
 def _described(new: Specification) -> dict[str, Any]:
-    return {
-        "name": new.name,
-        "title": new.title,
-        "kind": new.kind,
-        "language": new.language,
-        "citation": new.citation,
-        "words": dump_words(replace(new.words, name=new.name)),
-    }
+    plain = {name: getattr(new, name) for name in ("name", "title", "kind", "language", "citation")}
+    return plain | {"words": dump_words(replace(new.words, name=new.name))}
 
 
 def _insert(c: Connection, tenant: str, new: Specification, version: int) -> StoredSpecification | None:
@@ -189,12 +184,6 @@ def _insert(c: Connection, tenant: str, new: Specification, version: int) -> Sto
     values = _described(new) | {"tenant": tenant, "version": version, "digest": _digest(new), "created_at": now_ms()}
     made = c.execute(start.values(values).on_conflict_do_nothing().returning(specifications)).mappings().one_or_none()
     return None if made is None else _stored(**made, latest=version)
-
-
-def _highest(c: Connection, tenant: str, name: str) -> int:
-    """Return the highest version number, including removed versions; 0 if there is none."""
-    versions = select(func.max(specifications.c.version)).where(*equal(specifications, tenant=tenant, name=name))
-    return c.execute(versions).scalar_one() or 0
 
 
 def _of(tenant: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -63,9 +63,10 @@ def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload,
 
     Return the upload, and whether it is new; an existing one keeps its name and id.
     """
-    start = insert_into(c, uploads)
-    new_row = start.values(created_at=now_ms(), **vars(new)).on_conflict_do_nothing(
-        index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose]
+    new_row = (
+        insert_into(c, uploads)
+        .values(created_at=now_ms(), **vars(new))
+        .on_conflict_do_nothing(index_elements=[uploads.c.tenant, uploads.c.digest, uploads.c.purpose])
     )
     row = c.execute(new_row.returning(uploads)).mappings().one_or_none()
     if row is None:

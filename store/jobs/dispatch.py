@@ -43,8 +43,7 @@ def mark_dispatched(c: Connection, ids: Sequence[str]) -> None:
 
 def release_orphans(c: Connection) -> int:
     """End every lease and return their number. Only for the start of a process that owns the database alone."""
-    orphaned = changed(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")
-    return c.execute(orphaned).rowcount
+    return c.execute(changed(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")).rowcount
 
 
 def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:

@@ -37,8 +37,7 @@ def take(c: Connection, job: Job, hosts: Collection[str], rest_s: float) -> Turn
     waits: list[Turn] = []
     for host in sorted(hosts):  # sorted, so that two jobs of several hosts cannot deadlock
         serialise(c, f"host:{host}")
-        new = insert_into(c, host_turns).values(job_id=job.id, host=host)
-        c.execute(new.on_conflict_do_nothing())
+        c.execute(insert_into(c, host_turns).values(job_id=job.id, host=host).on_conflict_do_nothing())
         mine = select(host_turns.c.admitted_at).where(host_turns.c.job_id == job.id, host_turns.c.host == host)
         if c.execute(mine).scalar_one() is None:
             waits += _wait(c, job, host, rest_ms)

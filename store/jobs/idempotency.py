@@ -70,8 +70,7 @@ def begin(
     )
     if c.execute(upsert.returning(idempotency.c.key)).one_or_none() is not None:
         return Fresh()
-    found = select(idempotency).where(*_of(scope, key))
-    row = c.execute(found).mappings().one_or_none()
+    row = c.execute(select(idempotency).where(*_of(scope, key))).mappings().one_or_none()
     if row is None:  # the row was deleted (by `forget` of the first request) between the two statements
         return InFlight()
     if row["payload_digest"] != payload_digest:

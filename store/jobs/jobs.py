@@ -21,30 +21,19 @@ from store.core.rows import about_target, equal, one_row, page_of
 from store.core.schema import jobs
 from store.jobs.backlog import backlog, counts_by_status, queue_of
 from store.jobs.dispatch import count_stranded, due, fail_poison_jobs, mark_dispatched, reconciler_lock, release_orphans
-from store.jobs.job import UNFINISHED, Event, Job, NewJob, Status, changed, end_cancelled, events, job_from
+from store.jobs.job import UNFINISHED, Event, Job, NewJob, changed, end_cancelled, events, job_from
 from store.jobs.leases import Beat, Claim, claim, claim_next, heartbeat, hold, release
 from store.jobs.observations import LedgerEntry
 from store.jobs.runs import cancel, fail, finish, finish_with, record, stage
-from store.jobs.submission import (
-    ExistingWork,
-    add,
-    add_all,
-    add_finished,
-    existing_work,
-    find,
-    queue_position,
-    serialise,
-)
+from store.jobs.submission import add, add_all, add_finished, existing_work, find, queue_position, serialise
 
 __all__ = [
     "Beat",
     "Claim",
     "Event",
-    "ExistingWork",
     "Job",
     "LedgerEntry",
     "NewJob",
-    "Status",
     "add",
     "add_all",
     "add_finished",
@@ -113,8 +102,7 @@ def newest_result(c: Connection, tenant: str, request_digest: str) -> Any:
 
 def count_unfinished(c: Connection, tenant: str) -> int:
     """Count a tenant's queued and running jobs."""
-    unfinished = jobs.c.status.in_(UNFINISHED)
-    return c.execute(select(func.count()).where(jobs.c.tenant == tenant, unfinished)).scalar_one()
+    return c.execute(select(func.count()).where(jobs.c.tenant == tenant, jobs.c.status.in_(UNFINISHED))).scalar_one()
 
 
 def request_cancel(c: Connection, job_id: str, tenant: str | None) -> Job | None:

@@ -131,8 +131,7 @@ class Wanted:
                 return False
         if self.q is None:
             return True
-        written = one.as_json()
-        return any(self.q.casefold() in text.casefold() for text in _texts([written["ask"], value]))
+        return any(self.q.casefold() in text.casefold() for text in _texts([one.as_json()["ask"], value]))
 
 
 def _texts(part: Any) -> Iterator[str]:
@@ -194,8 +193,7 @@ def forget_failures(c: Connection, claim: Claim, codes: Collection[str]) -> int:
     copies = list(deleted)
     asked = copies.count(False)
     if copies:
-        fewer = changed(asked=job.asked - asked, failed_calls=job.failed_calls - asked)
-        c.execute(fewer.where(jobs.c.id == job.id))
+        c.execute(changed(asked=job.asked - asked, failed_calls=job.failed_calls - asked).where(jobs.c.id == job.id))
     return len(copies)
 
 

@@ -88,8 +88,7 @@ def fail(c: Connection, claim: Claim, error: Mapping[str, Any]) -> None:
     """Fail the job with a problem object (type, title, detail, code); the ledger is kept."""
     job = hold(c, claim)
     end(c, job, "failed", {"error": dict(error)}, error=dict(error))
-    facts = {"job_id": job.id, "kind": job.kind, "status": "failed", "error": dict(error)}
-    announce(c, job.id, "job.failed", facts)
+    announce(c, job.id, "job.failed", {"job_id": job.id, "kind": job.kind, "status": "failed", "error": dict(error)})
 
 
 def cancel(c: Connection, claim: Claim) -> None:

@@ -79,7 +79,6 @@ _unfinished = (
     .subquery()
 )
 
-
 _due = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.next_run_at <= now_ms()).limit(MOST_COUNTED).subquery()
 _EXISTING_WORK = select(
     _rating_id.label("rating_id"),
@@ -218,7 +217,8 @@ def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[
     if new_jobs:
         c.execute(insert(events_table), [_first_event(job) for job in new_jobs])
     if finished := [job for job in new_jobs if job.finished]:
-        c.execute(insert(outbox_table), [_notice_of(job) for job in finished])
+        notices = [notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at) for job in finished]
+        c.execute(insert(outbox_table), notices)
     return new_jobs
 
 
@@ -232,10 +232,6 @@ def _first_facts(job: Job) -> dict[str, Any]:
 
 def _facts_of(job: Job) -> dict[str, Any]:
     return {"job_id": job.id, "kind": job.kind, "status": job.status, "rating_id": job.rating_id}
-
-
-def _notice_of(job: Job) -> dict[str, Any]:
-    return notice_row(job.id, f"job.{job.status}", _facts_of(job), job.created_at)
 
 
 def _insert(c: Connection, statement: ReturningInsert[Any], new: NewJob, **state: Any) -> Job:

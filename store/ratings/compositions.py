@@ -60,8 +60,7 @@ def find(c: Connection, composition_id: str, tenant: str | None) -> StoredCompos
     Other tenants can read it only while they can read every rating that it shows.
     """
     visible = or_(compositions.c.tenant == tenant, compositions.c.visibility.in_(("public", "unlisted")))
-    query = select(compositions).where(compositions.c.id == composition_id, visible)
-    found = one_row(c, query, StoredComposition)
+    found = one_row(c, select(compositions).where(compositions.c.id == composition_id, visible), StoredComposition)
     if found is None:
         return None
     allowed = found.tenant == tenant or len(readable(c, found.rating_ids, tenant)) == len(set(found.rating_ids))

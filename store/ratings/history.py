@@ -74,8 +74,7 @@ def _steps(
 
     Withdrawn ratings are partitions of their own in the window function, and get no predecessor.
     """
-    withdrawn = ratings.c.withdrawn_at.is_not(None)
-    series = (ratings.c.method, ratings.c.attribute, withdrawn)
+    series = (ratings.c.method, ratings.c.attribute, ratings.c.withdrawn_at.is_not(None))
     earlier = func.lag(ratings.c.id).over(partition_by=series, order_by=(ratings.c.created_at, ratings.c.id))
     all_of_it = (
         select(ratings.c.id, ratings.c.created_at, ratings.c.withdrawn_at, earlier.label("earlier_id"))

@@ -121,8 +121,7 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
     wanted = _checked_size(c, of_size, "size")
     if position >= wanted:
         raise BeyondTheLog("position", position, wanted - 1)
-    spans = inclusion_spans(position, wanted)
-    root, leaf, *path = _spans(c, [(0, wanted), (position, position + 1), *spans])
+    root, leaf, *path = _spans(c, [(0, wanted), (position, position + 1), *inclusion_spans(position, wanted)])
     return Inclusion(position, leaf, TreeHead(wanted, root), tuple(path))
 
 
@@ -137,8 +136,7 @@ def consistency(c: Connection, first: int, second: int | None = None) -> Consist
     wanted = _checked_size(c, second, "second")
     if first > wanted:
         raise BeyondTheLog("first", first, wanted)
-    spans = consistency_spans(first, wanted)
-    older, newer, *path = _spans(c, [(0, first), (0, wanted), *spans])
+    older, newer, *path = _spans(c, [(0, first), (0, wanted), *consistency_spans(first, wanted)])
     return Consistency(TreeHead(first, older), TreeHead(wanted, newer), tuple(path))
 
 

@@ -51,8 +51,7 @@ def distribution(
 
 def methodologies(c: Connection) -> list[str]:
     """List the methodology versions of public ratings."""
-    query = select(ratings.c.methodology_version).where(_public()).distinct()
-    return sorted(c.execute(query).scalars())
+    return sorted(c.execute(select(ratings.c.methodology_version).where(_public()).distinct()).scalars())
 
 
 def page(c: Connection, after: tuple[int, str] | None, limit: int) -> list[StoredRating]:

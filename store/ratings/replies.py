@@ -69,8 +69,7 @@ def of_ratings(c: Connection, rating_ids: Collection[str]) -> dict[str, OwnersRe
 
 def remove(c: Connection, rating_id: str, tenant: str) -> bool:
     """Delete a tenant's own reply, even if its proof has expired; return false if it has none."""
-    deleted = delete(replies).where(replies.c.rating_id == rating_id, replies.c.tenant == tenant)
-    return c.execute(deleted).rowcount > 0
+    return c.execute(delete(replies).where(replies.c.rating_id == rating_id, replies.c.tenant == tenant)).rowcount > 0
 
 
 def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:

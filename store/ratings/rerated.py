@@ -45,8 +45,7 @@ def recompute(rating: StoredRating, record: Iterable[Observation], methodology: 
     RecordError
         If the evidence is incomplete or differs from the sealed evidence.
     """
-    method = parse_method(rating.document["experiment"])
-    return rerate(rating.document, method, record, methodology)
+    return rerate(rating.document, parse_method(rating.document["experiment"]), record, methodology)
 
 
 def evidence(c: Connection, job_id: str) -> Iterator[Observation]:

@@ -17,11 +17,10 @@ from secrets import choice, token_urlsafe
 from typing import Any, get_args
 
 from sqlalchemy import Connection, insert, select, update
-from sqlalchemy.exc import DBAPIError
 
 from store.core.clock import now_ms
 from store.core.columns import ALPHABET, new_id
-from store.core.engines import unavailable
+from store.core.engines import execute_if_writable
 from store.core.rows import equal, page_of
 from store.core.schema import api_keys
 from store.security.rights import Scope
@@ -93,7 +92,7 @@ def verify(c: Connection, plain: str) -> ApiKey | None:
     if row["revoked_at"] is not None or (row["expires_at"] is not None and row["expires_at"] <= row["now"]):
         return None
     if row["last_used_at"] is None or row["last_used_at"] <= row["now"] - USE_NOTED_MS:
-        _record_use(c, row["id"])
+        execute_if_writable(c, update(api_keys).where(api_keys.c.id == row["id"]).values(last_used_at=now_ms()))
     return key_of(**row)
 
 
@@ -107,16 +106,7 @@ def revoke(c: Connection, key_id: str, tenant: str) -> bool:
 
 def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
     """List a tenant's keys, including revoked ones, newest first; ``None`` lists all tenants'."""
-    query = select(api_keys).where(*equal(api_keys, tenant=tenant))
-    return page_of(c, query, api_keys, key_of, before, limit)
-
-
-def _record_use(c: Connection, key_id: str) -> None:
-    try:
-        c.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=now_ms()))
-    except DBAPIError as error:  # reads must work if the database cannot be written
-        if unavailable(error) is None:
-            raise
+    return page_of(c, select(api_keys).where(*equal(api_keys, tenant=tenant)), api_keys, key_of, before, limit)
 
 
 def _crc(begin: str) -> str:

@@ -86,8 +86,7 @@ def outside_key(settings: Settings) -> SigningKey | None:
         command = shlex.split(settings.signing_command)
     except ValueError as wrong:
         raise SpecificationError(f"ASSAY_SIGNING_COMMAND cannot be split into words: {wrong}") from None
-    program = SigningProgram(command, public)
-    return SigningKey(thumbprint(public), public, program.sign)
+    return SigningKey(thumbprint(public), public, SigningProgram(command, public).sign)
 
 
 class SigningProgram:
@@ -116,7 +115,6 @@ class SigningProgram:
             self._slots.release()
 
     def _run(self, message: bytes) -> bytes:
-        """Run the program and return its output."""
         try:
             with tempfile.TemporaryFile() as told:
                 told.write(message)

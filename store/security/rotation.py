@@ -69,7 +69,8 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
         except (SecretLost, SecretMoved):
             lost.append(row["id"])
             continue
-        c.execute(update(table).where(table.c.id == row["id"]).values(_columns(held, fresh)))
+        columns = {f"{held.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # the last characters stay
+        c.execute(update(table).where(table.c.id == row["id"]).values(columns))
     return Rotated(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
 
 
@@ -91,8 +92,3 @@ def _old(held: Holder, vault: Vault) -> ColumnElement[bool]:
 def _sealed(held: Holder, row: RowMapping) -> SealedSecret:
     cipher, nonce, key_id = (row[held.column(name)] for name in PARTS)
     return SealedSecret(bytes(cipher), bytes(nonce), key_id, "")
-
-
-def _columns(held: Holder, sealed: SealedSecret) -> dict[str, Any]:
-    """Return the columns that change; the last four characters stay the same."""
-    return {f"{held.prefix}_{name}": getattr(sealed, name) for name in PARTS}

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from secrets import token_urlsafe
 
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
-from sqlalchemy.exc import DBAPIError
 
 from store.core.clock import now_ms
-from store.core.engines import unavailable
+from store.core.engines import execute_if_writable
 from store.core.schema import api_keys, sessions
 from store.security.keys import USE_NOTED_MS
 from store.security.rights import Rule
@@ -72,11 +71,7 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
     query = (
         select(sessions, api_keys.c.tenant, api_keys.c.scopes, now.label("now"))
         .outerjoin(api_keys, valid)
-        .where(
-            sessions.c.digest == _digest(token),
-            sessions.c.expires_at > now,
-            sessions.c.seen_at > now - IDLE_MS,
-        )
+        .where(sessions.c.digest == _digest(token), sessions.c.expires_at > now, sessions.c.seen_at > now - IDLE_MS)
     )
     row = c.execute(query).one_or_none()
     if row is None:
@@ -86,21 +81,13 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
     if tenant is None:
         return None
     if row.seen_at <= row.now - USE_NOTED_MS:
-        _record_use(c, token)
+        execute_if_writable(c, update(sessions).where(sessions.c.digest == _digest(token)).values(seen_at=now_ms()))
     return SignedIn(tenant, tuple(scopes), row.key_id, row.subject)
 
 
 def end(c: Connection, token: str) -> None:
     """End a session."""
     c.execute(delete(sessions).where(sessions.c.digest == _digest(token)))
-
-
-def _record_use(c: Connection, token: str) -> None:
-    try:
-        c.execute(update(sessions).where(sessions.c.digest == _digest(token)).values(seen_at=now_ms()))
-    except DBAPIError as error:  # reads must work if the database cannot be written
-        if unavailable(error) is None:
-            raise
 
 
 def _digest(token: str) -> bytes:

@@ -37,7 +37,6 @@ FIELD = "secret"
 LOCK = 0x5369676E
 """Postgres advisory lock for creating keys, so that two processes do not both create the first one."""
 
-
 NO_SECRET = {"secret_ciphertext": b"", "secret_nonce": b"", "secret_key_id": "", "secret_last4": ""}
 """Columns of a key whose private half is outside the database."""
 

@@ -33,7 +33,8 @@ class Recurrence:
         """
         if self.interval_s is not None:
             return self.interval_s
-        times = _times_of_day(str(self.cron))
+        parsed = _parse(str(self.cron), EPOCH)
+        times = sorted(hour * 60 + minute for hour in parsed.hours for minute in parsed.minutes)
         gaps = [later - earlier for earlier, later in pairwise(times)]
         return 60 * min([*gaps, times[0] + MINUTES_A_DAY - times[-1]])
 
@@ -73,12 +74,6 @@ def _next(cron: str, after: datetime) -> datetime:
     if found is None:
         raise SpecificationError(f"no date matches {cron!r}; check its day and month", "cron")
     return found
-
-
-def _times_of_day(cron: str) -> list[int]:
-    """List the minutes of the day that an expression can match."""
-    parsed = _parse(cron, EPOCH)
-    return sorted(hour * 60 + minute for hour in parsed.hours for minute in parsed.minutes)
 
 
 def _parse(cron: str, after: datetime) -> CronSim:

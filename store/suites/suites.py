@@ -118,16 +118,9 @@ class Known:
 
 def add(c: Connection, new: NewSuite) -> StoredSuite:
     """Add a suite whose jobs exist already."""
-    values = {
-        "id": new.id,
-        "tenant": new.tenant,
-        "target_url": new.target.get("base_url"),
-        "target": dict(new.target),
-        "request": dict(new.request),
-        "callback_url": new.callback_url,
-        "visibility": new.visibility,
-        "created_at": now_ms(),
-    }
+    values = {name: getattr(new, name) for name in ("id", "tenant", "callback_url", "visibility")}
+    values |= {"target": dict(new.target), "request": dict(new.request)}
+    values |= {"target_url": new.target.get("base_url"), "created_at": now_ms()}
     row = c.execute(insert(suites).values(values).returning(suites)).mappings().one()
     rows = [
         {"suite_id": new.id, "place": place, **vars(cell), "job_id": job} for place, (cell, job) in enumerate(new.cells)
@@ -138,14 +131,12 @@ def add(c: Connection, new: NewSuite) -> StoredSuite:
 
 def find(c: Connection, suite_id: str, tenant: str) -> StoredSuite | None:
     """Read a tenant's suite."""
-    query = select(suites).where(suites.c.id == suite_id, suites.c.tenant == tenant)
-    return one_row(c, query, _suite)
+    return one_row(c, select(suites).where(suites.c.id == suite_id, suites.c.tenant == tenant), _suite)
 
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[StoredSuite]:
     """List a tenant's suites, newest first, starting after the row ``before = (created_at, id)``."""
-    query = select(suites).where(suites.c.tenant == tenant)
-    return page_of(c, query, suites, _suite, before, limit)
+    return page_of(c, select(suites).where(suites.c.tenant == tenant), suites, _suite, before, limit)
 
 
 def cells(c: Connection, suite_id: str) -> list[StoredCell]:

@@ -95,8 +95,7 @@ def find(c: Connection, domain_id: str, tenant: str | None) -> Domain | None:
 
 def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, limit: int) -> list[Domain]:
     """List a tenant's domains, newest first, starting after the row ``before = (created_at, id)``."""
-    query = _domains().where(domains.c.tenant == tenant)
-    return page_of(c, query, domains, _domain, before, limit)
+    return page_of(c, _domains().where(domains.c.tenant == tenant), domains, _domain, before, limit)
 
 
 def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None:
@@ -104,17 +103,15 @@ def checked(c: Connection, domain_id: str, failure: str | None) -> Domain | None
 
     A failed check ends an earlier proof: the host may have another owner now.
     """
-    state = {"state": "verified", "verified_at": now_ms()} if failure is None else {"state": "failed"}
-    ended = {} if failure is None else {"verified_at": None}
-    change = update(domains).where(domains.c.id == domain_id)
-    row = c.execute(change.values(checked_at=now_ms(), failure=failure, **state, **ended)).rowcount
+    state, verified_at = ("verified", now_ms()) if failure is None else ("failed", None)
+    values = {"state": state, "checked_at": now_ms(), "failure": failure, "verified_at": verified_at}
+    row = c.execute(update(domains).where(domains.c.id == domain_id).values(values)).rowcount
     return find(c, domain_id, None) if row else None
 
 
 def remove(c: Connection, domain_id: str, tenant: str) -> bool:
     """Delete a tenant's domain and keep its replies; return false if there is none."""
-    deleted = delete(domains).where(domains.c.id == domain_id, domains.c.tenant == tenant)
-    return c.execute(deleted).rowcount > 0
+    return c.execute(delete(domains).where(domains.c.id == domain_id, domains.c.tenant == tenant)).rowcount > 0
 
 
 def proof(c: Connection, tenant: str, host: str) -> Domain | None:
@@ -133,7 +130,6 @@ def _domain(*, now: int, **row: Any) -> Domain:
 
 
 def _normalised(host: str) -> str:
-    """Normalise a host name or IP address."""
     try:
         address = ip_address(host)
     except ValueError:

@@ -5,7 +5,7 @@ If several tenants have a valid proof of a host, the newest decides; each of the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,14 +86,9 @@ def keep(c: Connection, url: str, refuses: bool) -> None:
 
 def check(c: Connection, tenant: str, *described: Mapping[str, Any] | None) -> None:
     """Raise `RatingsRefused` if a host of the described targets is known to refuse ratings by a tenant."""
-    for url in urls_of(*described):
+    for url in dict.fromkeys(url for one in described if one is not None for url in _urls(one)):
         if (refusal := standing(c, tenant, url).refusal) is not None:
             raise refusal
-
-
-def urls_of(*described: Mapping[str, Any] | None) -> Collection[str]:
-    """Return the addresses of targets and of their links, each once and in order."""
-    return dict.fromkeys(url for one in described if one is not None for url in _urls(one))
 
 
 def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:

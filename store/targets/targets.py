@@ -97,13 +97,7 @@ def page(
 
 
 def replace(
-    c: Connection,
-    target_id: str,
-    tenant: str,
-    new: NewTarget,
-    *,
-    keep_secret: bool = False,
-    version: int | None = None,
+    c: Connection, target_id: str, tenant: str, new: NewTarget, *, keep_secret: bool = False, version: int | None = None
 ) -> StoredTarget | None:
     """Replace the description of a target; return ``None`` if the tenant has no such target or version.
 

@@ -80,12 +80,7 @@ def attempts(c: Connection, delivery_id: str) -> list[Attempt]:
 
 
 def page(
-    c: Connection,
-    receiver: Receiver,
-    *,
-    state: str | None = None,
-    before: tuple[int, str] | None = None,
-    limit: int,
+    c: Connection, receiver: Receiver, *, state: str | None = None, before: tuple[int, str] | None = None, limit: int
 ) -> list[Delivery]:
     """List a receiver's deliveries, newest first, starting after the row ``before = (created_at, id)``."""
     query = select(*_SHOWN).where(*_to(receiver), *equal(deliveries, state=state))

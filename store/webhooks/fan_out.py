@@ -67,8 +67,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
         message = _Message(notice.kind, notice.created_at, notice.data, source, notice.id)
         rows += [_row(message, notice.tenant, url, webhook, now) for url, webhook in _receivers(notice, endpoints)]
     if rows:
-        into = insert_into(c, deliveries)
-        c.execute(into.on_conflict_do_nothing(), rows)
+        c.execute(insert_into(c, deliveries).on_conflict_do_nothing(), rows)
     for notice in notices:
         outbox.delivered(c, notice.id)  # has no effect on a notice that was given up
     return HandedOver(len(notices), tuple(notice for notice in notices if notice.data is None))

@@ -47,8 +47,7 @@ def announce(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> 
 
 def announce_once(c: Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
     """Add a notice unless the job has one of this kind. The caller has locked the subject of the notice."""
-    existing = select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)
-    if c.execute(existing).first() is None:
+    if c.execute(select(outbox.c.id).where(outbox.c.job_id == job_id, outbox.c.kind == kind)).first() is None:
         announce(c, job_id, kind, data)
 
 

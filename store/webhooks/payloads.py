@@ -16,10 +16,7 @@ MOST_BYTES = 20_000
 CUT_TEXT = 500
 """Characters kept of each text in a body that would be too long."""
 
-CONTENT_TYPES: Mapping[str, str] = {
-    "standard": "application/json",
-    "cloudevents": "application/cloudevents+json",
-}
+CONTENT_TYPES: Mapping[str, str] = {"standard": "application/json", "cloudevents": "application/cloudevents+json"}
 
 
 def wrap(

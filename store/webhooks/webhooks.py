@@ -126,14 +126,7 @@ def page(c: Connection, tenant: str, *, before: tuple[int, str] | None = None, l
 
 
 def replace(
-    c: Connection,
-    webhook_id: str,
-    tenant: str,
-    *,
-    url: str,
-    description: str,
-    events: Sequence[str],
-    envelope: str,
+    c: Connection, webhook_id: str, tenant: str, *, url: str, description: str, events: Sequence[str], envelope: str
 ) -> Webhook | None:
     """Change an endpoint; waiting deliveries are sent to its new URL."""
     changed = _change(c, webhook_id, tenant, failing_since=None, **_described(url, description, events, envelope))
