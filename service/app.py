@@ -187,15 +187,6 @@ def _telemetry(tracer_provider: TracerProvider | None) -> TelemetryConfig:
     return {**quiet, "tracing": True, "tracer_provider": tracer_provider}
 
 
-def _rates(settings: Settings) -> dict[str, str]:
-    return {
-        JOBS: settings.job_rate,
-        UPLOADS: settings.upload_rate,
-        CALLS: settings.call_rate,
-        WRITES: settings.write_rate,
-    }
-
-
 def _wire(
     settings: Settings,
     validator: TargetValidator,
@@ -205,6 +196,12 @@ def _wire(
     methodologies: Methodologies | None,
 ) -> Service:
     meter = Meter(more_registries)
+    rates = {
+        JOBS: settings.job_rate,
+        UPLOADS: settings.upload_rate,
+        CALLS: settings.call_rate,
+        WRITES: settings.write_rate,
+    }
     statuses = StatusCache(settings.status_cache_s, meter)
     database = AsyncDatabase(
         settings.resolved_database_url,
@@ -219,7 +216,7 @@ def _wire(
         target_validator=validator,
         dispatcher=Dispatcher(doorbell, meter),
         meter=meter,
-        rate_limiter=RateLimiter(_rates(settings), settings.redis_url, meter),
+        rate_limiter=RateLimiter(rates, settings.redis_url, meter),
         event_stream=EventStream(
             lambda job_id, after, limit: database.read(events, job_id, after, limit), statuses.forget
         ),

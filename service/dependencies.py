@@ -58,7 +58,6 @@ async def here(request: Request) -> Service:
 
 Here = Annotated[Service, Depends(here)]
 
-
 LONGEST_WAIT_S = 30
 
 _WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)

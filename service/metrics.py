@@ -10,7 +10,6 @@ from store.jobs.backlog import Backlog
 
 STATUSES = ("queued", "running", "succeeded", "failed", "cancelled")
 
-
 GAUGES = {
     "oldest_due_job_seconds": "Seconds for which the oldest job that is due has waited for a worker.",
     "oldest_running_job_seconds": "Seconds since the oldest running job was first claimed by a worker.",

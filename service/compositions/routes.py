@@ -88,8 +88,7 @@ async def get_composition_report_markdown(
 
 
 async def _found(here: Service, composition_id: str, tenant: str) -> StoredComposition:
-    row = await here.database.read(compositions.find, composition_id, tenant)
-    return existing(row, "composition", composition_id)
+    return existing(await here.database.read(compositions.find, composition_id, tenant), "composition", composition_id)
 
 
 def _report(request: Request, row: StoredComposition, form: PageFormat) -> Response:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
+from service.corpora import validation
 from service.corpora.files import corpus_csv, corpus_jsonl
 from service.corpora.schemas import (
     CorpusChange,
@@ -23,15 +24,6 @@ from service.corpora.schemas import (
     ItemView,
     KeptItemsView,
     PictureForm,
-)
-from service.corpora.validation import (
-    checked_sentences,
-    copy_items,
-    edit_item,
-    new_corpus,
-    read_picture,
-    read_pictures,
-    store_pictures,
 )
 from service.corpora.writing_jobs import writing_order
 from service.corpora.writing_schemas import WritingRequest
@@ -71,11 +63,11 @@ async def create_corpus(
 ) -> Response:
     """Create a corpus. If it names a specification, every sentence must follow its rules."""
     with located():
-        new = await new_corpus(here, caller.tenant, body)
+        new = await validation.new_corpus(here, caller.tenant, body)
 
     def add(c: Any) -> Answer:
         kept = corpora.add(c, new)
-        copied = copy_items(c, body.items_of, kept) if body.items_of else 0
+        copied = validation.copy_items(c, body.items_of, kept) if body.items_of else 0
         kept = corpora.find(c, kept.id, caller.tenant) or kept
         headers = {"Location": f"{router.prefix}/{kept.id}", "ETag": entity_tag(kept.id, kept.version)}
         return Answer(201, write_json(CorpusView.of(kept, copied, caller.tenant)), headers)
@@ -91,8 +83,7 @@ async def list_corpora(
     wanted, before = query.filters(), query.before("corpora")
 
     def read(c: Any) -> tuple[Page[StoredCorpus], dict[str, int]]:
-        rows = corpora.page(c, caller.tenant, **wanted, before=before, limit=query.limit + 1)
-        page = Page.of(rows, query.limit)
+        page = Page.of(corpora.page(c, caller.tenant, **wanted, before=before, limit=query.limit + 1), query.limit)
         return page, corpora.sizes(c, [row.id for row in page.rows])
 
     page, sizes = await here.database.read(read)
@@ -176,9 +167,9 @@ async def add_corpus_items(
     shows the stored items; it is 200 if none is new.
     """
     if row.kind == "images":
-        pictures = await read_pictures(body.items)
-        return await keep_items(here, repeat.by(caller), row, caller.tenant, store_pictures, pictures)
-    sentences = await asyncio.to_thread(checked_sentences, row, body.items)
+        pictures = await validation.read_pictures(body.items)
+        return await keep_items(here, repeat.by(caller), row, caller.tenant, validation.store_pictures, pictures)
+    sentences = await asyncio.to_thread(validation.checked_sentences, row, body.items)
     return await keep_items(here, repeat.by(caller), row, caller.tenant, corpus_items.add, sentences)
 
 
@@ -198,8 +189,8 @@ async def add_corpus_picture(
         if row.kind != "images":
             detail = f"{row.id} holds {row.kind}; create a corpus of kind images for pictures"
             raise Problem("bad-specification", detail, errors=[{"parameter": "corpus_id", "detail": detail}])
-        picture = await read_picture(content, form.term, form.note)
-    return await keep_items(here, repeat.by(caller), row, caller.tenant, store_pictures, [picture])
+        picture = await validation.read_picture(content, form.term, form.note)
+    return await keep_items(here, repeat.by(caller), row, caller.tenant, validation.store_pictures, [picture])
 
 
 @router.patch("/{corpus_id}/items/{item_id}", response_model=ItemView)
@@ -213,7 +204,7 @@ async def change_corpus_item(
 ) -> Response:
     """Edit a sentence, or the term of a picture. The provenance stays; `edited_from` holds the earlier text."""
     with located():
-        changed = await here.database.write(edit_item, row.id, caller.tenant, item_id, body, if_match)
+        changed = await here.database.write(validation.edit_item, row.id, caller.tenant, item_id, body, if_match)
     view = ItemView.of(existing(changed, "item of this corpus", item_id))
     return json_response(view, headers={"ETag": view.etag})
 
@@ -297,8 +288,7 @@ async def keep_items(here: Service, repeat: Any, row: StoredCorpus, tenant: str,
         headers = {"ETag": entity_tag(kept.corpus.id, kept.corpus.version)}
         return Answer(201 if added else 200, write_json(view), headers)
 
-    answer = await here.database.write(once, repeat, work)
-    return answer.response()
+    return (await here.database.write(once, repeat, work)).response()
 
 
 async def _shown(here: Service, row: StoredCorpus, tenant: str, headers: dict[str, str]) -> Response:

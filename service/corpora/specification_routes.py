@@ -67,8 +67,7 @@ async def get_specification_version(
 ) -> Response:
     """Read one version of a specification, which never changes."""
     reference = f"{specification_name}@{version}"
-    row = await here.database.read(specifications.find_named, caller.tenant, reference)
-    return _shown(request, row, reference)
+    return _shown(request, await here.database.read(specifications.find_named, caller.tenant, reference), reference)
 
 
 @router.post(

@@ -107,8 +107,7 @@ class SpecificationLine(ResponseModel):
     def of(cls, row: StoredSpecification) -> Self:
         """Build the view of a specification."""
         created_at = None if row.shipped else row.created_at
-        href = f"/v1/specifications/{row.name}/versions/{row.version}"
-        return cls.from_row(row, created_at=created_at, href=href)
+        return cls.from_row(row, created_at=created_at, href=f"/v1/specifications/{row.name}/versions/{row.version}")
 
 
 class SpecificationView(SpecificationLine):

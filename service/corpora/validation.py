@@ -59,11 +59,6 @@ async def specification_named(here: Service, tenant: str, reference: str) -> Sto
     return found
 
 
-def rules_of(found: StoredSpecification) -> Rules:
-    """Return the rules of a corpus as a copy of a specification."""
-    return Rules(found.name, found.version, found.digest, found.words)
-
-
 def words_of(rules: Rules) -> StereotypeWords:
     """Return the words of a corpus's rules."""
     words: Any = specifications.read_words(STEREOTYPE, rules.words)
@@ -76,7 +71,7 @@ async def new_corpus(here: Service, tenant: str, body: CorpusRequest) -> NewCorp
     rules, attribute, language = None, body.attribute, body.language
     if body.specification is not None:
         found = await specification_named(here, tenant, body.specification)
-        rules = rules_of(found)
+        rules = Rules(found.name, found.version, found.digest, found.words)
         attribute = _agreed("attribute", attribute, str(found.words["attribute"]), found.name)
         language = _agreed("language", language, found.language, found.name)
     if attribute is None:

@@ -101,8 +101,7 @@ async def answer_once(
     here: Service, caller: Caller, repeat: RequestFingerprint, work: Callable[[Any], Answer]
 ) -> Response:
     """Call `work` in a transaction, unless the request is a repetition; return the response."""
-    answer = await here.database.write(once, repeat.by(caller), work)
-    return answer.response()
+    return (await here.database.write(once, repeat.by(caller), work)).response()
 
 
 def is_known(c: Any, repeat: Repeatable) -> bool:

@@ -22,23 +22,7 @@ from assay.rating.comparison import NotComparable
 from assay.rating.difference import NotTheSameQuestion
 from service.http.json import bad_specification, field_parts, pointer_to
 from service.http.problems import Problem, respond
-from store.core.errors import (
-    AlreadyFinished,
-    AlreadyWithdrawn,
-    BeyondTheLog,
-    CorpusFull,
-    ItemTaken,
-    NameTaken,
-    NotAnExtension,
-    NotTheOwner,
-    PublishedForGood,
-    RatingsRefused,
-    SecretLost,
-    SecretMoved,
-    SigningUnavailable,
-    StoreUnavailable,
-    UploadInUse,
-)
+from store.core import errors
 from store.core.plain_messages import plain_message
 from store.formats import NotInstalled, Unreadable
 
@@ -103,7 +87,10 @@ async def on_invalid_request(request: Request, error: Exception) -> JSONResponse
     every = error.errors()
     found = _independent(every[:MAX_ERRORS])
     causes = [one.get("ctx", {}).get("error") for one in found]
-    places = [_place(one, error.body) | {"detail": _message(request, one, error.body)} for one in found]
+    places = [
+        _place(one, error.body) | {"detail": plain_message(one, _known_fields(request, one["loc"], error.body))}
+        for one in found
+    ]
     well_formed = all(isinstance(cause, SpecificationError) for cause in causes)
     detail = places[0]["detail"] if len(places) == 1 else f"{len(places)} fields are invalid; see errors"
     if (more := len(every) - MAX_ERRORS) > 0:
@@ -124,9 +111,9 @@ def _independent(errors: Sequence[Any]) -> list[Any]:
 
 async def on_known_error(request: Request, error: Exception) -> JSONResponse:
     """Handle an exception of `PROBLEM_OF`."""
-    if isinstance(error, SecretLost | SecretMoved):
+    if isinstance(error, errors.SecretLost | errors.SecretMoved):
         log.error("secret not decrypted", request=request.scope["assay.request_id"], why=type(error).__name__)
-    if isinstance(error, SigningUnavailable):  # the cause is for the operator, not for the caller
+    if isinstance(error, errors.SigningUnavailable):  # the cause is for the operator, not for the caller
         log.error("nothing signed", request=request.scope["assay.request_id"], why=str(error))
     problem_of = next(PROBLEM_OF[kind] for kind in type(error).__mro__ if kind in PROBLEM_OF)
     return respond(request, problem_of(error))
@@ -145,11 +132,6 @@ def _other_rating(error: NotComparable | NotTheSameQuestion) -> Problem:
 
 def _in_field(code: str, place: str, name: str, error: Exception, **more: Any) -> Problem:
     return Problem(code, str(error), errors=[{place: name, "detail": str(error)}], **more)
-
-
-def _message(request: Request, one: Any, body: Any) -> str:
-    """Return the message of a validation error; for an unknown name, with the known names."""
-    return plain_message(one, _known_fields(request, one["loc"], body))
 
 
 def _known_fields(request: Request, place: Sequence[str | int], body: Any) -> Sequence[str]:
@@ -180,7 +162,6 @@ def _models(kinds: Sequence[Any]) -> Iterator[type[BaseModel]]:
 
 
 def _query_fields(route: Any) -> set[str]:
-    """Return the names of a route's query parameters."""
     found = {one.name: one.field_info.annotation for one in route.dependant.query_params}
     return {name for kind in found.values() for name in _fields_at([kind], ())} or set(found)
 
@@ -216,26 +197,28 @@ def _in_the_body(parts: Sequence[str | int], body: Any, *, missing: bool) -> lis
 
 PROBLEM_OF: Mapping[type[Exception], Callable[[Any], Problem]] = {
     SpecificationError: lambda error: bad_specification(error, ()),
-    StoreUnavailable: lambda error: Problem("store-unavailable", headers={"Retry-After": str(error.retry_after_s)}),
-    AlreadyFinished: lambda error: Problem(
+    errors.StoreUnavailable: lambda error: Problem(
+        "store-unavailable", headers={"Retry-After": str(error.retry_after_s)}
+    ),
+    errors.AlreadyFinished: lambda error: Problem(
         "already-finished", f"the job has already {error.status}", job_status=error.status
     ),
-    SecretLost: lambda _: Problem("secret_lost"),
-    SecretMoved: lambda _: Problem("secret_lost"),
-    SigningUnavailable: lambda error: Problem(error.code, headers={"Retry-After": str(error.retry_after_s)}),
-    NotAnExtension: lambda error: Problem(error.code, str(error)),
+    errors.SecretLost: lambda _: Problem("secret_lost"),
+    errors.SecretMoved: lambda _: Problem("secret_lost"),
+    errors.SigningUnavailable: lambda error: Problem(error.code, headers={"Retry-After": str(error.retry_after_s)}),
+    errors.NotAnExtension: lambda error: Problem(error.code, str(error)),
     Unreadable: _unreadable,
     NotInstalled: lambda error: Problem("not-installed", str(error), extra=error.extra),
     NotComparable: _other_rating,
     NotTheSameQuestion: _other_rating,
-    UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
-    NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
-    PublishedForGood: lambda error: Problem(error.code, str(error)),
-    AlreadyWithdrawn: lambda error: Problem(error.code, str(error)),
-    BeyondTheLog: lambda error: _in_field(error.code, "parameter", error.name, error),
-    RatingsRefused: lambda error: Problem(error.code, str(error), host=error.host, said_by=error.who),
-    NotTheOwner: lambda error: Problem("not-the-owner", str(error), host=error.host),
-    CorpusFull: lambda error: Problem(error.code, str(error)),
-    ItemTaken: lambda error: _in_field(error.code, "pointer", "/text", error, item=error.item_id),
+    errors.UploadInUse: lambda error: Problem("upload-in-use", str(error), job=error.job_id),
+    errors.NameTaken: lambda error: _in_field("name-taken", "pointer", "/name", error),
+    errors.PublishedForGood: lambda error: Problem(error.code, str(error)),
+    errors.AlreadyWithdrawn: lambda error: Problem(error.code, str(error)),
+    errors.BeyondTheLog: lambda error: _in_field(error.code, "parameter", error.name, error),
+    errors.RatingsRefused: lambda error: Problem(error.code, str(error), host=error.host, said_by=error.who),
+    errors.NotTheOwner: lambda error: Problem("not-the-owner", str(error), host=error.host),
+    errors.CorpusFull: lambda error: Problem(error.code, str(error)),
+    errors.ItemTaken: lambda error: _in_field(error.code, "pointer", "/text", error, item=error.item_id),
 }
 """The problem document of every exception that `assay` and `store` raise for a caller."""

@@ -72,7 +72,6 @@ async def _find_words(here: Service, tenant: str, wanted: NamedWords, method: st
 
 
 async def _find_rows(here: Service, tenant: str, wanted: NamedRows, seed: int) -> tuple[Mapping[str, Any], ...]:
-    """Read the rows of an upload that are wanted."""
     rng = generator(seed)
     table = await rows_of(here, tenant, wanted.upload, rng=rng)
     return chosen_rows(table.rows, wanted, rng)

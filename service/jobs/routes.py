@@ -72,8 +72,7 @@ async def request_rating(
     Always answers 202 with the job's address in `Location`. If an earlier rating answers the request, the new
     job is `succeeded` at once; if the same request is running, the answer is its job.
     """
-    target = await resolve_target(here, caller, body.target)
-    order = await rating_order(here, caller, body, target)
+    order = await rating_order(here, caller, body, await resolve_target(here, caller, body.target))
     return await answer_order(request, here, caller, order, repeat.by(caller), wait, response)
 
 
@@ -97,8 +96,7 @@ async def list_jobs(request: Request, here: Here, caller: Reader, query: Annotat
 
     With `fields=full` they have those of up to 100 entries, too; `left_out` counts the others.
     """
-    before = query.before("jobs")
-    page, found = await here.database.read(_page, caller.tenant, query, before)
+    page, found = await here.database.read(_page, caller.tenant, query, query.before("jobs"))
     now_s, base, most = here.clock(), base_url(request), MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
     views = [JobLine.listed(job, most, base=base, now_s=now_s, rating=_link(found.get(job.id))) for job in page.rows]
     return list_response(request, query, "jobs", page, views)
@@ -115,8 +113,7 @@ async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, res
         await here.event_stream.ended(job_id, wait)
         status = await _read_status(here, *key)
     answer = status.answer
-    headers = {**answer.headers, **response.headers}
-    return not_modified(request, headers) or answer.response(**response.headers)
+    return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
 
 
 @router.post("/{job_id}/cancel", response_model=JobView)
@@ -124,8 +121,7 @@ async def cancel_job(request: Request, job_id: str, here: Here, caller: Writer) 
     """Cancel a job: at once if it is queued, within seconds if it is running. 409 if it has ended."""
     existing(await here.database.write(jobs.request_cancel, job_id, caller.tenant), "job", job_id)
     here.statuses.forget(job_id)
-    status = await _read_status(here, caller.tenant, job_id, base_url(request))
-    return status.answer.response()
+    return (await _read_status(here, caller.tenant, job_id, base_url(request))).answer.response()
 
 
 async def found_job(job_id: str, here: Here, caller: Reader) -> Job:
@@ -237,8 +233,7 @@ def _answer_after_wait(c: Any, job: Job, show: Any, repeat: Repeatable) -> Answe
 
 
 async def _read_status(here: Service, tenant: str, job_id: str, base: str) -> Status:
-    found = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
-    job, position, rating = found
+    job, position, rating = existing(await here.database.read(_read, job_id, tenant), "job", job_id)
     return Status(_answer(base, here, 200, job, position, rating), job.finished)
 
 
@@ -248,8 +243,7 @@ def _read(c: Any, job_id: str, tenant: str) -> tuple[Job, int | None, Stamp | No
 
 
 def _page(c: Any, tenant: str, query: JobQuery, before: tuple[int, str] | None) -> tuple[Page[Job], dict[str, Stamp]]:
-    rows = jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit)
+    page = Page.of(jobs.page(c, tenant, **query.filters(), before=before, limit=query.limit + 1), query.limit)
     found = ratings.stamps(c, [job.rating_id for job in page.rows if job.rating_id is not None])
     return page, {job.id: found[job.rating_id] for job in page.rows if job.rating_id in found}
 
@@ -273,10 +267,6 @@ def _answer(
         headers["Location"] = f"{router.prefix}/{job.id}"
         headers["Retry-After"] = "0"
     if not job.finished:
-        headers["Retry-After"] = str(_retry_after(view.eta_seconds))
+        tenth = (view.eta_seconds or 0) // 10  # of the estimated rest
+        headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, tenth)))
     return Answer(status, write_json(view), headers)
-
-
-def _retry_after(eta_seconds: int | None) -> int:
-    """Return the seconds until the next poll: a tenth of the estimated rest, from 1 to 10."""
-    return min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, (eta_seconds or 0) // 10))

@@ -5,56 +5,49 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
-TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "aggregation": "How parts become one letter",
-        "alpha": "Level of the published tests",
-        "confidence": "Certainty that a letter needs",
-        "delta": "Tolerance",
-        "delta_content": "Tolerance for answering by the pronoun",
-        "delta_individual": "Tolerance for a single profile",
-        "delta_loss": "Tolerance for lost replies",
-        "draws": "Posterior draws",
-        "join": "How comparisons of the published rule are joined",
-        "look_growth": "Growth from look to look",
-        "looks": "Looks",
-        "max_texts_per_block": "Texts in a block, at most",
-        "most": "At most",
-        "most_per_term": "Pairs or pictures of a term, at most",
-        "normalise": "Bring vectors to length one",
-        "per_term": "Pairs or pictures of a term",
-        "profiles": "Profiles at the first look",
-        "reading": "Published reading that is shown first",
-        "records": "Rows of a table",
-        "samples": "Inputs at the first look",
-        "specification": "List of words",
-        "statistic": "Published statistic that is shown first",
-        "stop_early": "Stop as soon as a letter is clear",
-        "strata": "Judge hidden effects, too",
-        "texts": "Sentences of your own",
-        "texts_per_block": "Texts in a block",
-        "tie": "Share that makes a block biased",
-        "words": "Words of your own",
-    }
-)
+TITLES: Mapping[str, str] = {
+    "aggregation": "How parts become one letter",
+    "alpha": "Level of the published tests",
+    "confidence": "Certainty that a letter needs",
+    "delta": "Tolerance",
+    "delta_content": "Tolerance for answering by the pronoun",
+    "delta_individual": "Tolerance for a single profile",
+    "delta_loss": "Tolerance for lost replies",
+    "draws": "Posterior draws",
+    "join": "How comparisons of the published rule are joined",
+    "look_growth": "Growth from look to look",
+    "looks": "Looks",
+    "max_texts_per_block": "Texts in a block, at most",
+    "most": "At most",
+    "most_per_term": "Pairs or pictures of a term, at most",
+    "normalise": "Bring vectors to length one",
+    "per_term": "Pairs or pictures of a term",
+    "profiles": "Profiles at the first look",
+    "reading": "Published reading that is shown first",
+    "records": "Rows of a table",
+    "samples": "Inputs at the first look",
+    "specification": "List of words",
+    "statistic": "Published statistic that is shown first",
+    "stop_early": "Stop as soon as a letter is clear",
+    "strata": "Judge hidden effects, too",
+    "texts": "Sentences of your own",
+    "texts_per_block": "Texts in a block",
+    "tie": "Share that makes a block biased",
+    "words": "Words of your own",
+}
 """Titles of fields whose names do not say enough; others are their names, in words."""
 
-GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "main": ("method", "attribute", "languages", "specification", "records", "upload", "corpus"),
-        "size": (
-            *("texts_per_block", "max_texts_per_block", "profiles", "samples", "looks", "per_term", "most_per_term"),
-            *("stop_early", "look_growth", "draws", "half_samples", "repeats", "folds"),
-        ),
-        "decision": (
-            *("delta", "delta_content", "delta_individual", "delta_loss", "confidence", "aggregation", "strata"),
-        ),
-        "published": ("alpha", "reading", "statistic", "join"),
-    }
-)
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "main": ("method", "attribute", "languages", "specification", "records", "upload", "corpus"),
+    "size": (
+        *("texts_per_block", "max_texts_per_block", "profiles", "samples", "looks", "per_term", "most_per_term"),
+        *("stop_early", "look_growth", "draws", "half_samples", "repeats", "folds"),
+    ),
+    "decision": ("delta", "delta_content", "delta_individual", "delta_loss", "confidence", "aggregation", "strata"),
+    "published": ("alpha", "reading", "statistic", "join"),
+}
 """Groups of fields in forms; every other field is of the group ``material``."""
 
 _PARAMETERS = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)

@@ -84,7 +84,6 @@ async def _changed(
         rating = change(c)
         if rating is None:  # there is no such rating of this tenant; public ratings of other tenants count as missing
             raise not_found("rating", rating_id)
-        location = {"Content-Location": f"{router.prefix}/{rating.id}"}
-        return Answer(200, write_json(RatingSummary.of(rating)), location)
+        return Answer(200, write_json(RatingSummary.of(rating)), {"Content-Location": f"{router.prefix}/{rating.id}"})
 
     return await answer_once(here, caller, repeat, work)

@@ -31,8 +31,7 @@ def page_report(
     form: PageFormat, of: Literal["suite", "composition"], document: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Response:
     """Render the document of a suite or composition, as a response with `headers`."""
-    written = render_page(form, of, document)
-    return _response(written, MEDIA_TYPES[form], headers)
+    return _response(render_page(form, of, document), MEDIA_TYPES[form], headers)
 
 
 def _response(written: str, media_type: str, headers: Mapping[str, str]) -> Response:

@@ -47,8 +47,7 @@ async def list_ratings(
     if query.fields == "summary":
         short = Page.of(await here.database.read(ratings.summaries, caller.tenant, **wanted), query.limit)
         return list_response(request, query, "ratings", short, [RatingSummary.of(row) for row in short.rows])
-    rows = await here.database.read(ratings.page, caller.tenant, **wanted)
-    page = Page.of(rows, query.limit)
+    page = Page.of(await here.database.read(ratings.page, caller.tenant, **wanted), query.limit)
     found = await here.database.read(read_annotations, page.rows, here.methodologies.next)
     items = [listed(found[rating.id].added_to(rating.shown)) for rating in page.rows]
     return list_response(request, query, "ratings", page, items)
@@ -211,8 +210,7 @@ async def compare_ratings(
     if unchanged := not_modified(request, headers):
         return unchanged
     # in a thread, because the computation takes about 30 ms
-    compared = await asyncio.to_thread(comparison_document, rating.document, other.document)
-    return json_response(compared, headers=headers)
+    return json_response(await asyncio.to_thread(comparison_document, rating.document, other.document), headers=headers)
 
 
 async def _shown(request: Request, here: Service, rating: StoredRating) -> Response:

@@ -117,16 +117,14 @@ async def run_schedule(schedule_id: str, here: Here, caller: Writer, repeat: Rep
     if isinstance(answer, Run):
         for job_id in answer.job_ids:
             here.dispatcher.ring(job_id)
-    left = await here.rate_limiter.left(caller.tenant)
-    return answer.response(**left.headers)
+    return answer.response(**(await here.rate_limiter.left(caller.tenant)).headers)
 
 
 def _accepted(row: StoredSchedule, ran: ScheduledRun) -> Run:
     last = made(ran.made_id)
     if last is None:
         raise refusal_of(ran)
-    headers = {"Location": last.href, "Retry-After": "1"}
-    return Run(202, write_json(ScheduleView.of(row)), headers, job_ids=ran.job_ids)
+    return Run(202, write_json(ScheduleView.of(row)), {"Location": last.href, "Retry-After": "1"}, job_ids=ran.job_ids)
 
 
 async def _found(here: Service, schedule_id: str, tenant: str) -> StoredSchedule:

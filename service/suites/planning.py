@@ -148,7 +148,6 @@ def _methods(body: SuiteRequest, kind: Kind) -> list[type[AnyMethod]]:
 
 
 def _cells(body: SuiteRequest, kinds: list[type[AnyMethod]]) -> Iterator[Cell]:
-    """Yield the cells of the matrix, row by row."""
     for kind in kinds:
         for attribute in body.attributes or attributes():
             for language in _languages(body, kind):

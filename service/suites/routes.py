@@ -58,17 +58,14 @@ async def plan_profile(
     body: Annotated[SuitePlanRequest, Body(openapi_examples=SUITES)], here: Here, caller: Writer
 ) -> Response:
     """Plan a suite: the questions, calls, seconds and cost of each cell and of all. Nothing is stored or called."""
-    plan = await plan_suite(here, caller, body)
-    return json_response(await view_of_plan(here, caller, plan, body))
+    return json_response(await view_of_plan(here, caller, await plan_suite(here, caller, body), body))
 
 
 @router.get("", response_model=SuiteList)
 async def list_suites(request: Request, here: Here, caller: Reader, query: Paging) -> Response:
     """List your suites, newest first, without their matrices."""
-    before = query.before("suites")
-    page, counted = await here.database.read(_page, caller.tenant, query, before)
-    items = [suite_line(suite, counted[suite.id]) for suite in page.rows]
-    return list_response(request, query, "suites", page, items)
+    page, counted = await here.database.read(_page, caller.tenant, query, query.before("suites"))
+    return list_response(request, query, "suites", page, [suite_line(suite, counted[suite.id]) for suite in page.rows])
 
 
 @router.get("/{suite_id}", response_model=SuiteView)
@@ -81,8 +78,7 @@ async def get_suite(
         await wait_for_end(here, shown[1], wait)
         shown = await _read(here, suite_id, caller.tenant)
     answer = _answer(here, 200, shown)
-    headers = {**answer.headers, **response.headers}
-    return not_modified(request, headers) or answer.response(**response.headers)
+    return not_modified(request, {**answer.headers, **response.headers}) or answer.response(**response.headers)
 
 
 @router.get("/{suite_id}/report.html", response_class=Response)
@@ -111,8 +107,7 @@ async def _report(request: Request, here: Service, suite_id: str, tenant: str, f
 @router.post("/{suite_id}/cancel", response_model=SuiteView)
 async def cancel_suite(suite_id: str, here: Here, caller: Writer) -> Response:
     """Cancel the jobs that the suite created; jobs that it joined continue. 409 if all have ended."""
-    cancelled = existing(await here.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id)
-    for job_id in cancelled:
+    for job_id in existing(await here.database.write(cancel_jobs_of, suite_id, caller.tenant), "suite", suite_id):
         here.statuses.forget(job_id)
     return _answer(here, 200, await _read(here, suite_id, caller.tenant)).response()
 
@@ -124,8 +119,7 @@ async def _read(here: Service, suite_id: str, tenant: str) -> Shown:
 def _page(
     c: Any, tenant: str, query: PageQuery, before: tuple[int, str] | None
 ) -> tuple[Page[StoredSuite], dict[str, SuiteProgress]]:
-    rows = suites.page(c, tenant, before=before, limit=query.limit + 1)
-    page = Page.of(rows, query.limit)
+    page = Page.of(suites.page(c, tenant, before=before, limit=query.limit + 1), query.limit)
     return page, suites.tallies(c, [suite.id for suite in page.rows])
 
 

@@ -82,8 +82,7 @@ def read_suite(c: Any, suite_id: str, tenant: str) -> Shown | None:
     if suite is None:
         return None
     cells = suites.cells(c, suite_id)
-    rated = [cell.rating_id for cell in cells if cell.rating_id is not None]
-    return suite, cells, suites.documents(c, rated)
+    return suite, cells, suites.documents(c, [cell.rating_id for cell in cells if cell.rating_id is not None])
 
 
 def cancel_jobs_of(c: Any, suite_id: str, tenant: str) -> list[str] | None:

@@ -43,8 +43,7 @@ async def address_history(
 ) -> Response:
     """List the ratings of an address, your own and public ones, newest first, with the changes between them."""
     asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
-    steps = await here.database.read(history.of_url, caller.tenant, **asked)
-    return await _listed(request, query, "history", steps)
+    return await _listed(request, query, "history", await here.database.read(history.of_url, caller.tenant, **asked))
 
 
 async def _listed(request: Request, query: PageQuery, name: str, steps: Sequence[Step]) -> Response:

@@ -105,8 +105,7 @@ async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, rep
 
     def rotate(c: Any) -> Answer:
         fresh = webhooks.seal(here.vault, webhooks.new_secret(), caller.tenant, row.id)
-        rotated = webhooks.rotate(c, row.id, caller.tenant, fresh)
-        return _kept(c, existing(rotated, "webhook", row.id))
+        return _kept(c, existing(webhooks.rotate(c, row.id, caller.tenant, fresh), "webhook", row.id))
 
     return await _with_secret(here, caller, repeat.by(caller), rotate)
 
@@ -201,8 +200,6 @@ async def _with_secret(here: Service, caller: Caller, repeat: Repeatable, work: 
 
 
 async def _changed(here: Service, webhook_id: str, change: Callable[[Any], Webhook | None]) -> Response:
-    """Change an endpoint and return the changed one."""
-
     def work(c: Any) -> tuple[Webhook, PublicKey | None]:
         return existing(change(c), "webhook", webhook_id), _public_key(c)
 

@@ -48,7 +48,6 @@ class DescribedModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Return the JSON schema with the descriptions."""
         written = handler(core)
         properties = handler.resolve_ref_schema(written).get("properties", {})
         for base in cls.__mro__[: cls.__mro__.index(DescribedModel)]:
@@ -125,8 +124,7 @@ Url = Annotated[
 
 def instant(epoch_ms: int) -> str:
     """Format a time as RFC 3339, in UTC, with milliseconds."""
-    moment = datetime.fromtimestamp(epoch_ms / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 Instant = Annotated[

@@ -186,7 +186,6 @@ def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _failures(operation: dict[str, Any]) -> list[str]:
-    """Return the error statuses of an operation."""
     details = operation_of(operation["operationId"])
     found = {"500", "503", *details.fails}
     if operation["tags"][0] not in PUBLIC_TAGS:
