@@ -282,5 +282,4 @@ def _same_address(row: StoredTarget, snapshot: Mapping[str, Any]) -> bool:
 
 
 def _open(workplace: Workplace, row: StoredTarget, sealed: SealedSecret) -> str:
-    described = targets.descriptor(row)
-    return workplace.vault.open_for_target(sealed, tenant=row.tenant, target=row.id, described=described)
+    return workplace.vault.open_for_target(sealed, tenant=row.tenant, target=row.id, described=targets.descriptor(row))

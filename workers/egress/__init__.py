@@ -6,33 +6,28 @@ a service, except the library behind `workers.targets.protocols.deep_translator`
 
 from __future__ import annotations
 
-from workers.egress.calls import RESPONSE_CAP, Egress, Response
+from workers.egress.calls import Egress, Response
 from workers.egress.connection import HEADER_CAP
 from workers.egress.exchange import Exchange, ShownExchange, show_exchange
-from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed, Code
-from workers.egress.guard import SPECIAL, Address, Guard, Network, Place, read_place, refuse_url, why_denied
-from workers.egress.quotation import LONGEST, Quoter, spellings
+from workers.egress.failures import CODES, RETRIABLE_STATUSES, AddressRefused, CallFailed
+from workers.egress.guard import SPECIAL, Guard, Network, read_place, refuse_url, why_denied
+from workers.egress.quotation import Quoter, spellings
 from workers.egress.transport import GuardedTransport
 from workers.egress.waiting import RETRY_AFTER_CAP_S, parse_retry_after, should_retry
 
 __all__ = [
     "CODES",
     "HEADER_CAP",
-    "LONGEST",
-    "RESPONSE_CAP",
     "RETRIABLE_STATUSES",
     "RETRY_AFTER_CAP_S",
     "SPECIAL",
-    "Address",
     "AddressRefused",
     "CallFailed",
-    "Code",
     "Egress",
     "Exchange",
     "Guard",
     "GuardedTransport",
     "Network",
-    "Place",
     "Quoter",
     "Response",
     "ShownExchange",

@@ -231,8 +231,7 @@ class Egress:
             start, received = time.perf_counter(), None
             try:
                 async with asyncio.timeout(timeout_s):
-                    cap = max(room, self._cap)
-                    received = await self.transport.ask(place, method, target, written, content, cap)
+                    received = await self.transport.ask(place, method, target, written, content, max(room, self._cap))
             except TimeoutError:
                 raise CallFailed("timeout", f"{place} did not answer completely within {timeout_s:g} s") from None
             finally:

@@ -244,7 +244,6 @@ class GuardedTransport:
         return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), **PLAIN)
 
     async def _exchange(self, place: Place, session: aiohttp.ClientSession, request: dict[str, Any]) -> Received:
-        """Send a request and read the response."""
         cap, body = request["read_bufsize"], bytearray()
         failure: Exception
         try:

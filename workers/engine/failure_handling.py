@@ -80,10 +80,7 @@ def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> str:
 
 
 def _rest_or_fail(
-    workplace: Workplace,
-    claim: Claim,
-    unavailable: TargetUnavailable | TargetResting | HostCoolingDown,
-    rest_s: float,
+    workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting | HostCoolingDown, rest_s: float
 ) -> str:
     """Release the job until its target may have recovered or rested; fail it if its deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
@@ -147,6 +144,5 @@ def _made(database: Database, job: Job) -> Callable[[Any], None]:
     if job.kind == "writing":
         ordered = corpus_sentences.collect_ordered(database, job)
         return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered)
-    method = parse_method(job.experiment or {})
-    made = authored.collect(database, job, method)
+    made = authored.collect(database, job, parse_method(job.experiment or {}))
     return lambda connection: authored.keep(connection, job, made)

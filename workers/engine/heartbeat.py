@@ -115,7 +115,8 @@ class Heartbeat:
                 log.error("job interrupted after its deadline", job=self._claim.job.id)
                 self._interrupted = True
                 self._overdue_at = time.monotonic() + AGAIN_S
-                _interrupt(self._working_thread)
+                thread, error = ctypes.c_ulong(self._working_thread), ctypes.py_object(Overdue)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)  # raises it at the thread's next step
             if rested < self._every_s:
                 continue
             rested = 0.0
@@ -162,8 +163,3 @@ def process_alarm(after_s: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _interrupt(thread: int) -> None:
-    """Raise `Overdue` in another thread at its next step."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Overdue))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Protocol
 
 import structlog
@@ -23,7 +23,6 @@ from workers.engine.due_schedules import run_due, tell_expiring
 from workers.engine.worker_context import BackgroundThread
 
 log = structlog.get_logger()
-
 
 BATCH = 100
 """Maximum number of jobs announced in one transaction."""
@@ -119,11 +118,5 @@ def reconciling(settings: Settings) -> Iterator[Doorbell]:
     """
     migrate.check(settings.resolved_database_url)
     ring = Doorbell(make_celery(settings))
-    database = Database(settings.resolved_database_url)
-    reconciler = Reconciler(database, ring, settings)
-    reconciler.start()
-    try:
+    with closing(Database(settings.resolved_database_url)) as database, Reconciler(database, ring, settings):
         yield ring
-    finally:
-        reconciler.close()
-        database.close()

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -31,7 +31,7 @@ WORK_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600)
 
 
 class BackgroundThread(ABC):
-    """Thread that runs from `start` until `close`, which waits for it at most `join_s` seconds."""
+    """Thread that runs in a ``with`` block or from `start` until `close`, which waits at most `join_s` s for it."""
 
     name: ClassVar[str]
     join_s: float
@@ -48,6 +48,13 @@ class BackgroundThread(ABC):
         """Stop the thread."""
         self._done.set()
         self._thread.join(timeout=self.join_s)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @abstractmethod
     def run(self) -> None:

@@ -23,7 +23,6 @@ TIMEOUT_S = 10
 CAP_BYTES = 16_384
 """Maximum size of the file."""
 
-
 SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
 """Failures of an http call to a host that requires https."""
 
@@ -85,6 +84,5 @@ def _holds(text: str, token: str) -> bool:
 
 async def _schemes(host: str, allow: Sequence[Network], resolve: Resolve) -> Sequence[str]:
     """Return the URL schemes to try: http only if all addresses are in networks that the operator allows."""
-    place = read_place(f"http://{host}/")
-    addresses = await Guard(allow, resolve).addresses(place)
+    addresses = await Guard(allow, resolve).addresses(read_place(f"http://{host}/"))
     return ("http", "https") if within(addresses, allow) else ("https",)

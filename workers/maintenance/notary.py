@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import structlog
 
@@ -159,11 +159,6 @@ class Notary(BackgroundThread):
 @contextmanager
 def notarising(settings: Settings) -> Iterator[None]:
     """Sign and ask witnesses while the block runs, with a separate database connection, for worker processes."""
-    database = Database(settings.resolved_database_url)
-    notary = Notary(database, Vault.from_settings(settings), settings)
-    notary.start()
-    try:
+    vault = Vault.from_settings(settings)
+    with closing(Database(settings.resolved_database_url)) as database, Notary(database, vault, settings):
         yield
-    finally:
-        notary.close()
-        database.close()

@@ -83,7 +83,6 @@ ENTRY_POINTS = "assay.protocols"
 _SECRET_FILE = re.compile(r"[\x20-\x7e\t\r\n]{1,8192}", re.ASCII)
 _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII)
 
-
 _HERE: dict[str, type[Adapter]] = {}
 """Protocols of this process (`offer_here`)."""
 

@@ -10,7 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import numpy as np
 import structlog
@@ -185,11 +185,9 @@ def any_generator() -> np.random.Generator:
 @contextmanager
 def delivering(settings: Settings) -> Iterator[None]:
     """Deliver while the block runs, with a separate database connection, for worker processes."""
-    database = Database(settings.resolved_database_url)
-    deliverer = Deliverer(database, Vault.from_settings(settings), settings, WorkMeter(), any_generator())
-    deliverer.start()
-    try:
+    vault = Vault.from_settings(settings)
+    with (
+        closing(Database(settings.resolved_database_url)) as database,
+        Deliverer(database, vault, settings, WorkMeter(), any_generator()),
+    ):
         yield
-    finally:
-        deliverer.close()
-        database.close()

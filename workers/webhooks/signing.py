@@ -41,8 +41,4 @@ def signed_headers(
     """
     message = b"%s.%d.%s" % (message_id.encode(), timestamp_s, body)
     signatures = [*(sign_with_secret(secret, message) for secret in secrets), sign_with_key(sign, message)]
-    return {
-        "webhook-id": message_id,
-        "webhook-timestamp": str(timestamp_s),
-        "webhook-signature": " ".join(signatures),
-    }
+    return {"webhook-id": message_id, "webhook-timestamp": str(timestamp_s), "webhook-signature": " ".join(signatures)}

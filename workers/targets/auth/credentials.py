@@ -10,15 +10,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from workers.egress import CallFailed, Egress
-from workers.targets.auth.schemes import (
-    AwsSigV4,
-    GcpServiceAccount,
-    OAuth2,
-    Placed,
-    Plain,
-    Scheme,
-    aws_keys,
-)
+from workers.targets.auth.schemes import AwsSigV4, GcpServiceAccount, OAuth2, Placed, Plain, Scheme, aws_keys
 from workers.targets.auth.sigv4 import signed_headers
 from workers.targets.auth.tokens import TokenSource
 from workers.targets.protocols.custom.templates import fill_text

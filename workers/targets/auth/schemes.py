@@ -122,7 +122,6 @@ certificate with its chain and its unencrypted key, as PEM."""
 
 Scheme = Placed | OAuth2 | AwsSigV4 | GcpServiceAccount
 
-
 _NAMED, _PLACED = "a name alone", "header, query, body"
 """Tags of the union, as a message lists them."""
 

@@ -76,8 +76,7 @@ class Calls:
             began = self.clock()
             return await call()
 
-        answer = await self.persist(start, tries)
-        return answer, self.clock() - began
+        return await self.persist(start, tries), self.clock() - began
 
 
 class Examination(ABC):
@@ -136,7 +135,6 @@ class Examination(ABC):
         return apart <= ROUNDING
 
     def _apart(self, one: Any, other: Any) -> float:
-        """Return the distance between two answers."""
         return difference(comparable(one), comparable(other))
 
     async def _several(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:

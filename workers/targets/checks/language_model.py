@@ -165,8 +165,7 @@ class ModelExamination(Examination):
     async def _alone(self, rung: type[Ask], first: Ask, value: Any) -> dict[Ask, Any]:
         """Ask several questions one by one."""
         answers, lost = {first: value}, 0
-        questions = spread(self._asked[rung], self._adapter, MOST_COMPARED)
-        for ask in dict.fromkeys([*questions, *OURS[rung]]):
+        for ask in dict.fromkeys([*spread(self._asked[rung], self._adapter, MOST_COMPARED), *OURS[rung]]):
             if len(answers) + lost >= MOST_COMPARED:
                 break
             if ask in answers or self._adapter.group_key(ask) != self._adapter.group_key(first):

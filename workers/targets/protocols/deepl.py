@@ -44,8 +44,7 @@ class DeepL(HttpTranslator[DeepLSettings]):
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
         """Return all pairs of a source and a target language of ``/v2/languages``."""
-        sources = await self._listed("source")
-        return all_pairs(sources, await self._listed("target"))
+        return all_pairs(await self._listed("source"), await self._listed("target"))
 
     async def _listed(self, role: str) -> set[str]:
         response = await self._send(Request("GET", f"/v2/languages?type={role}"))

@@ -77,8 +77,7 @@ class Mlflow(HttpPredictor[MlflowSettings]):
         lengths = {len(listed(column, place=place)) for column in columns.values()}
         if len(lengths) != 1:
             raise CallFailed("wrong-shape", f"{place} gave columns of predictions of different lengths")
-        rows = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _column(self, piece: Any, place: str) -> Any:
         if not isinstance(piece, dict):

@@ -13,17 +13,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from assay.errors import SpecificationError
 from assay.model import Kind
 from workers.egress import RETRIABLE_STATUSES
-from workers.targets.auth.schemes import (
-    VISIBLE,
-    CustomAuth,
-    Placed,
-    Plain,
-    Scheme,
-    Strict,
-    check_auth,
-    check_header_name,
-    scheme_name,
-)
+from workers.targets.auth import schemes
 from workers.targets.protocols.custom.expressions import Expression
 from workers.targets.protocols.custom.templates import check_placeholders, loose, placeholders, standing_alone, times
 from workers.targets.protocols.http.language_model import LanguageModelSettings
@@ -51,7 +41,7 @@ Reasons = Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Poll(Strict):
+class Poll(schemes.Strict):
     """Fetching of an answer that is made after the call. All requests together have the time of one call."""
 
     id: Annotated[str, MinLen(1), MaxLen(500)] = "id"
@@ -128,7 +118,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     """For services that answer later: how their answer is fetched."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 25
     """Most questions in one call, with ``batch: array``."""
-    auth: CustomAuth = "none"  # type: ignore[assignment]  # more values than its base's
+    auth: schemes.CustomAuth = "none"  # type: ignore[assignment]  # more values than its base's
     """How the secret authenticates calls; ``header``, ``query`` and ``body`` are those of `auth_name` and
     `auth_value`."""
     auth_name: Annotated[str, MaxLen(100)] = "Authorization"
@@ -153,17 +143,17 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_auth()
 
     @property
-    def scheme(self) -> Plain | Scheme:
+    def scheme(self) -> schemes.Plain | schemes.Scheme:
         """Scheme by which the secret authenticates calls."""
         match self.auth:
             case "header" | "query" | "body" as place:
-                return Placed(type=place, name=self.auth_name, value=self.auth_value)
+                return schemes.Placed(type=place, name=self.auth_name, value=self.auth_value)
             case scheme:
                 return scheme
 
     def check_secret(self, secret: str | None) -> None:
         """Raise a `SpecificationError` for a secret that would not be sent, or a missing one."""
-        check_auth(self.scheme, secret)
+        schemes.check_auth(self.scheme, secret)
 
     def check_kind(self, kind: Kind) -> None:
         """Raise a `SpecificationError` for placeholders without a value for this kind of service."""
@@ -201,7 +191,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     def _check_places(self) -> None:
         """Validate that the question is sent, and that every placeholder has a value."""
         text, row = ("texts", "rows") if self.batch == "array" and not self.repeats else ("text", "row")
-        if self.path and (not self.path.startswith("/") or not VISIBLE.fullmatch(self.path)):
+        if self.path and (not self.path.startswith("/") or not schemes.VISIBLE.fullmatch(self.path)):
             raise SpecificationError("path must begin with a slash and hold visible ASCII characters", "path")
         if any(mark in self.path for mark in "?# \\"):
             raise SpecificationError("path must not hold ?, #, spaces or backslashes; parameters go in query", "path")
@@ -263,8 +253,8 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
                 raise SpecificationError(
                     f"{name} carries a key, and settings are public: give it as the target's secret, with auth", where
                 )
-            check_header_name(name, where)
-            if not VISIBLE.fullmatch(value):
+            schemes.check_header_name(name, where)
+            if not schemes.VISIBLE.fullmatch(value):
                 raise SpecificationError(f"{where} may hold visible ASCII characters only", where)
 
     def _check_auth(self) -> None:
@@ -272,10 +262,10 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         if not self.auth_name or "secret" not in check_placeholders(self.auth_value, ("secret",), "auth_value"):
             raise SpecificationError("auth needs an auth_name, and an auth_value that holds {secret}", "auth_value")
         if self.auth == "header":
-            check_header_name(self.auth_name, "auth_name")
-        if not VISIBLE.fullmatch(self.auth_value):
+            schemes.check_header_name(self.auth_name, "auth_name")
+        if not schemes.VISIBLE.fullmatch(self.auth_value):
             raise SpecificationError("auth_value may hold visible ASCII characters only", "auth_value")
-        if scheme_name(self.scheme) == "body" and not isinstance(self.body, dict):
+        if schemes.scheme_name(self.scheme) == "body" and not isinstance(self.body, dict):
             raise SpecificationError("auth can be put in a body only if that is an object", "auth")
 
 

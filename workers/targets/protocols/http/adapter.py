@@ -119,8 +119,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         self._questions = cast("tuple[type[A], ...]", QUESTIONS[target.kind])
         self._credentials, self._egress = None, egress
         if (secret := target.secret) is not None:
-            timeout_s = target.limits.timeout_s
-            self._credentials = Credentials(self._auth(), secret, target.base_url, egress, timeout_s)
+            self._credentials = Credentials(self._auth(), secret, target.base_url, egress, target.limits.timeout_s)
             self._egress = self._credentials.egress
 
     async def answer(self, asks: Sequence[Ask], *, idempotency_key: str | None = None) -> Sequence[Reply]:
@@ -156,9 +155,8 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
 
     async def _understood(self, response: Response, asks: Sequence[A]) -> Sequence[Any]:
         """Parse the answers; in a thread if an image must be decoded and stored."""
-        if isinstance(asks[0], Draw):
-            return await asyncio.to_thread(self._read, response, asks)
-        return self._read(response, asks)
+        drawn = isinstance(asks[0], Draw)
+        return await asyncio.to_thread(self._read, response, asks) if drawn else self._read(response, asks)
 
     @abstractmethod
     def _ask_for(self, asks: Sequence[A]) -> Request:

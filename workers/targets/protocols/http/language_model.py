@@ -18,15 +18,8 @@ from workers.egress import CallFailed
 from workers.targets.adapter import Worded
 from workers.targets.parsing.answer_parsing import Misread
 from workers.targets.parsing.echoed_tokens import NotEchoed, score_of
+from workers.targets.protocols.http import choice_letters
 from workers.targets.protocols.http.adapter import HttpAdapter
-from workers.targets.protocols.http.choice_letters import (
-    INSTRUCTION,
-    LETTERS,
-    Likelihoods,
-    completed_by_letter,
-    letter_in,
-    likeliest_letter,
-)
 from workers.targets.settings import CalledSettings
 
 LONGEST_TEXT = 100_000
@@ -48,7 +41,7 @@ class LanguageModelSettings(CalledSettings):
         MinLen(1),
         MaxLen(2000),
         Field(description="Language models: what they are told where they have to choose."),
-    ] = INSTRUCTION
+    ] = choice_letters.INSTRUCTION
     choice_tokens: Annotated[
         Tokens | None,
         Field(description="Language models: most tokens of a choice. Null leaves it out, for services that refuse it."),
@@ -92,7 +85,7 @@ class Said:
     """
 
     text: Any
-    first: Likelihoods = ()
+    first: choice_letters.Likelihoods = ()
     ended: Literal["", "length", "declined"] = ""
 
 
@@ -127,7 +120,7 @@ def prompt_of(ask: Worded, instruction: str) -> str:
     """Return the prompt of a question for a model that continues texts."""
     match ask:
         case Choose():
-            return completed_by_letter(ask, instruction)
+            return choice_letters.completed_by_letter(ask, instruction)
         case Write(prompt=text) | Score(text=text):
             return text
     raise AssertionError(ask.asks)  # pragma: no cover - refused before
@@ -137,8 +130,8 @@ def why_unasked(ask: Ask, answers: Sequence[type[Ask]]) -> Failure | None:
     """Return a failure for an unsupported kind of question or too many options, else ``None``."""
     if not isinstance(ask, tuple(answers)):
         return Failure("unsupported", UNASKED.get(type(ask), f"this service cannot be asked to {ask.asks}"))
-    if isinstance(ask, Choose) and not 2 <= len(ask.options) <= len(LETTERS):
-        return Failure("unsupported", f"{len(ask.options)} options; 2 to {len(LETTERS)} have letters")
+    if isinstance(ask, Choose) and not 2 <= len(ask.options) <= len(choice_letters.LETTERS):
+        return Failure("unsupported", f"{len(ask.options)} options; 2 to {len(choice_letters.LETTERS)} have letters")
     return None
 
 
@@ -167,14 +160,14 @@ def accept_worded(said: Any, ask: Ask, place: str) -> Reply:
 
 
 def _chosen(said: Said, ask: Choose, place: str) -> Reply:
-    choice = likeliest_letter(said.first, len(ask.options))
+    choice = choice_letters.likeliest_letter(said.first, len(ask.options))
     if choice is None and (failure := _unsaid(said, place)) is not None:
         return Reply(failure=failure)
     if choice is None:
-        choice = letter_in(said.text, ask.options)
+        choice = choice_letters.letter_in(said.text, ask.options)
     if choice is None:
         cut = ", at its limit of tokens" if said.ended == "length" else ""
-        last = LETTERS[len(ask.options) - 1]
+        last = choice_letters.LETTERS[len(ask.options) - 1]
         return Reply(failure=Failure("no-choice", f"the model at {place} answered with none of A to {last}{cut}"))
     return Reply({"choice": choice})
 

@@ -8,21 +8,13 @@ from typing import Any, ClassVar
 from assay.model import Failure, Look
 from workers.egress import Response
 from workers.targets.parsing.answer_parsing import Misread, classified, reply_of, seen, unwrapped
+from workers.targets.protocols.http import images
 from workers.targets.protocols.http.adapter import Request, post_json, refuse_error
-from workers.targets.protocols.http.images import (
-    HttpLooker,
-    Looked,
-    in_base64,
-    labels_wanted,
-    looked,
-    picture_of,
-    worded,
-)
 from workers.targets.protocols.http.predictor import json_of
 from workers.targets.protocols.huggingface.inference import HfInference, HfInferenceSettings
 
 
-class HfImages(HttpLooker[HfInferenceSettings]):
+class HfImages(images.HttpLooker[HfInferenceSettings]):
     """Adapter for ``/models/{model}``, with one image per call."""
 
     protocol: ClassVar[str] = HfInference.protocol
@@ -32,7 +24,7 @@ class HfImages(HttpLooker[HfInferenceSettings]):
     def _refuse(self, ask: Look) -> Failure | None:
         match self.settings.task:
             case "zero-shot-image-classification":
-                return labels_wanted(ask)
+                return images.labels_wanted(ask)
             case "visual-question-answering" if not ask.question.strip():
                 return Failure("unsupported", "there is no question about the image, and this model answers one")
         return None
@@ -40,14 +32,13 @@ class HfImages(HttpLooker[HfInferenceSettings]):
     def _ask_for(self, asks: Sequence[Look]) -> Request:
         (ask,) = asks
         path = f"/models/{self.settings.model}" if self.settings.model else ""
-        return post_json(path, self._body(ask, in_base64(picture_of(ask, self._egress))))
+        return post_json(path, self._body(ask, images.in_base64(images.picture_of(ask, self._egress))))
 
     def _body(self, ask: Look, image: str) -> dict[str, Any]:
         settings = self.settings
         match settings.task:
             case "visual-question-answering":
-                inputs = {"image": image, "question": ask.question}
-                return {"inputs": inputs, "parameters": {"top_k": settings.top_k}}
+                return {"inputs": {"image": image, "question": ask.question}, "parameters": {"top_k": settings.top_k}}
             case "image-to-text":
                 return {"inputs": image}
         parameters: dict[str, Any] = {"candidate_labels": list(ask.labels)}
@@ -63,11 +54,11 @@ class HfImages(HttpLooker[HfInferenceSettings]):
             case "visual-question-answering":
                 return [reply_of(lambda: answered(said, ask.labels), place)]
             case "image-to-text":
-                return [reply_of(lambda: looked(captioned(said), ()), place)]
+                return [reply_of(lambda: images.looked(captioned(said), ()), place)]
         return [said]
 
 
-def answered(said: Any, labels: Sequence[str]) -> Looked:
+def answered(said: Any, labels: Sequence[str]) -> images.Looked:
     """Parse ``[{"answer": …, "score": …}, …]``, the likeliest answers of a model, or raise `Misread`.
 
     Returns
@@ -78,14 +69,14 @@ def answered(said: Any, labels: Sequence[str]) -> Looked:
     """
     answers = _listed(said, "answers")
     if len(answers) == 1 and answers[0].get("score") is None:
-        return {"scores": None, "text": worded(answers[0].get("answer"))}
+        return {"scores": None, "text": images.worded(answers[0].get("answer"))}
     scores = classified([{"label": each.get("answer"), "score": each.get("score")} for each in answers])["scores"]
     found = {**{answer.casefold().strip(): score for answer, score in reversed(scores.items())}, **scores}
     spelled = {label: label if label in scores else label.casefold().strip() for label in labels}
     complete = bool(labels) and all(spelling in found for spelling in spelled.values())
     return {
         "scores": {label: found[spelled[label]] for label in labels} if complete else None,
-        "text": worded(max(scores, key=scores.__getitem__)),
+        "text": images.worded(max(scores, key=scores.__getitem__)),
     }
 
 
@@ -94,7 +85,7 @@ def captioned(said: Any) -> str:
     captions = _listed(said, "captions")
     if len(captions) != 1:
         raise Misread(f"gave {len(captions)} captions for one image")
-    return worded(captions[0].get("generated_text"))
+    return images.worded(captions[0].get("generated_text"))
 
 
 def _listed(said: Any, what: str) -> list[Mapping[str, Any]]:

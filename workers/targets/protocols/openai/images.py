@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
@@ -57,9 +57,7 @@ class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):
         return None if isinstance(ask, Draw) else Failure("unsupported", f"an image model draws; it cannot {ask.asks}")
 
     def _ask_for(self, asks: Sequence[Ask]) -> Request:
-        (ask,) = asks
-        if not isinstance(ask, Draw):  # only for the type checker: `_refuse` has refused other questions before
-            raise CallFailed("unsupported", f"an image model draws; it cannot {ask.asks}")
+        (ask,) = cast("Sequence[Draw]", asks)  # `_refuse` has refused other questions
         settings = self.settings
         body: dict[str, Any] = {"model": settings.model, "prompt": ask.prompt, "n": 1}
         for name in ("size", "response_format", "quality"):
