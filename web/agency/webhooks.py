@@ -90,7 +90,9 @@ async def act(visit: Visit) -> Response:
         case "ping" | "enable":
             await visit.api.ask("POST", f"{address}/{wanted}")
         case "redeliver":
-            await _redeliver_failed(visit, address)
+            failed = await visit.api.get(f"{address}/deliveries", state="given-up", limit=MOST_REDELIVERED)
+            for one in failed["items"]:
+                await visit.api.ask("POST", f"{one['href']}/redeliver")
     return visit.redirect(f"/webhooks/{webhook_id}")
 
 
@@ -100,12 +102,6 @@ async def redeliver(visit: Visit) -> Response:
     webhook_id, delivery_id = visit.path("webhook_id"), visit.path("delivery_id")
     await visit.api.ask("POST", f"/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
     return visit.redirect(f"/webhooks/{webhook_id}/deliveries/{delivery_id}")
-
-
-async def _redeliver_failed(visit: Visit, address: str) -> None:
-    failed = await visit.api.get(f"{address}/deliveries", state="given-up", limit=MOST_REDELIVERED)
-    for one in failed["items"]:
-        await visit.api.ask("POST", f"{one['href']}/redeliver")
 
 
 async def _listed(visit: Visit, given: dict[str, Any], refused: Refused | None = None) -> Response:

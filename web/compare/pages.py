@@ -86,23 +86,19 @@ def deciding(rating: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _changes(api: Api, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
     try:
-        found = await api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
+        changes["difference"] = await api.get(f"/v1/ratings/{before['id']}/difference", **{"with": after["id"]})
+        if before["method"] == "association":
+            words = await api.get(f"/v1/ratings/{before['id']}/comparison", **{"with": after["id"]})
+            words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))
+            return changes | {"words": words}
     except Refused as refused:
         if refused.status != 422:
             raise
-        return {"refused": refused.problem.get("detail")}
-    if before["method"] == "association":
-        try:
-            words = await api.get(f"/v1/ratings/{before['id']}/comparison", **{"with": after["id"]})
-        except Refused as refused:
-            if refused.status != 422:
-                raise
-            return {"difference": found, "refused": refused.problem.get("detail")}
-        words["words"].sort(key=lambda word: -abs(word["p_after_greater"] - 0.5))
-        return {"difference": found, "words": words}
+        return changes | {"refused": refused.problem.get("detail")}
     sentences, cut = await joined(api, before, after)
-    return {"difference": found, "joined": sentences, "cut": cut}
+    return changes | {"joined": sentences, "cut": cut}
 
 
 def _scale(ratings: Sequence[dict[str, Any]], step: str) -> tuple[float, float]:

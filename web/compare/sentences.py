@@ -19,7 +19,6 @@ MOST_WORDS = 300
 LEGS = ("out", "back")
 """Last parts of the units of a text that is translated there and back."""
 
-
 Question = tuple[str, str | None]
 """Text of a question, and the language of its answer."""
 

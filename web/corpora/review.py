@@ -32,8 +32,7 @@ async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str,
     here = f"/v1/corpora/{corpus['id']}"
     chosen = {name: visit.query(name) for name in FILTERS}
     page = await visit.api.get(f"{here}/items", **chosen, cursor=visit.query("cursor"), limit=ROWS)
-    coverage = await visit.api.get(f"{here}/coverage")
-    sides = sides_of(coverage["terms"], words)
+    sides = sides_of((await visit.api.get(f"{here}/coverage"))["terms"], words)
     return {
         "corpus": corpus,
         "items": page["items"],

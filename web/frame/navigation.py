@@ -27,10 +27,7 @@ NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
             Link("Schedules", "/schedules"),
         ),
     ),
-    (
-        "Material",
-        (Link("Specifications", "/specifications"), Link("Corpora", "/corpora"), Link("Uploads", "/uploads")),
-    ),
+    ("Material", (Link("Specifications", "/specifications"), Link("Corpora", "/corpora"), Link("Uploads", "/uploads"))),
     ("Reason", (Link("Compare", "/compare"), Link("Compose", "/compose"))),
     (
         "Public",

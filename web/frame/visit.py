@@ -108,11 +108,9 @@ class Visit:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         same = origin is None or origin.partition("://")[2] == headers.get("host")
         sent = str((await self.form()).get(TOKEN_FIELD, "")) or headers.get("x-form-token", "")
-        if site not in {"same-origin", "none"} or not same or not self._is_token(sent):
+        own = hmac.compare_digest(sent.encode(), self._form_token(sent.partition(".")[0]).encode())
+        if site not in {"same-origin", "none"} or not same or not own:
             raise Problem("foreign-origin", "this form is too old, or was not sent from this page: open the page again")
-
-    def _is_token(self, sent: str) -> bool:
-        return hmac.compare_digest(sent.encode(), self._form_token(sent.partition(".")[0]).encode())
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a template as a page; it is rendered while it is sent."""
@@ -154,8 +152,7 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
     if not here.settings.keys_required:
         return Visit(request, DEFAULT_CALLER, "", public=False)
     token = request.cookies.get(COOKIE, "")
-    rules = request.app.state.sign_in_rules
-    found = await here.database.read(sessions.find, token, rules) if token else None
+    found = await here.database.read(sessions.find, token, request.app.state.sign_in_rules) if token else None
     if found is None:
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"/sign-in?{urlencode({'next': asked})}", 303)

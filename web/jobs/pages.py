@@ -67,8 +67,7 @@ async def jobs(visit: Visit) -> Response:
 @pages.get("/jobs/{job_id}")
 async def job(visit: Visit) -> Response:
     """Show a job; while it runs, a part of the page is fetched again every second."""
-    found = await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")
-    return visit.page("jobs/job.html", **await _shown(visit, found))
+    return visit.page("jobs/job.html", **await _shown(visit, await visit.api.get(f"/v1/jobs/{visit.path('job_id')}")))
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,7 @@ LIVE: SwrCache[tuple[str, frozenset[str], str], Live] = SwrCache(0.25, 1.0)
 @pages.get("/jobs/{job_id}/now")
 async def now(visit: Visit) -> Response:
     """Return the part of a job's page that changes; 304 while it is as the reader has it. May be 2 seconds old."""
-    key = (visit.caller.tenant, visit.caller.scopes, visit.path("job_id"))
-    live = await LIVE.get(key, partial(_rendered, visit))
+    live = await LIVE.get((visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_rendered, visit))
     headers = {**headers_of(public=False), "ETag": live.etag, "Cache-Control": "private, no-cache"}
     if none_match(visit.request, live.etag):
         return Response(status_code=304, headers=headers)

@@ -158,8 +158,7 @@ def _named(protocols: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def _settings_of(protocol: Mapping[str, Any]) -> list[Field]:
-    found = fields_of(protocol["settings_schema"], "settings", as_json=True)
-    return [one for one in found if one.key not in NOT_ASKED]
+    return [one for one in fields_of(protocol["settings_schema"], "settings", as_json=True) if one.key not in NOT_ASKED]
 
 
 def _folded(field: Field) -> bool:

@@ -37,8 +37,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 def _block(lines: list[str]) -> Markup:
     if lines[0].startswith("#"):
         marks, _, title = lines[0].partition(" ")
-        level = min(len(marks) + 1, 6)
-        return Markup("<h{0}>{1}</h{0}>").format(level, _inline(title))
+        return Markup("<h{0}>{1}</h{0}>").format(min(len(marks) + 1, 6), _inline(title))
     if not _ITEM.match(lines[0]):
         return Markup("<p>{}</p>").format(_inline(" ".join(lines)))
     items: list[str] = []

@@ -199,11 +199,9 @@ def _hidden_heading(measured: Sequence[Effect]) -> str:
 
 def _tolerances(rating: Rating, one: Component) -> Shown | None:
     leaning = {verdict.letter for verdict in one.sensitivity.values()}
-    same = len(leaning) == 1
     letter = next(iter(leaning), None)
-    heading = f"{letter} leads at every tolerance" if same else "The tolerance decides which letter leads"
     return _both(
-        heading,
+        f"{letter} leads at every tolerance" if len(leaning) == 1 else "The tolerance decides which letter leads",
         "The probability of each letter if another tolerance had been declared. A gap at the end is unlocated: "
         f"{UNLOCATED}.",
         "other",

@@ -86,26 +86,17 @@ async def provenance(visit: Visit) -> Response:
     """Show the facts for repeating the rating, and its letters by other methodologies."""
     rating = await found(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
-    versions = await visit.api.get("/v1/methodology")
+    rated = {one["version"] for one in letters["items"]}
+    method, every = rating.document["method"], (await visit.api.get("/v1/methodology"))["items"]
     return shown(
         visit,
         rating,
         "provenance",
         tables=outline.provenance_tables(rating.view),
         letters=letters["items"],
-        versions=_other_versions(rating, versions["items"], letters["items"]),
+        versions=[one["version"] for one in every if one["version"] not in rated and method in one["methods"]],
         job=await _job(visit, rating),
     )
-
-
-def _other_versions(rating: Rating, versions: list[Any], letters: list[Any]) -> list[str]:
-    """Return the versions that know the method and have not rated this evidence."""
-    known = {one["version"] for one in letters}
-    return [
-        one["version"]
-        for one in versions
-        if one["version"] not in known and rating.document["method"] in one["methods"]
-    ]
 
 
 async def _job(visit: Visit, rating: Rating) -> Any:

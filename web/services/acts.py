@@ -77,8 +77,7 @@ async def remove(visit: Visit) -> Response:
 @pages.post("/services/{id}/claim")
 async def claim(visit: Visit) -> Response:
     """Claim the host of a service."""
-    host = (await visit.form()).get("host", "")
-    await visit.api.ask("POST", "/v1/domains", body={"host": host})
+    await visit.api.ask("POST", "/v1/domains", body={"host": (await visit.form()).get("host", "")})
     return visit.redirect(f"/services/{visit.path('id')}#owner")
 
 
@@ -92,8 +91,7 @@ async def verify(visit: Visit) -> Response:
 
 async def _settings_of(visit: Visit, saved: Mapping[str, Any]) -> Sequence[Field]:
     """Return the settings of a service's protocol as fields."""
-    protocols = (await visit.api.get("/v1/protocols"))["items"]
-    protocol = next(one for one in protocols if one["name"] == saved["protocol"])
+    protocol = next(one for one in (await visit.api.get("/v1/protocols"))["items"] if one["name"] == saved["protocol"])
     return fields_of(protocol["settings_schema"], "settings", as_json=True)
 
 

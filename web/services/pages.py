@@ -89,5 +89,4 @@ async def domain_of(visit: Visit, found: Service) -> dict[str, Any]:
 
 def _targets_of(request: dict[str, Any]) -> set[str | None]:
     """Return the ids of the saved targets of a job or a suite."""
-    every = [request.get("target"), *(request.get("targets") or ())]
-    return {target.get("id") for target in every if target}
+    return {target.get("id") for target in [request.get("target"), *(request.get("targets") or ())] if target}

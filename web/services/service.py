@@ -81,8 +81,7 @@ async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> dict[str, Any]:
     """Return the newest letters by attribute and method, with those of each component (such as a language)."""
     cells = {}
     for entry in newest[:MOST_MEASURED]:
-        rating = await visit.api.get(f"/v1/ratings/{entry['id']}")
-        cells[entry["attribute"], entry["method"]] = rating
+        cells[entry["attribute"], entry["method"]] = await visit.api.get(f"/v1/ratings/{entry['id']}")
     return {
         "methods": sorted({method for _, method in cells}),
         "attributes": sorted({attribute for attribute, _ in cells}),

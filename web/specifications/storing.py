@@ -37,17 +37,14 @@ async def store_new(visit: Visit, kind: str, typed: Mapping[str, str]) -> dict[s
     for number in range(1, TRIES):
         body = body_of(kind, typed, name if number == 1 else f"{name}-{number}")
         try:
-            answer = await visit.api.ask("POST", "/v1/specifications", body=body)
+            return dict((await visit.api.ask("POST", "/v1/specifications", body=body)).document)
         except Refused as refused:
             if refused.code != "name-taken" or number == TRIES - 1:
                 raise
-        else:
-            return dict(answer.document)
     raise AssertionError
 
 
 async def store_version(visit: Visit, kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:
     """Store the next version of the caller's own specification."""
-    body = body_of(kind, typed, name)
-    answer = await visit.api.ask("POST", f"/v1/specifications/{name}/versions", body=body)
-    return dict(answer.document)
+    path, body = f"/v1/specifications/{name}/versions", body_of(kind, typed, name)
+    return dict((await visit.api.ask("POST", path, body=body)).document)

@@ -31,8 +31,7 @@ async def new_suite(visit: Visit) -> Response:
     plan, problem = None, None
     if given.getlist("service"):
         try:
-            asked = await visit.api.ask("POST", "/v1/suites/plan", body=await _request(visit.api, given))
-            plan = asked.document
+            plan = (await visit.api.ask("POST", "/v1/suites/plan", body=await _request(visit.api, given))).document
         except Refused as refused:
             problem = refused.problem
     return await _form(visit, given, plan, problem)

@@ -16,8 +16,7 @@ async def answers_from(api: Api, *, rating: str, job: str, target: str) -> Answe
     if rating:
         found = await api.get(f"/v1/ratings/{rating}")
         described = {**found["target"], "base_url": found["target"].get("url")}
-        saved = await _saved(api, found["target"])
-        return await _of_request(api, rating, {**found, "target": described}, saved)
+        return await _of_request(api, rating, {**found, "target": described}, await _saved(api, found["target"]))
     if job:
         found = await api.get(f"/v1/jobs/{job}")
         return await _of_request(api, job, found, await _existing(api, found["target_id"]))

@@ -30,8 +30,7 @@ MOST_WAITS = 120
 @pages.get("/new")
 async def new(visit: Visit) -> Response:
     """Ask for the kind of service, or start with the answers of an earlier rating, a job or a saved target."""
-    named = {name: visit.query(name) for name in ("rating", "job", "target")}
-    answers = await answers_from(visit.api, **named)
+    answers = await answers_from(visit.api, **{name: visit.query(name) for name in ("rating", "job", "target")})
     if answers is None:
         saved = await visit.api.get("/v1/targets", limit=12)
         return visit.page("wizard/kind.html", kinds=KINDS, saved=saved["items"], chosen=visit.query("kind"))
@@ -84,8 +83,7 @@ async def _step(visit: Visit, go: str, answers: Answers) -> Response:
     if go == "where":
         return await _where(visit, answers, material)
     body, errors = request_of(visit, answers, material)
-    wrong_there = [one for one in errors if STEPS.index(_step_with(one, material)) < STEPS.index(go)]
-    if wrong_there:
+    if any(STEPS.index(_step_with(one, material)) < STEPS.index(go) for one in errors):
         return await _wrong(visit, answers, material, errors)
     if go == "what":
         return await _what(visit, answers, material, [])
@@ -134,8 +132,7 @@ async def _what(
     authors: list[Any] = []
     if any(one.key in {"writing", "drawing"} for one in material.fields):
         authors = (await visit.api.get("/v1/targets", kind="language-model", limit=200))["items"]
-    inner = [one.name for field in material.fields for one in _with_parts(field)]
-    visible = ["method", "author", *inner]
+    visible = ["method", "author", *[one.name for field in material.fields for one in _with_parts(field)]]
     return _page(visit, "what", answers, material, errors, refused, visible, authors=authors)
 
 
@@ -147,8 +144,7 @@ async def _wrong(
     refused: Refused | None = None,
 ) -> Response:
     """Show the earliest step with refused answers, with an error beside each field."""
-    steps = [_step_with(one, material) for one in errors]
-    step = min(steps, key=STEPS.index, default="confirm")
+    step = min([_step_with(one, material) for one in errors], key=STEPS.index, default="confirm")
     if step == "where":
         return await _where(visit, answers, material, list(map(dict, errors)), refused)
     if step == "what":
