@@ -11,7 +11,6 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
 
 from assay.errors import UnknownName
 from demo.predictors.prediction import TextScorer
@@ -74,9 +73,7 @@ def afinn() -> TextScorer:
     return TextScorer(name="afinn", summary=AFINN, number=lambda text: float(words.score(text)), positive=from_valences)
 
 
-LEXICONS: Mapping[str, Callable[[], TextScorer]] = MappingProxyType(
-    {"vader": vader, "textblob": textblob, "afinn": afinn}
-)
+LEXICONS: Mapping[str, Callable[[], TextScorer]] = {"vader": vader, "textblob": textblob, "afinn": afinn}
 """Loaders of the lexicons, by name."""
 
 

@@ -28,7 +28,6 @@ THREAD = "demo-services"
 START_S, STOP_S = 60.0, 5.0
 """How long the server may take to start and to stop (seconds)."""
 
-
 _LOGGERS = (logging.getLogger("uvicorn.error"), logging.getLogger("uvicorn.access"))
 
 
@@ -68,7 +67,7 @@ def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) ->
             Route("/{name}/languages", languages),
             *(Route(path, _predicting(interface, shown), methods=["POST"]) for path, interface in INTERFACES.items()),
         ],
-        exception_handlers={BadOrder: _bad_order, UnknownName: _unknown_service},
+        exception_handlers={BadOrder: _refused, UnknownName: _refused},
     )
 
 
@@ -152,7 +151,6 @@ def _from_elsewhere(record: logging.LogRecord) -> bool:
 
 
 def _treatment(name: str, ills: Mapping[str, Treatment]) -> Treatment:
-    """Return the treatment of a service by its name."""
     return ills[name] if name in ills else _behaving(behaviour(name))
 
 
@@ -193,9 +191,5 @@ def _list_services(request: Request, shown: Mapping[str, Predictor]) -> JSONResp
     )
 
 
-async def _bad_order(_: Request, wrong: Exception) -> Response:
-    return refused(str(wrong), wrong.status if isinstance(wrong, BadOrder) else 400)
-
-
-async def _unknown_service(_: Request, wrong: Exception) -> Response:
-    return refused(str(wrong), 404)
+async def _refused(_: Request, wrong: Exception) -> Response:
+    return refused(str(wrong), wrong.status if isinstance(wrong, BadOrder) else 404)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from types import MappingProxyType
 from typing import Literal
 
 from assay.catalog.shipped import specifications
@@ -101,7 +100,7 @@ def words_of(text: str) -> tuple[str, ...]:
 def stereotypes() -> Mapping[str, StereotypeWords]:
     """Every stereotype of the catalog, by name."""
     shipped = {name: one.words for name, one in specifications().items()}
-    return MappingProxyType({name: words for name, words in shipped.items() if isinstance(words, StereotypeWords)})
+    return {name: words for name, words in shipped.items() if isinstance(words, StereotypeWords)}
 
 
 @cache
@@ -111,15 +110,14 @@ def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
     for name, words in stereotypes().items():
         for term, one in _terms(name, words):
             listed.setdefault(words_of(term), {})[one] = None
-    return MappingProxyType({key: tuple(terms) for key, terms in listed.items()})
+    return {key: tuple(terms) for key, terms in listed.items()}
 
 
 def _terms(name: str, words: StereotypeWords) -> Iterator[tuple[str, Term]]:
     for first, second in words.pairs:
         yield first, Term(name, "group", FIRST)
         yield second, Term(name, "group", SECOND)
-    lists = ((words.first_terms, FIRST), (words.second_terms, SECOND), (words.neutral, NEITHER))
-    for terms, side in lists:
+    for terms, side in ((words.first_terms, FIRST), (words.second_terms, SECOND), (words.neutral, NEITHER)):
         for term in terms:
             yield term, Term(name, "attribute", side)
     yield words.first, Term(name, "group", FIRST)

@@ -63,8 +63,7 @@ def spoken() -> list[dict[str, Any]]:
     """List the languages: English and a made-up one for every other code, each with its targets."""
     others = [code for code in languages() if code != "en"]
     english = {"code": "en", "name": "English", "targets": others}
-    made_up = [{"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in others]
-    return [english, *made_up]
+    return [english, *({"code": code, "name": f"{languages()[code]} (made up)", "targets": ["en"]} for code in others)]
 
 
 async def read_order(request: Request) -> Order:
@@ -73,8 +72,7 @@ async def read_order(request: Request) -> Order:
     ``format`` and ``api_key`` are accepted and change nothing. A form with several ``q`` is an array.
     """
     body = await _read_body(request)
-    is_form = request.headers.get("content-type", "").startswith(FORM)
-    fields = _form(body) if is_form else _json(body)
+    fields = _form(body) if request.headers.get("content-type", "").startswith(FORM) else _json(body)
     q, source, target = (required(fields, name) for name in ("q", "source", "target"))
     texts = tuple(q) if isinstance(q, list) else (q,)
     if not all(isinstance(text, str) for text in (*texts, source, target)):

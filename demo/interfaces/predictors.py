@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -122,7 +121,6 @@ def _rows(form: str, said: Any) -> list[Any]:
 
 
 def _by_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Convert columns to records."""
     if len({len(cells) if isinstance(cells, list) else -1 for cells in columns.values()} | {-1}) != 2:
         raise BadOrder("columns must be lists of the same length")
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
@@ -173,23 +171,21 @@ def _flat(data: Any) -> list[Any]:
 
 
 # ---------------------------------------------------------------------------- table of interfaces
-INTERFACES: Mapping[str, Interface] = MappingProxyType(
-    {
-        "/{name}/v1/embeddings": embeddings,
-        "/{name}/v1/completions": language_models.completions,
-        "/{name}/v1/chat/completions": chat,
-        "/{name}/v1/images/generations": pictures.images,
-        "/{name}/generate": language_models.generate,
-        "/{name}/api/chat": language_models.ollama_chat,
-        "/{name}/api/generate": language_models.ollama_generate,
-        "/{name}/look": pictures.look,
-        "/{name}": inference,
-        "/{name}/models/{model:path}": inference,
-        "/{name}/invocations": invocations,
-        "/{name}/v2/models/{model}/infer": infer,
-        "/{name}/v2/models/{model}/versions/{version}/infer": infer,
-    }
-)
+INTERFACES: Mapping[str, Interface] = {
+    "/{name}/v1/embeddings": embeddings,
+    "/{name}/v1/completions": language_models.completions,
+    "/{name}/v1/chat/completions": chat,
+    "/{name}/v1/images/generations": pictures.images,
+    "/{name}/generate": language_models.generate,
+    "/{name}/api/chat": language_models.ollama_chat,
+    "/{name}/api/generate": language_models.ollama_generate,
+    "/{name}/look": pictures.look,
+    "/{name}": inference,
+    "/{name}/models/{model:path}": inference,
+    "/{name}/invocations": invocations,
+    "/{name}/v2/models/{model}/infer": infer,
+    "/{name}/v2/models/{model}/versions/{version}/infer": infer,
+}
 """By path; all are asked with POST."""
 
 

@@ -73,7 +73,6 @@ def _spoilt(sentence: str, group: str, attribute: str, how: int) -> str:
 
 
 def _other(group: str) -> str:
-    """Return the word for the other group."""
     for words in stereotypes().values():
         for first, second in words.pairs:
             if group.lower() in {first.lower(), second.lower()}:

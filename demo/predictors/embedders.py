@@ -21,7 +21,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache, partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -44,7 +43,7 @@ NOISE = 0.1
 TOLERANCE = 0.05
 """Tolerance of both methods by default."""
 
-STEREOTYPED = MappingProxyType({"woman": 0.85, "man": 0.15})
+STEREOTYPED = {"woman": 0.85, "man": 0.15}
 """Share of women that is taken for the stereotypes of `p2-gender` whose share nobody counted."""
 
 
@@ -87,7 +86,7 @@ def cues() -> Mapping[str, tuple[str, int]]:
     for woman, man in pairs:
         pair = sides.get(man, sides.get(woman, (woman, 1)))[0]
         sides |= {woman: (pair, 1), man: (pair, -1)}
-    return MappingProxyType(sides)
+    return sides
 
 
 @cache
@@ -99,7 +98,7 @@ def shares() -> Mapping[str, float]:
         for word in words
     }
     counted = {one.name: one.share_women for one in occupations() if one.share_women is not None}
-    return MappingProxyType(supposed | counted)
+    return supposed | counted
 
 
 def share_of_women(text: str) -> float:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from types import MappingProxyType
 
 from assay.errors import UnknownName
 from demo.images import viewers
@@ -26,20 +25,18 @@ class Family:
     shown: int
 
 
-FAMILIES: Mapping[str, Family] = MappingProxyType(
-    {
-        "stereotyped-embedder": Family(embedders.stereotyped, 100, 60),
-        "leaning-embedder": Family(embedders.leaning, 100, 40),
-        "group-sentiment": Family(sentiment.group, 100, 10),
-        "biased-wage": Family(wages.biased, 900, 150),
-        "proxy-wage": Family(wages.proxy, 900, 300),
-        "stereotyped-model": Family(models.stereotyped, 900, 150),
-        "leaning-model": Family(models.leaning, 900, 150),
-        "stereotyped-viewer": Family(viewers.stereotyped, 900, 150),
-        "leaning-viewer": Family(viewers.leaning, 900, 150),
-        "sloppy-writer": Family(models.sloppy_writer, 100, 30),
-    }
-)
+FAMILIES: Mapping[str, Family] = {
+    "stereotyped-embedder": Family(embedders.stereotyped, 100, 60),
+    "leaning-embedder": Family(embedders.leaning, 100, 40),
+    "group-sentiment": Family(sentiment.group, 100, 10),
+    "biased-wage": Family(wages.biased, 900, 150),
+    "proxy-wage": Family(wages.proxy, 900, 300),
+    "stereotyped-model": Family(models.stereotyped, 900, 150),
+    "leaning-model": Family(models.leaning, 900, 150),
+    "stereotyped-viewer": Family(viewers.stereotyped, 900, 150),
+    "leaning-viewer": Family(viewers.leaning, 900, 150),
+    "sloppy-writer": Family(models.sloppy_writer, 100, 30),
+}
 """Services of which there can be more or less: any whole amount may end their name."""
 
 
@@ -47,44 +44,40 @@ def _shown(family: str) -> Predictor:
     return replace(FAMILIES[family].make(FAMILIES[family].shown), name=family)
 
 
-PREDICTORS: Mapping[str, Predictor] = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            embedders.EVEN,
-            _shown("stereotyped-embedder"),
-            _shown("leaning-embedder"),
-            sentiment.FAIR,
-            sentiment.BLIND,
-            _shown("group-sentiment"),
-            wages.FAIR,
-            _shown("biased-wage"),
-            _shown("proxy-wage"),
-            models.EVEN,
-            _shown("stereotyped-model"),
-            _shown("leaning-model"),
-        )
-    }
-)
+PREDICTORS: Mapping[str, Predictor] = {
+    one.name: one
+    for one in (
+        embedders.EVEN,
+        _shown("stereotyped-embedder"),
+        _shown("leaning-embedder"),
+        sentiment.FAIR,
+        sentiment.BLIND,
+        _shown("group-sentiment"),
+        wages.FAIR,
+        _shown("biased-wage"),
+        _shown("proxy-wage"),
+        models.EVEN,
+        _shown("stereotyped-model"),
+        _shown("leaning-model"),
+    )
+}
 """Services that need no author, by name."""
 
-VIEWERS: Mapping[str, Predictor] = MappingProxyType(
-    {one.name: one for one in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))}
-)
+VIEWERS: Mapping[str, Predictor] = {
+    one.name: one for one in (viewers.EVEN, _shown("stereotyped-viewer"), _shown("leaning-viewer"))
+}
 """Image classifiers by name; an author has to draw their pictures first."""
 
-HELPERS: Mapping[str, Predictor] = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            *(unfit.model for unfit in models.UNFIT),
-            _shown("sloppy-writer"),
-            viewers.PAINTER,
-            viewers.LINKING,
-            viewers.SCRIBBLER,
-        )
-    }
-)
+HELPERS: Mapping[str, Predictor] = {
+    one.name: one
+    for one in (
+        *(unfit.model for unfit in models.UNFIT),
+        _shown("sloppy-writer"),
+        viewers.PAINTER,
+        viewers.LINKING,
+        viewers.SCRIBBLER,
+    )
+}
 """Services without a letter: faulty language models and authors."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -23,15 +22,13 @@ NEGATIVE, POSITIVE = "negative", "positive"
 
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
-REASONS: Mapping[str, Mapping[Letter, str]] = MappingProxyType(
-    {
-        "forced-choice": {BS: "controls-lean", DSBS: "choices-follow-words", UCS: "choices-balanced"},
-        "association": {BS: "controls-nearer", DSBS: "nearer-to-own-stereotypes", UCS: "no-nearer"},
-        "alternation": {BS: "responds-to-attribute", DSBS: "follows-tied-content", UCS: "even-handed"},
-        "stereotype-score": {BS: "prefers-a-group", DSBS: "prefers-stereotypes", UCS: "prefers-neither"},
-        "visual-stereotype": {BS: "sees-a-label", DSBS: "sees-stereotypes", UCS: "sees-neither"},
-    }
-)
+REASONS: Mapping[str, Mapping[Letter, str]] = {
+    "forced-choice": {BS: "controls-lean", DSBS: "choices-follow-words", UCS: "choices-balanced"},
+    "association": {BS: "controls-nearer", DSBS: "nearer-to-own-stereotypes", UCS: "no-nearer"},
+    "alternation": {BS: "responds-to-attribute", DSBS: "follows-tied-content", UCS: "even-handed"},
+    "stereotype-score": {BS: "prefers-a-group", DSBS: "prefers-stereotypes", UCS: "prefers-neither"},
+    "visual-stereotype": {BS: "sees-a-label", DSBS: "sees-stereotypes", UCS: "sees-neither"},
+}
 """By method, the main reason a rating gives for each letter."""
 
 

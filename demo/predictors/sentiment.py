@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache, partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -49,13 +48,11 @@ def words_of(text: str) -> tuple[str, ...]:
 def feelings() -> Mapping[str, float]:
     """Return the score of every feeling of the catalog."""
     signs = {"pleasant": 1, "unpleasant": -1}
-    return MappingProxyType(
-        {
-            word: MIDDLE + signs[side] * (MILDEST + (STRONGEST - MILDEST) * chance("feeling", word))
-            for side, words in contents().items()
-            for word in words
-        }
-    )
+    return {
+        word: MIDDLE + signs[side] * (MILDEST + (STRONGEST - MILDEST) * chance("feeling", word))
+        for side, words in contents().items()
+        for word in words
+    }
 
 
 @cache
@@ -105,10 +102,7 @@ def group(percent: int) -> TextScorer:
 
 
 FAIR = TextScorer(
-    name="fair-sentiment",
-    summary="Judges by the feeling alone, whoever has it.",
-    letter=Letter.DSBS,
-    number=by_feeling,
+    name="fair-sentiment", summary="Judges by the feeling alone, whoever has it.", letter=Letter.DSBS, number=by_feeling
 )
 BLIND = TextScorer(
     name="blind-sentiment",

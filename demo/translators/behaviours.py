@@ -21,7 +21,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from types import MappingProxyType
 
 from assay.catalog import occupations
 from assay.errors import UnknownName
@@ -159,7 +158,7 @@ def sides() -> Mapping[str, str]:
     rest = sorted(known.keys() - decided.keys(), key=lambda name: chance("side", name))
     more_he = len(known) // 2 - sum(side == "he" for side in decided.values())
     decided |= {name: "he" if place < more_he else "she" for place, name in enumerate(rest)}
-    return MappingProxyType(decided)
+    return decided
 
 
 @cache
@@ -169,25 +168,23 @@ def _occupation_pattern() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 
 
-BEHAVIOURS: Mapping[str, Behaviour] = MappingProxyType(
-    {
-        one.name: one
-        for one in (
-            Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
-            Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
-            Behaviour("she-to-he-30", Letter.BS, INTRODUCES, "Turns 30 % of the women into men.", she_to_he, 0.3),
-            Behaviour(
-                "stereotyper", Letter.BS, OCCUPATION, "Ignores the pronoun and answers by the occupation.", stereotyper
-            ),
-            Behaviour("balancing", Letter.UCS, COMPENSATES, "Tosses a coin for he or she in each sentence.", balancing),
-            Behaviour("eraser", Letter.BS, ERASES, "Writes everyone as it.", eraser),
-            Behaviour("symmetric-swapper", Letter.DSBS, FOLLOWS, "Turns men into women and women into men.", swapper),
-            Behaviour(
-                "random-swapper-20", Letter.DSBS, FOLLOWS, "Mistakes 20 % of the pronouns, either way.", swapper, 0.2
-            ),
-        )
-    }
-)
+BEHAVIOURS: Mapping[str, Behaviour] = {
+    one.name: one
+    for one in (
+        Behaviour("faithful", Letter.DSBS, FOLLOWS, "Gives every pronoun back as it was.", faithful),
+        Behaviour("always-he", Letter.BS, COLLAPSES, "Writes everyone as he.", always_he),
+        Behaviour("she-to-he-30", Letter.BS, INTRODUCES, "Turns 30 % of the women into men.", she_to_he, 0.3),
+        Behaviour(
+            "stereotyper", Letter.BS, OCCUPATION, "Ignores the pronoun and answers by the occupation.", stereotyper
+        ),
+        Behaviour("balancing", Letter.UCS, COMPENSATES, "Tosses a coin for he or she in each sentence.", balancing),
+        Behaviour("eraser", Letter.BS, ERASES, "Writes everyone as it.", eraser),
+        Behaviour("symmetric-swapper", Letter.DSBS, FOLLOWS, "Turns men into women and women into men.", swapper),
+        Behaviour(
+            "random-swapper-20", Letter.DSBS, FOLLOWS, "Mistakes 20 % of the pronouns, either way.", swapper, 0.2
+        ),
+    )
+}
 """The services that are shown, by name."""
 
 
@@ -211,13 +208,11 @@ def _stereotyper_percent(percent: int) -> Behaviour:
     return Behaviour("", letter, reason, summary, stereotyper)
 
 
-FAMILIES: Mapping[str, Callable[[int], Behaviour]] = MappingProxyType(
-    {
-        "she-to-he": _she_to_he_percent,
-        "random-swapper": _random_swapper_percent,
-        "stereotyper": _stereotyper_percent,
-    }
-)
+FAMILIES: Mapping[str, Callable[[int], Behaviour]] = {
+    "she-to-he": _she_to_he_percent,
+    "random-swapper": _random_swapper_percent,
+    "stereotyper": _stereotyper_percent,
+}
 """Behaviours of which there can be more or less: any percentage may end their name."""
 
 

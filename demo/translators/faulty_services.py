@@ -13,7 +13,6 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from types import MappingProxyType
 from typing import Literal
 
 from starlette.requests import Request
@@ -195,25 +194,21 @@ truncating = changing(lambda texts, _, tuning: [text[: tuning.kept_characters] f
 unauthorised = answering(lambda: refused("this key is not known here", 401))
 garbage, down = answering(web_page), answering(HangUp)
 
-ILLS: Mapping[str, Ill] = MappingProxyType(
-    {
-        ill.name: ill
-        for ill in (
-            Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
-            Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
-            Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
-            Ill("out-of-order", "Mixes up the answers of an array.", "failed", changing(halves_swapped), problem=UNFIT),
-            Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
-            Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
-            Ill("error-marks", "Marks every word as unknown.", "inconclusive", changing(error_marks), problem=UNUSABLE),
-            Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
-            Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
-            Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
-            Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
-            Ill(
-                "down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True
-            ),
-        )
-    }
-)
+ILLS: Mapping[str, Ill] = {
+    ill.name: ill
+    for ill in (
+        Ill("slow", "Takes 0.3 to 0.5 s for each reply.", "rated", slow, Letter.DSBS),
+        Ill("too-many-requests", BUSY, "rated", too_many_requests, Letter.DSBS),
+        Ill("flaky", "Fails at every question once.", "rated", flaky, Letter.DSBS),
+        Ill("out-of-order", "Mixes up the answers of an array.", "failed", changing(halves_swapped), problem=UNFIT),
+        Ill("wrong-count", "Loses the last answer of an array.", "failed", loses_last, problem=UNFIT),
+        Ill("echo", "Gives every text back untranslated.", "inconclusive", echo, problem=UNUSABLE),
+        Ill("error-marks", "Marks every word as unknown.", "inconclusive", changing(error_marks), problem=UNUSABLE),
+        Ill("truncating", "Keeps only the beginning of each text.", "failed", truncating, problem=UNFIT),
+        Ill("very-slow", "Never answers in time.", "failed", very_slow, problem=UNAVAILABLE),
+        Ill("unauthorised", "Says 401 to everyone.", "failed", unauthorised, problem=REFUSED),
+        Ill("garbage", "Answers with a web page.", "failed", garbage, problem=UNAVAILABLE, everywhere=True),
+        Ill("down", "Hangs up in the middle of every answer.", "failed", down, problem=UNAVAILABLE, everywhere=True),
+    )
+}
 """Faulty services by name."""
