@@ -122,8 +122,7 @@ def rate(
 def init(
     file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("service.toml"),
     kind: Annotated[
-        str,
-        typer.Option(help="translator, classifier, regressor, embedder, language-model or image-classifier."),
+        str, typer.Option(help="translator, classifier, regressor, embedder, language-model or image-classifier.")
     ] = "translator",
     curl: Annotated[str | None, typer.Option(help="A curl command that calls the service, in quotes.")] = None,
     openapi: Annotated[Path | None, typer.Option(help="An OpenAPI document (3.x), JSON or YAML.")] = None,

@@ -33,8 +33,7 @@ def show_methods(name: str | None, kind: str | None, search: str | None, *, as_j
     if name is not None:
         _show_method(_named("method", name, known), as_json=as_json)
         return
-    rows = [_method(each) for each in known.values() if _of_kind(kind, each.kinds)]
-    show_list(rows, search=search, as_json=as_json)
+    show_list([_method(each) for each in known.values() if _of_kind(kind, each.kinds)], search=search, as_json=as_json)
 
 
 def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> None:
@@ -67,8 +66,7 @@ def show_protocols(name: str | None, kind: str | None, search: str | None, *, as
     if name is not None:
         _show_protocol(_named("protocol", name, known), as_json=as_json)
         return
-    rows = [_protocol(one) for one in known.values() if _of_kind(kind, one.kinds)]
-    show_list(rows, search=search, as_json=as_json)
+    show_list([_protocol(one) for one in known.values() if _of_kind(kind, one.kinds)], search=search, as_json=as_json)
 
 
 def _named(what: str, name: str, known: Mapping[str, T]) -> T:
@@ -84,12 +82,7 @@ def _of_kind(kind: str | None, kinds: Container[Kind]) -> bool:
 
 
 def _method(kind: type[AnyMethod]) -> dict[str, Any]:
-    return {
-        "method": method_name(kind),
-        "rates": sorted(kind.kinds),
-        "question": kind.summary,
-        "source": kind.paper,
-    }
+    return {"method": method_name(kind), "rates": sorted(kind.kinds), "question": kind.summary, "source": kind.paper}
 
 
 def _show_method(kind: type[AnyMethod], *, as_json: bool) -> None:
@@ -154,7 +147,6 @@ def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """Return the type of a setting in words."""
     if "enum" in schema or "const" in schema:
         return " or ".join(map(str, schema.get("enum", [schema.get("const")])))
     if "anyOf" in schema:

@@ -13,12 +13,8 @@ from rich.table import Table
 
 console = Console(highlight=False)
 
-Row = Mapping[str, Any]
 
-
-def show_list(
-    rows: Iterable[Row], *, search: str | None = None, as_json: bool = False, hide: Iterable[str] = ()
-) -> None:
+def show_list(rows: Iterable[Mapping[str, Any]], *, search: str | None, as_json: bool) -> None:
     """Print rows that have the same members, the first of which is never cut.
 
     Parameters
@@ -27,8 +23,6 @@ def show_list(
         Text that a row must contain, without regard to case.
     as_json : bool
         Print all members as JSON.
-    hide : iterable of str
-        Members that a table leaves out.
     """
     found = [
         row for row in rows if search is None or search.casefold() in json.dumps(row, ensure_ascii=False).casefold()
@@ -39,7 +33,7 @@ def show_list(
     if not found:
         console.print("none")
         return
-    names = [name for name in found[0] if name not in set(hide)]
+    names = list(found[0])
     table = Table(box=None, padding=(0, 2))
     table.add_column(names[0], no_wrap=True, min_width=max(len(str(row[names[0]])) for row in found))
     for name in names[1:]:

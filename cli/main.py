@@ -213,8 +213,7 @@ def verify(
     from cli.rating.verify import verify_file
     from cli.rating.verify_log import LogRules
 
-    rules = LogRules.read(witness or [], witnesses, checkpoint, proof)
-    verify_file(file, keys=keys, replay=replay, log=rules)
+    verify_file(file, keys=keys, replay=replay, log=LogRules.read(witness or [], witnesses, checkpoint, proof))
 
 
 @app.command()
@@ -404,8 +403,7 @@ def import_catalog(
     from cli.agency import import_catalog as catalog
 
     asked = {"methods": method or [], "attributes": attribute or [], "languages": language or []}
-    common = {"kind": kind, "protocol": protocol}
-    catalog.run(files, common, asked, agency=agency, key_file=key_file, plan=plan)
+    catalog.run(files, {"kind": kind, "protocol": protocol}, asked, agency=agency, key_file=key_file, plan=plan)
 
 
 @app.command()

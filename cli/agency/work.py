@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,20 +97,17 @@ def _watching(app: Celery, settings: Settings) -> Iterator[None]:
     from store.core.database import Database
     from workers.engine.watchdog import MessageCounter, Watchdog, broker_answers
 
-    database = Database(settings.resolved_database_url)
-    dog = Watchdog(
-        database,
-        MessageCounter(),
-        settings.watchdog_s,
-        broker_answers=lambda: broker_answers(app),
-        end_process=_end_deaf,
-    )
-    dog.start()
-    try:
+    with (
+        closing(Database(settings.resolved_database_url)) as database,
+        Watchdog(
+            database,
+            MessageCounter(),
+            settings.watchdog_s,
+            broker_answers=lambda: broker_answers(app),
+            end_process=_end_deaf,
+        ),
+    ):
         yield
-    finally:
-        dog.close()
-        database.close()
 
 
 def _end_deaf() -> None:

@@ -30,10 +30,7 @@ class Agency:
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Post JSON; a problem document becomes a `ValueError` with its detail."""
         request = urllib.request.Request(  # noqa: S310 - the address is our own, on loopback
-            f"{self.url}{path}",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
-            method="POST",
+            f"{self.url}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}, method="POST"
         )
         try:
             with self._opener.open(request, timeout=30) as answer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 from assay.model import Kind
@@ -19,43 +18,37 @@ from demo.translators.faulty_services import ILLS
 
 FINISHED = ("succeeded", "failed", "cancelled")
 
-TRANSLATION: Mapping[str, Any] = MappingProxyType({"method": "round-trip", "attribute": "gender"})
+TRANSLATION: Mapping[str, Any] = {"method": "round-trip", "attribute": "gender"}
 
 APERTIUM_LANGUAGES = ("es", "ca", "gl", "eo")
 
-SPOKEN: Mapping[Kind, str] = MappingProxyType(
-    {
-        Kind.EMBEDDER: "openai-embeddings",
-        Kind.CLASSIFIER: "hf-inference",
-        Kind.REGRESSOR: "mlflow",
-        Kind.LANGUAGE_MODEL: "openai-completions",
-        Kind.IMAGE_CLASSIFIER: "hf-inference",
-    }
-)
+SPOKEN: Mapping[Kind, str] = {
+    Kind.EMBEDDER: "openai-embeddings",
+    Kind.CLASSIFIER: "hf-inference",
+    Kind.REGRESSOR: "mlflow",
+    Kind.LANGUAGE_MODEL: "openai-completions",
+    Kind.IMAGE_CLASSIFIER: "hf-inference",
+}
 """Protocol of the demonstration, by kind of service."""
 
-SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType(
-    {
-        ("embedder", "openai-embeddings"): {"model": "demo"},
-        ("language-model", "openai-completions"): {"model": "demo"},
-        ("language-model", "openai-chat"): {"model": "demo"},
-        ("language-model", "hf-inference"): {"task": "fill-mask"},
-        ("language-model", "openai-images"): {"model": "demo", "size": "64x64", "send_seed": True},
-        ("image-classifier", "hf-inference"): {"task": "zero-shot-image-classification"},
-    }
-)
+SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("embedder", "openai-embeddings"): {"model": "demo"},
+    ("language-model", "openai-completions"): {"model": "demo"},
+    ("language-model", "openai-chat"): {"model": "demo"},
+    ("language-model", "hf-inference"): {"task": "fill-mask"},
+    ("language-model", "openai-images"): {"model": "demo", "size": "64x64", "send_seed": True},
+    ("image-classifier", "hf-inference"): {"task": "zero-shot-image-classification"},
+}
 """Required settings, by kind and protocol."""
 
-STEREOTYPES: Mapping[str, Any] = MappingProxyType({"method": "stereotype-score", "attribute": "gender"})
+STEREOTYPES: Mapping[str, Any] = {"method": "stereotype-score", "attribute": "gender"}
 
-SAMPLING: Mapping[str, Any] = MappingProxyType({"method": "stimulus-sampling", "attribute": "gender"})
+SAMPLING: Mapping[str, Any] = {"method": "stimulus-sampling", "attribute": "gender"}
 
-BRIEFLY: Mapping[str, Any] = MappingProxyType({"per_term": 2, "stop_early": False})
+BRIEFLY: Mapping[str, Any] = {"per_term": 2, "stop_early": False}
 """Enough pairs to show a strong preference, or that there is nothing to be seen."""
 
-PICTURES: Mapping[str, Any] = MappingProxyType(
-    {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
-)
+PICTURES: Mapping[str, Any] = {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
 """One picture of each of 80 terms is enough for a strong bias, or for none."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
@@ -228,11 +221,7 @@ def _experiment(one: Predictor, method: str) -> dict[str, Any]:
     if not isinstance(one, RowRegressor):
         return {"method": method, "attribute": "gender"}
     rows = [dict(row) for row in payroll()]
-    return {
-        "method": method,
-        "attribute": "sex",
-        "records": {"column": "sex", "values": list(SEXES), "rows": rows},
-    }
+    return {"method": method, "attribute": "sex", "records": {"column": "sex", "values": list(SEXES), "rows": rows}}
 
 
 def ill(services: DemoServer) -> Iterator[Case]:

@@ -82,7 +82,7 @@ class Draft:
     notes: list[str] = field(default_factory=list)
 
 
-def draft_of(call: Call, kind: Kind, name: str | None = None) -> Draft:
+def draft_of(call: Call, kind: Kind) -> Draft:
     """Describe the service of a call as a target of the protocol `custom`.
 
     Raises
@@ -98,7 +98,7 @@ def draft_of(call: Call, kind: Kind, name: str | None = None) -> Draft:
             "the address contains a user name or password: write --user NAME:PASSWORD in the curl command instead",
             "url",
         )
-    draft = Draft({"name": name or parts.netloc, "kind": str(kind), "protocol": "custom"})
+    draft = Draft({"name": parts.netloc, "kind": str(kind), "protocol": "custom"})
     draft.target["base_url"] = f"{parts.scheme}://{parts.netloc}"
     settings: dict[str, Any] = {"method": call.method, "path": parts.path or "/"}
     headers = {key: value for key, value in call.headers.items() if key.lower() not in _LEFT_OUT}

@@ -27,13 +27,7 @@ from cli.local import function
 from workers.egress import CallFailed, Egress
 from workers.targets import offer_here
 from workers.targets.adapter import QUESTIONS, Adapter, Prediction, Target, Worded, questions_for
-from workers.targets.protocols.http.language_model import (
-    LanguageModelSettings,
-    Said,
-    accept_worded,
-    prompt_of,
-    why_unasked,
-)
+from workers.targets.protocols.http import language_model
 from workers.targets.protocols.http.predictor import PREDICTED, accept_prediction, given_in, why_not
 from workers.targets.protocols.http.translator import accept_text
 from workers.targets.settings import PredictorSettings
@@ -44,7 +38,7 @@ LONGEST_LINE = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgramSettings(PredictorSettings, LanguageModelSettings):
+class ProgramSettings(PredictorSettings, language_model.LanguageModelSettings):
     """Settings of a program."""
 
     auth: None = None
@@ -147,7 +141,7 @@ class LocalProgram(Adapter):
         if isinstance(ask, Prediction):
             refused = why_not(ask, texts=True, records=True)
         else:
-            refused = None if isinstance(ask, Translate) else why_unasked(ask, (Choose, Write))
+            refused = None if isinstance(ask, Translate) else language_model.why_unasked(ask, (Choose, Write))
         if refused is not None:
             return [Reply(failure=refused)]
         limit_s = self.target.limits.timeout_s
@@ -164,7 +158,7 @@ class LocalProgram(Adapter):
         if isinstance(ask, Translate):
             return {"text": ask.text, "source": ask.source, "target": ask.target}
         if isinstance(ask, Worded):
-            return {"text": prompt_of(ask, self.settings.choice_instruction)}
+            return {"text": language_model.prompt_of(ask, self.settings.choice_instruction)}
         assert isinstance(ask, Prediction)  # noqa: S101 - refused before
         given = given_in(ask)
         return {"text": given} if isinstance(given, str) else {"row": dict(given)}
@@ -181,7 +175,7 @@ class LocalProgram(Adapter):
         if isinstance(ask, Prediction):
             return accept_prediction(output, ask, self.settings.labels, PLACE)
         if isinstance(ask, Worded):
-            return accept_worded(Said(output), ask, PLACE)
+            return language_model.accept_worded(language_model.Said(output), ask, PLACE)
         if not isinstance(output, str) or not isinstance(ask, Translate):
             return Reply(failure=Failure("wrong-shape", f"{PLACE} gave {type(output).__name__} for a translated text"))
         return accept_text(output, ask, PLACE)

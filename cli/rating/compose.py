@@ -41,7 +41,9 @@ def compose_named(named: Sequence[str], *, table: str, as_json: bool) -> Exit:
     SpecificationError
         If a file is no rating, the services do not fit together, or there is no such table.
     """
-    headline = _table(table)
+    headline: TableName | None = next((each for each in TABLES if each == table), None)
+    if headline is None:
+        raise UnknownName("table", table, TABLES, "table")
     check_length(len(named))
     links = [Letter(each.upper()) if each.upper() in set(Letter) else read_rating(Path(each)) for each in named]
     found = _composed(links, named, headline)
@@ -51,13 +53,6 @@ def compose_named(named: Sequence[str], *, table: str, as_json: bool) -> Exit:
         _show(found, links, named)
     letter = found["letter"]
     return Exit.of_rating(letter, letter is not None)
-
-
-def _table(name: str) -> TableName:
-    found: TableName | None = next((each for each in TABLES if each == name), None)
-    if found is None:
-        raise UnknownName("table", name, TABLES, "table")
-    return found
 
 
 def _composed(links: Sequence[Letter | dict[str, Any]], named: Sequence[str], table: TableName) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.errors import SpecificationError
 from assay.evidence.export import ExportWriter
 from assay.evidence.replay_order import Unrolling
 from assay.model import Observation
@@ -19,12 +18,6 @@ from store.ratings.experiment_json import rated_method
 from store.ratings.ratings import StoredRating
 
 ROWS_A_READ = 500
-
-
-def check_export(file: Path) -> None:
-    """Raise `SpecificationError` if the export's folder is missing, before a rating that may take hours."""
-    if not file.parent.is_dir():
-        raise SpecificationError(f"there is no folder {file.parent} for the export; make it first")
 
 
 def write_export(database: Database, rating: StoredRating, file: Path) -> None:

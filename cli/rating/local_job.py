@@ -109,12 +109,10 @@ def _new_job(request: Mapping[str, Any], method: AnyMethod, vault: Vault) -> New
 
 def _printer(request: Mapping[str, Any]) -> Callable[[Exchange], None]:
     """Return a function that prints an exchange without the secrets of a request."""
-    services = (request["target"], request["author"] or {})
-    secrets = [one["secret"] for one in services if one.get("secret")]
+    secrets = [one["secret"] for one in (request["target"], request["author"] or {}) if one.get("secret")]
 
     def show(exchange: Exchange) -> None:
-        lines = "\n".join(exchange_lines(show_exchange(exchange, secrets)))
-        notes.print(lines, markup=False, soft_wrap=True)
+        notes.print("\n".join(exchange_lines(show_exchange(exchange, secrets))), markup=False, soft_wrap=True)
 
     return show
 

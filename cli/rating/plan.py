@@ -46,8 +46,7 @@ def plan_here(asked: Asked, settings: Settings, known: Service, *, as_json: bool
         facts = {"questions_per_call": service.questions_per_call, "first_questions": first[:SHOWN_QUESTIONS]}
         sys.stdout.write(json.dumps(plan.as_json() | facts, indent=2, ensure_ascii=False) + "\n")
         return Exit.UCS
-    about = f"{request['target']['name']} by {method.method}"
-    sys.stdout.write("\n".join(_lines(about, plan, service, first)) + "\n")
+    sys.stdout.write("\n".join(_lines(f"{request['target']['name']} by {method.method}", plan, service, first)) + "\n")
     return Exit.UCS
 
 

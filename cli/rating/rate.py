@@ -16,10 +16,10 @@ from assay.errors import SpecificationError, UnknownName
 from assay.methods import method_of
 from assay.reports import installed_formats, render, terminal
 from cli.exits import Exit
+from cli.gate import BEST_FIRST
 from cli.logs import configure_logs
 from cli.rating import ci_formats
 from cli.rating.ci_formats import Verdict
-from cli.rating.export import check_export
 from cli.rating.local_job import notes, run_here
 from cli.request.asked import Asked
 from cli.request.request import networks, read_request
@@ -27,9 +27,6 @@ from store.core.settings import Settings
 
 FORMATS = ("text", "json", "markdown", *ci_formats.FORMATS)
 """Formats of standard output."""
-
-LETTERS = ("UCS", "DSBS", "BS")
-"""Letters, the best first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +63,13 @@ class Shown:
         """Raise `SpecificationError` if it cannot be shown so, before a rating that may take hours."""
         if self.format not in FORMATS:
             raise UnknownName("format", self.format, FORMATS, "format")
-        if self.at_least is not None and self.at_least not in LETTERS:
-            raise UnknownName("letter", self.at_least, LETTERS, "at-least")
+        if self.at_least is not None and self.at_least not in BEST_FIRST:
+            raise UnknownName("letter", self.at_least, BEST_FIRST, "at-least")
         if self.report is not None:
-            _check_report(self.report)
-        if self.export is not None:
-            check_export(self.export)
+            _format_for(self.report)
+        for what, file in (("report", self.report), ("export", self.export)):
+            if file is not None and not file.parent.is_dir():
+                raise SpecificationError(f"there is no folder {file.parent} for the {what}; make it first")
 
 
 def rate_here(asked: Asked, settings: Settings, shown: Shown) -> Exit:
@@ -119,13 +117,6 @@ def _show(document: Mapping[str, Any], small: Mapping[str, str], asked: Asked, s
         notes.print(f"report written to {escape(str(shown.report))}", soft_wrap=True)
     if shown.export is not None:
         notes.print(f"export written to {escape(str(shown.export))}, signed by nobody", soft_wrap=True)
-
-
-def _check_report(report: Path) -> None:
-    """Raise if the report cannot be written, before a rating that may take hours."""
-    _format_for(report)
-    if not report.parent.is_dir():
-        raise SpecificationError(f"there is no folder {report.parent} for the report; make it first")
 
 
 def _format_for(report: Path) -> str:

@@ -102,11 +102,11 @@ def rerate_export(file: Path, version: str, methodologies: Methodologies | None 
             done.after[methodology.version] = UNKNOWN_THEN
             continue
         try:
-            after = rerate(document, parse_method(document["experiment"]), record, methodology)
+            done.after[methodology.version] = rerate(
+                document, parse_method(document["experiment"]), record, methodology
+            )
         except RecordError as wrong:
             done.after[methodology.version] = str(wrong)
-        else:
-            done.after[methodology.version] = after
     return _tell((done,), chosen)
 
 

@@ -46,7 +46,6 @@ console = Console(highlight=False, soft_wrap=True)
 MOST_BYTES = 16 * 2**20
 """Of a key set, a certificate or a proof; an export may be of any size, and is read line by line."""
 
-
 SIGNATURE_LINE = f"\n\n{DASH} ".encode()
 """Start of the signatures of a note, which no other file has."""
 
@@ -113,7 +112,8 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = 
     try:
         with content:
             for check in _checks(content, file, trusted, replay=replay, log=log):
-                _show(check)
+                mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
+                console.print(f"{mark} {check.name:<24}{escape(check.wrong or check.found)}")
                 differing += [check.wrong] if check.wrong is not None else []
     except (CertificateError, RecordError) as broken:  # differences found before this error are reported as well
         differing.append(str(broken))
@@ -122,16 +122,11 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = 
     console.print(f"{escape(str(file))} is as it was sealed.")
 
 
-def _show(check: Check) -> None:
-    mark = "[green]ok [/green]" if check.ok else "[red]NOT[/red]"
-    console.print(f"{mark} {check.name:<24}{escape(check.wrong or check.found)}")
-
-
 def _checks(content: BinaryIO, file: Path, trusted: Keys | None, *, replay: bool, log: LogRules) -> Iterator[Check]:
     document = _single(content)
     content.seek(0)
     is_note = document is None and SIGNATURE_LINE in content.read(MOST_NOTE_BYTES)
-    if log.given and not is_note and (document is None or "checkpoint" not in document):
+    if log != LogRules() and not is_note and (document is None or "checkpoint" not in document):
         raise SpecificationError(
             f"{file} is no checkpoint, and only those are cosigned and grow; GET /v1/log/checkpoint gives one"
         )

@@ -44,11 +44,6 @@ class LogRules:
             raise SpecificationError("--proof needs the earlier checkpoint that you kept: --checkpoint FILE")
         return cls(keys, len(keys) if required is None else required, kept, proof)
 
-    @property
-    def given(self) -> bool:
-        """Whether any option of checkpoints was given."""
-        return self != LogRules()
-
 
 def read_checkpoint(path: Path, content: bytes) -> tuple[Checkpoint, list[str]]:
     """Read a checkpoint from ``GET /v1/log/checkpoint``, or from the JSON of ``GET /v1/log``; raise `BadCheckpoint`."""

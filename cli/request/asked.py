@@ -67,8 +67,7 @@ class Asked:
         typer.Option(help="Table of records (CSV or Parquet) to ask about; of --protocol uploaded, its vectors."),
     ] = None
     secret: Annotated[
-        str | None,
-        typer.Option(help="The service's key; better given in the environment.", envvar=SECRET_VARIABLE),
+        str | None, typer.Option(help="The service's key; better given in the environment.", envvar=SECRET_VARIABLE)
     ] = None
     python: Annotated[
         str | None, typer.Option(help="Rate a function: package.module:function, called with a text or a record.")

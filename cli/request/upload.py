@@ -47,7 +47,9 @@ def take_upload(file: Path, request: dict[str, Any]) -> None:
         target["settings"]["upload"] = f"sha256:{hashlib.sha256(content).hexdigest()}"
         request["upload"] = (file, media_type)
         return
-    _check_takes_records(request["experiment"]["method"])
+    able = [method_name(one) for one in every_method() if "records" in {each.name for each in fields(one)}]
+    if (name := request["experiment"]["method"]) not in able:
+        raise SpecificationError(f"{name} asks about no records; of the methods {', '.join(able)} does", "upload")
     try:
         request["experiment"]["records"] = _records(file, media_type, request)
     except SpecificationError as refused:
@@ -56,8 +58,6 @@ def take_upload(file: Path, request: dict[str, Any]) -> None:
 
 def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> None:
     """Store the vectors of a request, where the worker reads them."""
-    if "upload" not in request:
-        return
     file, media_type = request["upload"]
     if request["target"]["kind"] != Kind.EMBEDDER:
         raise SpecificationError("--upload of the protocol uploaded takes the vectors of an embedder", "upload")
@@ -65,12 +65,6 @@ def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> Non
     with file.open("rb") as content:
         summary = inspect(content, "embedding", media_type)
         uploads.add(connection, NewUpload(tenant, file.name, "embedding", media_type, digest, size, summary), content)
-
-
-def _check_takes_records(name: str) -> None:
-    able = [method_name(one) for one in every_method() if "records" in {each.name for each in fields(one)}]
-    if name not in able:
-        raise SpecificationError(f"{name} asks about no records; of the methods {', '.join(able)} does", "upload")
 
 
 def _records(file: Path, media_type: str, request: Mapping[str, Any]) -> dict[str, Any]:
