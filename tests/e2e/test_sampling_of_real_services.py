@@ -59,7 +59,7 @@ def rated(real, shared_agency):
 
 
 def test_vader_is_positive_about_pleasant_words_and_even_for_women_and_men(rated):
-    rating = rated("vader", "hf-inference", {"attribute": "gender"})
+    rating = rated("vader", "hf-inference", {"attribute": "gender", "label": "positive"})
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     (component,) = rating["components"]
     assert (component["name"], component["route"]) == ("positive", "weights")

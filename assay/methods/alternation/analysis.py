@@ -301,8 +301,9 @@ class _Output:
             name, some = found
             clusters = {kind: ids[some] for kind, ids in profiles.clusters.items()}
             amount = Profiles(np.log(outputs[some]), profiles.values, clusters, rules.most_weights)
-            drawn = np.abs([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()]).max(axis=0)
             most = limit_on("log", tolerance.delta, amount.scale) or tolerance.delta
+            gaps = np.stack([*paired_draws(amount, rng.spawn(1)[0], self.draws).values()], axis=1)
+            drawn = np.abs(fitted_together(gaps, most, rng)).max(axis=1)
             hidden += (HiddenEffect("stratum", name, drawn, most),)
         limit = rules.delta_individual
         if limit is None:

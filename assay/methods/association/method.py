@@ -36,7 +36,7 @@ from assay.statistics.embeddings.weat import cosines
 from assay.statistics.hidden.strata import fitted_together
 from assay.statistics.hidden.varying import shared_lean
 from assay.statistics.intervals.credible import equal_tailed, hpdi, interval_of
-from assay.statistics.intervals.crossed import mean_draws
+from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_draws
 from assay.statistics.intervals.worst_block import largest_interval
 
 THESE = "these words"
@@ -259,8 +259,8 @@ def group_gaps(
     Returns
     -------
     tuple of ndarray and two dict of str to ndarray, shape (draws, pairs of groups)
-        To control words; by stratum, to all stereotypes (`shared_lean`) and either kind of control, if long enough; and
-        to each list of stereotypes, if all are long enough.
+        To control words; by stratum, to all stereotypes (`shared_lean`) and either kind of control; and to each list
+        of stereotypes. A list of fewer than five words is judged for these words alone.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
@@ -268,13 +268,15 @@ def group_gaps(
         for other in np.unique(rows.attribute[mine]):
             table.setdefault(str(other), {})[group] = float(rows.distance[mine & (rows.attribute == other)].mean())
 
-    def gaps_of(listed: Sequence[str]) -> Floats:
+    def gaps_of(listed: Sequence[str], least: int = 1) -> Floats:
         known = [table[word] for word in listed if len(table.get(word, {})) == len(words.protected)]
         values = [[one[b] - one[a] for a, b in combinations(words.protected, 2)] for one in known]
+        if least <= len(known) < LEAST_CLUSTERS:  # too few to stand for others: the distances of these words are known
+            return np.tile(np.mean(values, axis=0), (draws, 1))
         width = len(words.protected) * (len(words.protected) - 1) // 2
         return mean_draws(np.array(values, dtype=float).reshape(-1, width), {}, rng, draws)
 
-    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))))
+    controls = gaps_of(tuple(dict.fromkeys((*words.human, *words.neutral))), LEAST_CLUSTERS)
     strata: dict[str, Floats] = {}
     lists: dict[str, Floats] = {}
     with suppress(TooFewObservations):

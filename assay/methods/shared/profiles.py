@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import datetime
+from functools import partial
 from itertools import product
 from typing import Annotated, Any
 
@@ -30,6 +32,9 @@ MOST_WORDS, LONGEST = 500, 300
 
 MOST_STRATA, LEAST_ROWS = 12, 30
 """Maximum number of strata of records, and the fewest rows of one."""
+
+ALL_BUT = 0.9
+"""Least share of a column of text that is read as numbers or dates for it to have halves."""
 
 ROW = "row"
 """Kind of cluster of records that are the same but for the protected column: what was written once counts once."""
@@ -320,31 +325,62 @@ def _strata(cells: list[Cell]) -> NDArray[np.str_]:
 
 
 def _halves(cells: list[Cell], named: list[str]) -> list[str]:
-    """Name the half of each cell where all are numbers, or text that can be read as numbers or dates."""
-    filled = [cell is not None and cell != "" for cell in cells]
-    known = [(_number(cell), str(cell)) for cell, there in zip(cells, filled, strict=True) if there]
-    numbers = [number for number, _ in known if number is not None]
-    if len(numbers) < len(known) or len({*numbers}) <= 2:
+    """Name the half of each cell of a column of numbers or dates; of text a tenth may say neither."""
+    filled = [place for place, cell in enumerate(cells) if cell is not None and cell != ""]
+    text = any(isinstance(cells[place], str) for place in filled)
+    read = _reader([named[place] for place in filled]) if text else _number
+    numbers = {place: number for place in filled if (number := read(cells[place])) is not None}
+    if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if text else 1) * len(filled):
         return named
-    middle = float(np.median(numbers))
-    if middle == max(numbers):  # as of hours that are cut off at 40
-        middle = max(number for number in numbers if number < middle)
+    middle = float(np.median([*numbers.values()]))
+    if middle == max(numbers.values()):  # as of hours that are cut off at 40
+        middle = max(number for number in numbers.values() if number < middle)
     limit = f"{middle:.6g}"
-    if any(isinstance(cell, str) for cell in cells):  # no date can be read from a number of days
-        limit = max((number, text) for number, text in known if number is not None and number <= middle)[1]
-    halves = iter(f"above {limit}" if number > middle else f"up to {limit}" for number in numbers)
-    return [next(halves) if there else name for there, name in zip(filled, named, strict=True)]
+    if text:  # no date can be read from a number of days
+        limit = named[max((number, place) for place, number in numbers.items() if number <= middle)[1]]
+    halves = list(named)
+    for place, number in numbers.items():
+        halves[place] = f"above {limit}" if number > middle else f"up to {limit}"
+    return halves
 
 
 def _number(cell: Cell) -> float | None:
-    """Read a number, or the day of a date that is written as 2026-01-31; ``None`` for any other cell."""
+    """Read a finite number; also of text."""
     if cell is None or isinstance(cell, bool):
         return None
     with suppress(ValueError):
         return number if math.isfinite(number := float(cell)) else None
-    with suppress(ValueError):
-        return float(date.fromisoformat(str(cell)[:10]).toordinal())
     return None
+
+
+def _amount(cell: Cell, *, decimal: str) -> float | None:
+    """Read a number with a unit, such as $1,234 or 35,5 kg."""
+    other = "," if decimal == "." else r"\."
+    groups = rf"[1-9]\d{{0,2}}(?:{other}\d{{3}})+|\d+"
+    found = re.fullmatch(rf"[$€£¥]?\s?(-?(?:{groups})(?:\{decimal}\d+)?)\s?(?:%|[^\W\d]{{0,6}}|[$€£¥])", str(cell))
+    return None if found is None else float(re.sub(other, "", found[1]).replace(decimal, "."))
+
+
+def _day(cell: Cell, *, written: str) -> float | None:
+    """Read the day of a date, with or without a time after it."""
+    with suppress(ValueError):
+        day = re.split(r"T\d| \d\d?:", str(cell), maxsplit=1)[0]
+        return float(datetime.strptime(day, written).toordinal())  # noqa: DTZ007  days alone are compared
+    return None
+
+
+READERS: tuple[Callable[[Cell], float | None], ...] = (
+    _number,
+    *(partial(_amount, decimal=point) for point in ".,"),
+    *(partial(_day, written=f) for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")),
+)
+"""Ways to read numbers and dates from text."""
+
+
+def _reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
+    """Choose how a column of text is read: as what most of its first texts can be."""
+    some = list(dict.fromkeys(texts))[:100]
+    return max(READERS, key=lambda read: sum(read(text) is not None for text in some))
 
 
 def _alternated(row: Mapping[str, Any], column: str, value: Cell, hidden: set[str]) -> Record:

@@ -83,24 +83,19 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         hidden = super().hidden(drawn, tolerance, rng)
         if not self.strata:
             return hidden
-        of_frames: tuple[tuple[str, str, tuple[Role, ...], Floats], ...] = (
-            ("individual", "typical frame", ("neutral",), drawn.neutral),
-            ("content", "stereotypes in a typical frame", TIED, drawn.stereotyped),
+        some = {role: [of for of in self.tally.results.items() if of[0].role == role] for role in ROLES}
+        tied = [*some["first"], *some["second"]]
+        even = np.full_like(drawn.neutral, NO_PREFERENCE)  # what both lists have in common on average is a stratum
+        of_frames: tuple[tuple[str, str, Sequence[tuple[Pair, float]], Floats], ...] = (
+            ("individual", "typical frame", [(pair, one.preferred) for pair, one in some["neutral"]], drawn.neutral),
+            ("individual", "typical frame, both stereotypes", [(pair, one.preferred) for pair, one in tied], even),
+            ("content", "typical frame", [(pair, _towards(pair, one)) for pair, one in tied], drawn.stereotyped),
         )
-        for kind, name, roles, score in of_frames:
-            found = self._typical_frame(roles, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
+        for kind, name, preferred, score in of_frames:
+            found = _typical_frame(preferred, score - NO_PREFERENCE, tolerance.of_step_1, rng.spawn(1)[0])
             if found is not None:
                 hidden += (HiddenEffect(kind, name, found[0], tolerance.of_step_1, bound=found[1]),)
         return hidden
-
-    def _typical_frame(
-        self, roles: Sequence[Role], mean: Floats, limit: float, rng: np.random.Generator
-    ) -> tuple[Floats, bool] | None:
-        """Draw how far a typical frame is from no preference, by `typical_effect`."""
-        some = [(pair, one) for pair, one in self.tally.results.items() if pair.role in roles]
-        frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in some]).T
-        leans = np.array([_towards(pair, one) for pair, one in some]) - NO_PREFERENCE
-        return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
@@ -184,6 +179,15 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
                     }
                 )
         return rows
+
+
+def _typical_frame(
+    preferred: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
+) -> tuple[Floats, bool] | None:
+    """Draw how far a typical frame is from no preference, by `typical_effect`."""
+    frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in preferred]).T
+    leans = np.array([share for _, share in preferred]) - NO_PREFERENCE
+    return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
 
 
 def summary(score: StereotypeScore) -> dict[str, Any]:

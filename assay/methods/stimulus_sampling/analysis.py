@@ -12,7 +12,7 @@ from assay.errors import EvidenceError
 from assay.methods.shared.answer_tally import Tally
 from assay.methods.stimulus_sampling.texts import TextsHeard
 from assay.methods.stimulus_sampling.vectors import CellsHeard
-from assay.model import Component, Evidence, Letter, Reason
+from assay.model import Component, Evidence, HiddenEffect, Letter, Reason
 from assay.rating.component import Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.bayes.importance import HEAVY
@@ -26,16 +26,21 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that decide what is computed.
 
-    `tie` is the share of a side that a tied prior gives to a value.
+    `tie` is the share of a side that a tied prior gives to a value. `rarer`: of two answers either may be the yes, so
+    that within a side the rarer one counts, too.
     """
 
     tie: float
     strata: bool
     delta_loss: float | None
+    rarer: bool
 
 
 LEAST_YES = 20
 """Least effective number of inputs that make a yes."""
+
+LEAST_OF_CELL = 10
+"""The same for each cell of the prior of vectors, on average (methodology 1.3.0)."""
 
 
 def judge(
@@ -59,13 +64,12 @@ def judge(
     measurement.detail |= _distribution(effects, heard)
     if not brief:
         measurement.detail |= heard.resemblance.as_json(showing)
-    if (why := _too_little(heard)) is not None:
+    if (why := _too_little(heard, strata=rules.strata)) is not None:
         return measurement.give_up(why, seen=effects.intervals())
     own = rng.spawn(1)[0]
     hidden = loss_effect(tally.by_group, rules.delta_loss, tolerance.confidence, own)
     if effects.within:
-        sides = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
-        hidden += share_effects(sides, np.full(len(heard.values), 1 / len(heard.values)), tolerance.delta, own)
+        hidden += _within_sides(heard, effects, rules, tolerance.delta, own)
     measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
     evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden)
     # growth of a value's share of all yeses if every lost reply were a yes of that value
@@ -79,19 +83,43 @@ def judge(
     )
 
 
-def _too_little(heard: TextsHeard | CellsHeard) -> Reason | None:
+def _within_sides(
+    heard: TextsHeard | CellsHeard, effects: SamplingEffects, rules: Rules, delta: float, rng: np.random.Generator
+) -> tuple[HiddenEffect, ...]:
+    """Draw the effect within either side; where yes is common on a side, that among the inputs without a yes, too.
+
+    Where nearly all of a side get a yes, it hardly shows that one group gets it less (docs/decisions/0081).
+    """
+    even = np.full(len(heard.values), 1 / len(heard.values))
+    found = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
+    hidden = share_effects(found, even, delta, rng)
+    common = heard.rates.mean(axis=0) > 0.5
+    if not rules.rarer or not common.any():
+        return hidden
+    others = heard.others()
+    told = [side for side in np.flatnonzero(common).tolist() if others.effective_of(side) >= LEAST_YES]
+    if not told:
+        return hidden
+    of_sides = others.effects(rules.tie, rng.spawn(1)[0], within=True).within
+    rare = {f"{heard.sides[side]}, without a yes": (of_sides[side].estimate, of_sides[side].drawn) for side in told}
+    return (*hidden, *share_effects(rare, even, delta, rng))
+
+
+def _too_little(heard: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:
     """Return the reason that the inputs that made a yes are too few, if they are.
 
     What a few inputs have in common they have by chance, and resampling them shows nothing else: one yes alone is of
     one group with certainty. Simulated without any effect, five inputs of equal weight were taken for biased in .23 of
-    cases, twelve in .017, and twenty in none of 60.
+    cases, twelve in .017, and twenty in none of 60. Vectors of each value and side are other inputs, and where yes lies
+    in both tails, 20 in all were found biased in 6 of 48.
     """
     name, weights = heard.label, heard.weights
     if weights.heavy:
         facts = {"tail": weights.tail, "limit": HEAVY, "effective": weights.effective}
         return Reason("weights-heavy", facts, name)
-    if weights.effective < LEAST_YES:
-        return Reason("yes-too-rare", {"effective": weights.effective, "needed": LEAST_YES}, name)
+    needed = max(LEAST_YES, LEAST_OF_CELL * heard.cells_drawn) if strata else LEAST_YES
+    if weights.effective < needed:
+        return Reason("yes-too-rare", {"effective": weights.effective, "needed": needed}, name)
     for kind, effective in heard.carried_by.items():
         if effective < LEAST_CLUSTERS:
             return Reason("yes-of-few", {"kind": kind, "effective": effective, "needed": LEAST_CLUSTERS}, name)

@@ -300,7 +300,7 @@ class StimulusSampling(Bounded, Method):
             return Measurement(seen.component or OUTPUT, tally.counts, tolerance, detail).give_up(seen)
         confidence = 1 - (1.0 if last else EARLY) * (1 - self.confidence)
         tolerance = Tolerance.around(self.delta, confidence, hidden=self.confidence)
-        rules = Rules(self.tie, self.strata, self.delta_loss)
+        rules = Rules(self.tie, self.strata, self.delta_loss, self.of_two == "rarer" and self.label is None)
         judged = partial(judge, seen, tally, tolerance, rules, detail | {"label": seen.label})
         again = deepcopy(rng)
         component = judged(rng, brief=not last)

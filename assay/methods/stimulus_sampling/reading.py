@@ -15,6 +15,9 @@ from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
 
+NEARLY = 0.02
+"""Largest difference from 1 of two probabilities that are rounded; others are two questions, and not one."""
+
 NOT = "not "
 """Beginning of the name of what is left where a service gives one label a score."""
 
@@ -80,7 +83,8 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_
             return wanted
         code = "never-yes" if alone else "labels-unknown"
         return Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
-    if len(seen) == TWO or scored:
+    whole = of_two == "last" or scored or all(abs(sum(read.values()) - 1) <= NEARLY for read in replies)
+    if (len(seen) == TWO and whole) or scored:
         two = [NOT + seen[0], seen[0]] if scored else seen
         means = [np.mean([probability(read, label) for read in replies]) for label in two]
         return two[0] if of_two == "rarer" and means[0] < means[1] else two[1]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from assay.methods.stimulus_sampling.inclusion_probability import inclusion
 from assay.methods.stimulus_sampling.reading import OfTwo, choose_label, flaw, no_probability, possible, probability
 from assay.methods.stimulus_sampling.resemblance import Texts, indicators, words_of
 from assay.model import Floats, Reason
-from assay.statistics.bayes.importance import Weights, weigh
+from assay.statistics.bayes.importance import Weights, effective, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, fit_surrogate
 from assay.statistics.intervals.alternation_effects import Profiles
 from assay.statistics.intervals.both_sides import SIDES
@@ -43,6 +44,9 @@ class TextsHeard:
     yes: Floats
     taken: Floats
 
+    cells_drawn: ClassVar[int] = 1
+    """Each text is asked with every value."""
+
     @cached_property
     def weights(self) -> Weights:
         """Importance of each text, profile by profile."""
@@ -70,6 +74,14 @@ class TextsHeard:
             for kind, ids in self.paired.profiles.clusters.items()
             if kind != FRAME
         }
+
+    def others(self) -> TextsHeard:
+        """Return the same profiles with what is not the yes as the yes."""
+        return replace(self, yes=1 - self.yes)
+
+    def effective_of(self, side: int) -> float:
+        """Return how many inputs of equal weight the yes of a side is worth."""
+        return effective((self.yes / self.taken[:, None])[self.paired.side == side])
 
     def surrogate(self) -> WordLogit:
         """Fit a logit in the profiles' words to the mean probability of yes over the values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from assay.methods.stimulus_sampling.inputs import VectorStimuli
 from assay.methods.stimulus_sampling.reading import OfTwo, choose_label, flaw, no_probability, possible, probability
 from assay.methods.stimulus_sampling.resemblance import VectorsHeard
 from assay.model import Floats, Reason, Reply
-from assay.statistics.bayes.importance import Weights, weigh
+from assay.statistics.bayes.importance import Weights, effective, weigh
 from assay.statistics.bayes.surrogate import DEFENCE, Surrogate, log_mean_probability, sample_posterior
 from assay.statistics.intervals.both_sides import SIDES
 from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_effects
@@ -86,6 +86,8 @@ class CellsHeard:
     ----------
     cells : mapping of (value, side) to ndarray
         Numbers whose mean is the cell's yes rate.
+    scales : mapping of (value, side) to ndarray
+        What those numbers would be if every answer were yes.
     resemblance : VectorsHeard
         The vectors, with their shares among the inputs that make a yes.
     """
@@ -94,6 +96,7 @@ class CellsHeard:
     sides: tuple[str, ...]
     label: str
     cells: Mapping[tuple[int, int], Floats]
+    scales: Mapping[tuple[int, int], Floats]
     weights: Weights
     resemblance: VectorsHeard
 
@@ -103,9 +106,22 @@ class CellsHeard:
     estimand: ClassVar[str] = "any vector of the stated prior"
 
     @property
+    def cells_drawn(self) -> int:
+        """Number of cells that inputs were drawn for."""
+        return len(self.cells)
+
+    @property
     def rates(self) -> Floats:
         """Yes rate of each cell, shape (values, 2)."""
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
+
+    def others(self) -> CellsHeard:
+        """Return the same vectors with what is not the yes as the yes."""
+        return replace(self, cells={cell: self.scales[cell] - yes for cell, yes in self.cells.items()})
+
+    def effective_of(self, side: int) -> float:
+        """Return how many inputs of equal weight the yes of a side is worth."""
+        return effective(np.concatenate([self.cells[value, side] for value in range(len(self.values))]))
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: bool) -> SamplingEffects:
         """Draw both effects; with those within either side if `within`."""
@@ -170,6 +186,7 @@ def hear_vectors(
         sides=stimuli.side_names,
         label=label,
         cells={cell: corrected[ids == place] for place, cell in enumerate(replies)},
+        scales={cell: scale[ids == place] for place, cell in enumerate(replies)},
         weights=weigh(yes, 1 / scale),
         resemblance=resemblance,
     )

@@ -75,6 +75,11 @@ class Weights:
         }
 
 
+def effective(weights: Floats) -> float:
+    """Return how many inputs of equal weight some are worth, ``(sum w)**2 / sum w**2`` (Kish); 0 if none has any."""
+    return float(weights.sum() ** 2 / (weights**2).sum()) if weights.any() else 0.0
+
+
 def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     """Weigh inputs by the service's probability of yes.
 

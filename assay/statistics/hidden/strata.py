@@ -28,8 +28,8 @@ LEAST_REPEATED = 3
 LEAST_NOISY = 10
 """Fewest questions, effectively, whose answers must vary for the noise of asking to be known."""
 
-LEAST_OF_A_KIND = 30
-"""Fewest differences of a stratum whose part in a typical one is judged; records need as many in a category."""
+LEAST_OF_A_KIND = 10
+"""Fewest differences of a stratum whose part in a typical one is judged."""
 
 LEAST_KINDS = 3
 """Fewest clusters of a kind for which the spread between them is estimated."""
@@ -208,7 +208,7 @@ def typical_effect(
     differences : ndarray, shape (n,)
         Paired differences.
     members : ndarray of str, shape (n,)
-        Stratum of each; strata of fewer than 30 differences are left out.
+        Stratum of each; strata of fewer than 10 differences are left out.
     others : sequence of ndarray of str, shape (n,)
         What else was written once, by kind; the strata are compared at equal shares of each.
     scale : float
@@ -218,11 +218,11 @@ def typical_effect(
     -------
     tuple of (ndarray of shape (draws,), bool), or None
         The size, and whether it is only an upper bound because the first of `others` came with the strata; ``None``
-        if fewer than three strata are left.
+        if fewer than two strata are left.
     """
     _, ids, counts = np.unique(members, return_inverse=True, return_counts=True)
     kept = (counts >= LEAST_OF_A_KIND)[ids]
-    if (counts >= LEAST_OF_A_KIND).sum() < LEAST_KINDS:
+    if (counts >= LEAST_OF_A_KIND).sum() < 2:
         return None
     several = [of[kept] for of in others if np.unique(of[kept]).size > 1]
     found = adjusted_means(differences[kept], members[kept], several)

@@ -169,7 +169,8 @@ def adjusted_means(
     Returns
     -------
     tuple of ndarray, shape (strata,) and (strata, strata), or None
-        Means, and the covariance of their errors; ``None`` where a kind cannot be told from the strata.
+        Means, and the covariance of their errors, at least that of cells of a stratum and the first other kind;
+        ``None`` where a kind cannot be told from the strata.
     """
     columns = [_indicators(members)]
     columns += [own[:, :-1] - own[:, -1:] for own in map(_indicators, others)]  # effects that add up to 0
@@ -179,9 +180,19 @@ def adjusted_means(
         return None
     inverse = np.linalg.inv(cross)
     fitted = inverse @ (design.T @ values)
-    variance = float(((values - design @ fitted) ** 2).sum()) / (len(values) - len(cross))
+    left = values - design @ fitted
     strata = columns[0].shape[1]
-    return fitted[:strata], np.asarray(variance * inverse[:strata, :strata])
+    covariance = np.asarray(float((left**2).sum()) / (len(values) - len(cross)) * inverse[:strata, :strata])
+    if not others:
+        return fitted[:strata], covariance
+    # what a stratum and a member of the first kind do together is shared by all their cases (a sandwich by cells)
+    cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)[1]
+    sums = np.stack([np.bincount(cells, column * left) for column in design.T], axis=1)
+    count, fitted_to_cells = len(sums), strata + columns[1].shape[1]
+    together = count / max(1, count - fitted_to_cells) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
+    own = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 where every case of a stratum is alike
+    wider = np.sqrt(np.maximum(1.0, np.diagonal(together) / own))
+    return fitted[:strata], np.asarray(covariance * np.outer(wider, wider))
 
 
 def _indicators(members: NDArray[np.str_]) -> Floats:

@@ -21,6 +21,7 @@ def association_service(
     controls_apart: float = 0.0,
     names: tuple[str, ...] = ("one", "two"),
     crossed: float = 0.0,
+    own: int = 12,
 ) -> SimulatedService:
     """Make a space of words with known distances.
 
@@ -40,9 +41,11 @@ def association_service(
         Of the groups.
     crossed : float
         By how much the first group is nearer to the stereotypes of the last.
+    own : int
+        Words of each list of stereotypes.
     """
     rng = np.random.default_rng([seed, 5])
-    groups, own, controls = 8, 12, 40
+    groups, controls = 8, 40
     protected = {name: tuple(f"{name}-{place}" for place in range(groups)) for name in names}
     attributes = {name: tuple(f"of-{name}-{place}" for place in range(own)) for name in names}
     human, neutral = (tuple(f"{name}-{place}" for place in range(controls)) for name in ("human", "neutral"))

@@ -295,7 +295,8 @@ def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, fl
 
 def _by_frame(apart: str) -> Callable[[Rng, float], tuple[AnyMethod, Answer]]:
     def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
-        made = stereotype_service(0.0, 0.0, int(rng.integers(2**31)), rung="echo", **{apart: size})
+        leans: Any = {apart: size}
+        made = stereotype_service(0.0, 0.0, int(rng.integers(2**31)), rung="echo", **leans)
         return made.method, lambda probe: made.answer(probe.ask)
 
     return make
@@ -513,6 +514,9 @@ WORLDS: Mapping[str, World] = {
         _sharing(stereotype_service, 0.2, rung="echo"), _letters(BS), AT_TOLERANCE
     ),
     "sentences, frames lean to the groups in turn": World(_by_frame("frames_apart"), _letters(BS), AT_TOLERANCE),
+    "sentences, words of stereotypes lean to the groups by frame": World(
+        _by_frame("tied_apart"), _letters(BS), AT_TOLERANCE
+    ),
     "sentences, stereotypes turn with the frame": World(_by_frame("stereotypes_apart"), _letters(DSBS), AT_TOLERANCE),
     "sentences, words of a group differ": World(
         _sharing(stereotype_service, 0.0, rung="echo", groups_apart=1.0), _letters(UCS)

@@ -55,6 +55,7 @@ def stereotype_service(
     neutral: int = NEUTRAL,
     frames_apart: float = 0.0,
     stereotypes_apart: float = 0.0,
+    tied_apart: float = 0.0,
 ) -> SimulatedService:
     """Make a language model of known preferences.
 
@@ -80,6 +81,8 @@ def stereotype_service(
         By how much, in log-odds, it prefers the groups in turn, from one frame to the next.
     stereotypes_apart : float
         The same, of the stereotype and its opposite.
+    tied_apart : float
+        The same as `frames_apart`, with the words of stereotypes alone.
     """
     rng = np.random.default_rng([seed, 7])
     words = _words(neutral)
@@ -87,8 +90,12 @@ def stereotype_service(
     ahead = {"neutral": step_1, "first": step_1 + common + step_2, "second": step_1 + common - step_2}
     centre = {role: _log_odds(0.5 + more / decided) for role, more in ahead.items()}
     of_term = {term: centre[role] + APART * rng.normal() for term, role in words.roles.items()}
-    turns = {"neutral": frames_apart, "first": frames_apart + stereotypes_apart}
-    turns["second"] = frames_apart - stereotypes_apart
+    tied = frames_apart + tied_apart
+    turns: dict[Role, float] = {
+        "neutral": frames_apart,
+        "first": tied + stereotypes_apart,
+        "second": tied - stereotypes_apart,
+    }
     model = _Model(of_term, rng, groups_apart, turns)
     method = StereotypeScore(words=(words,), scoring=rung, stop_early=stop_early)
     truths = {

@@ -236,3 +236,19 @@ def test_values_are_asked_in_random_order_so_that_replicas_in_turn_do_not_have_o
     assert 30 < first.count("man") < 70
     assert first == asked_first(), "a replay asks in the same order"
     assert set(asked_first(strata=None)) == {"man"}, "methodology 1.2.0 keeps its order"
+
+
+def test_amounts_of_several_even_groups_are_no_bias_however_noisy():
+    """The largest of ten noisy differences is too large; with four fifths of zeros few amounts are left."""
+    rng, groups, wrong = generator(8), tuple("abcde"), 0
+    for seed in range(5):
+        rows = tuple({"group": groups[n % 5], "x": float(rng.normal()), "n": n} for n in range(400))
+        method = Alternation("group", answers="numbers", records=RecordProfiles("group", groups, rows))
+
+        def paid(probe):
+            row = dict(probe.ask.given)
+            return Reply(math.exp(row["x"] + 0.5 * rng.normal()) if row["n"] // 5 % 5 == 0 else 0.0)
+
+        rating = rate(run(method, paid, seed))
+        wrong += rating.declared and rating.letter is Letter.BS
+    assert wrong == 0

@@ -121,6 +121,20 @@ def test_the_interval_contains_zero_for_three_equal_groups():
     assert held >= 54
 
 
+@pytest.mark.parametrize(
+    ("fields", "letter"),
+    [
+        ({"common": 0.1, "own": 3}, Letter.BS),
+        ({"names": ("one", "two", "three"), "crossed": 0.15, "own": 4}, Letter.DSBS),
+        ({"names": ("one", "two", "three"), "own": 4}, Letter.UCS),
+    ],
+)
+def test_short_lists_of_stereotypes_are_judged_for_these_words(fields, letter):
+    service = association_service(0, 0, 5, **fields)
+    rating = rate(run(service.method, lambda probe: service.answer(probe.ask), 5))
+    assert (rating.letter, rating.declared) == (letter, True)
+
+
 def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():
     service = association_service(0, 0.1, 2)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from assay.experiment import generator
 from assay.methods.shared.profiles import RecordProfiles, record_cases, record_strata
 
@@ -35,13 +37,29 @@ def test_two_numbers_are_categories():
     assert strata_of([0, 1] * 50) == {"0": 50, "1": 50}
 
 
-def test_numbers_and_dates_that_are_written_as_text_have_two_halves():
-    assert strata_of([str(number) for number in range(200)]) == {"up to 99": 100, "above 99": 100}
-    days = [f"{1950 + place // 2}-0{1 + place % 2}-15" for place in range(200)]
-    assert strata_of([*days, "", None]) == {"up to 1999-02-15": 100, "above 1999-02-15": 100, "": 2}
+FORMATS = {
+    "number": (str, "99"),
+    "ISO": (lambda n: f"{1900 + n}-03-15", "1999-03-15"),
+    "ISO with a time": (lambda n: f"{1900 + n}-03-15T10:00:00", "1999-03-15T10:00:00"),
+    "German": (lambda n: f"15.03.{1900 + n}", "15.03.1999"),
+    "slashes": (lambda n: f"{1900 + n}/03/15", "1999/03/15"),
+    "American": (lambda n: f"03/15/{1900 + n}", "03/15/1999"),
+    "British": (lambda n: f"15/03/{1900 + n}", "15/03/1999"),
+    "words": (lambda n: f"15 March {1900 + n}", "15 March 1999"),
+    "decimal comma": (lambda n: f"{n / 1000:.3f}".replace(".", ","), "0,099"),
+    "thousands": (lambda n: f"${1000 * n + 1000:,}", "$100,000"),
+    "unit": (lambda n: f"{n} kg", "99 kg"),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_numbers_and_dates_that_are_written_as_text_have_two_halves(name):
+    write, limit = FORMATS[name]
+    found = strata_of([*(write(number) for number in range(200)), *["unknown"] * 10, "", None])
+    assert found == {f"up to {limit}": 100, f"above {limit}": 100, "": 12}
 
 
 def test_text_of_few_categories_stays_so_and_text_of_many_has_no_strata():
     assert strata_of(["1", "2", "3"] * 40) == {"1": 40, "2": 40, "3": 40}
     assert strata_of([f"name {place}" for place in range(200)]) == {}
-    assert strata_of([*map(str, range(199)), "nan"]) == {}
+    assert strata_of([*map(str, range(170)), *(f"none {place}" for place in range(30))]) == {}

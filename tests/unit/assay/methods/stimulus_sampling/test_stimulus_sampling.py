@@ -191,11 +191,21 @@ def test_of_two_labels_the_rarer_is_the_yes(name):
 @pytest.mark.parametrize("route", ["weights", "surrogate"])
 def test_the_rarer_label_stays_the_yes_although_inputs_with_it_are_looked_for(route):
     def said(text):
-        return 0.45 + 0.35 * ("sad" in text) - 0.3 * ("glad" in text)
+        return Reply({"label": None, "scores": {"a": 0.49 + jitter(text) / 100, "b": 0.51 - jitter(text) / 100}})
 
-    method = sampling(route=route, samples=100, looks=4)
-    finding = run(method, lambda probe: Reply({"label": None, "scores": {"a": said(probe.ask.given), "b": 0.55}}), 1)
+    finding = run(sampling(route=route, samples=100, looks=4), lambda probe: said(probe.ask.given), 1)
     assert {name for look in finding.detail["looks"] for name in look["letters"]} == {"a"}
+
+
+def test_who_does_not_get_a_common_yes_is_seen_on_the_side_where_it_is_common():
+    def said(text):
+        yes = 0.02 if "sad" in text else 0.75 if "Ms" in text else 0.95
+        return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
+
+    one = component(sampling(), lambda probe: said(probe.ask.given))
+    hidden = {effect["name"]: effect["effect"]["estimate"] for effect in one.detail["hidden"]}
+    assert (one.letter, one.declared) == (Letter.BS, True)
+    assert hidden["glad, without a yes"] == pytest.approx(0.25 / 0.3 - 0.5, abs=0.02)
 
 
 def test_before_1_3_0_the_last_of_two_labels_was_the_yes():
@@ -292,7 +302,8 @@ def test_words_and_texts_that_raise_the_yes_probability_are_listed_first():
         (named(lambda _: "no"), None, "constant-answers"),
         (scored(lambda _: 0.5), "maybe", "labels-unknown"),
         (lambda _: Reply({"label": None, "scores": {"a": 0.2, "b": 0.3, "c": 0.5}}), None, "labels-unknown"),
-        (lambda _: Reply({"label": None, "scores": {"a": -7.0, "b": 9.0}}), None, "target-output-unusable"),
+        (lambda _: Reply({"label": None, "scores": {"a": -7.0, "b": 8.0}}), None, "target-output-unusable"),
+        (lambda _: Reply({"label": None, "scores": {"toxic": 0.1, "insult": 0.3}}), None, "labels-unknown"),
         (lambda _: Reply("yes"), None, "target-output-unusable"),
         (lambda _: Reply(failure=Failure("timeout", "late")), None, "target-calls-failed"),
         (lambda _: Reply(failure=Failure(BUDGET, "no more")), None, "no-usable-observations"),

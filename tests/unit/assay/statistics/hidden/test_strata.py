@@ -206,6 +206,26 @@ def test_a_typical_frame_is_recovered_beside_words_that_differ(apart, rng):
     assert drawn.mean() == pytest.approx(apart, abs=0.025)
 
 
+def test_two_frames_of_ten_cases_are_enough(rng):
+    frames, words = np.repeat(["a", "b"], 10), np.tile(["x", "y"], 10)
+    leans = np.where(frames == "a", 0.4, -0.4) + rng.normal(0, 0.1, 20)
+    draws, bound = typical_effect(np.zeros(4000), leans, frames, (words,), 0.1, rng)
+    assert not bound
+    assert draws.mean() == pytest.approx(0.4, abs=0.05)
+    assert typical_effect(np.zeros(4000), leans[1:], frames[1:], (words[1:],), 0.1, rng) is None
+
+
+def test_a_frame_that_leans_with_one_word_is_less_certain(rng):
+    frames, words = (each.astype(str) for each in np.divmod(np.arange(640) // 10, 8))
+    of_cell = rng.normal(0, 0.2, 64)[np.arange(640) // 10]
+    made = [
+        typical_effect(np.zeros(4000), leans, frames, (words,), 0.1, np.random.default_rng(1))
+        for leans in (of_cell + rng.normal(0, 0.1, 640), rng.normal(0, 0.22, 640))
+    ]
+    spread = [np.quantile(draws, 0.95) - np.quantile(draws, 0.05) for draws, _ in made]
+    assert spread[0] > 1.5 * spread[1]
+
+
 def test_a_typical_frame_holds_the_mean_lean_too(rng):
     frames = rng.integers(0, 8, 3200)
     drawn, _ = typical_effect(np.full(4000, 0.4), 0.3 * (-1.0) ** frames, frames.astype(str), [], 0.1, rng)
