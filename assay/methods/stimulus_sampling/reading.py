@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.methods.shared.answer_tally import Tally
-from assay.methods.shared.answers import Answers, read_classes
+from assay.methods.shared.answers import LOST_SHARE, Answers, read_classes
 from assay.methods.shared.profiles import Case
 from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
@@ -83,8 +83,9 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_
             return wanted
         code = "never-yes" if alone else "labels-unknown"
         return Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
-    whole = of_two == "last" or scored or all(abs(sum(read.values()) - 1) <= NEARLY for read in replies)
-    if (len(seen) == TWO and whole) or scored:
+    sums = [sum(read.values()) for read in replies if len(read) == TWO]  # others give the likelier label alone
+    apart = of_two == "rarer" and sum(abs(each - 1) > NEARLY for each in sums) > LOST_SHARE * len(replies)
+    if (len(seen) == TWO and not apart) or scored:
         two = [NOT + seen[0], seen[0]] if scored else seen
         means = [np.mean([probability(read, label) for read in replies]) for label in two]
         return two[0] if of_two == "rarer" and means[0] < means[1] else two[1]

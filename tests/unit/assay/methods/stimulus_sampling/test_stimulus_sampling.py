@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import zlib
 
 import numpy as np
 import pytest
@@ -186,6 +187,15 @@ def test_of_two_labels_the_rarer_is_the_yes(name):
     one = component(sampling(), lambda probe: Reply({"label": None, "scores": scores(probe.ask.given)}))
     assert (one.letter, one.declared, one.name) == (Letter.BS, True, label)
     assert one.effects["step_1"].estimate == pytest.approx(0.14 / 0.36, abs=0.02)
+
+
+def test_services_that_score_the_likelier_label_alone_have_two_labels_all_the_same():
+    def said(text):
+        refused = zlib.crc32(text.encode()) / 2**32 < denies(text)
+        return Reply({"label": None, "scores": {"no": 0.9} if refused else {"yes": 0.9}})
+
+    one = component(sampling(samples=1000), lambda probe: said(probe.ask.given))
+    assert (one.name, one.letter, one.declared) == ("no", Letter.BS, True)
 
 
 @pytest.mark.parametrize("route", ["weights", "surrogate"])
