@@ -157,7 +157,14 @@ def test_occupations_spread_no_more_than_controls_between_love_and_hate():
     component = found(specification="love-hate")
     spread = component.detail["spread"]
     assert [spread["concepts"], spread["controls"]] == pytest.approx([0.044, 0.075], abs=0.002)
-    assert component.letter is Letter.UCS
+    assert component.effects["step_2"].estimate < 0.01
+
+
+def test_all_occupations_together_lean_to_love_by_about_the_tolerance_so_that_there_is_no_letter():
+    component = found(specification="love-hate")
+    (together,) = component.detail["hidden"]
+    assert together["effect"]["estimate"] == pytest.approx(0.060, abs=0.003)
+    assert (component.letter, component.declared) == (Letter.DSBS, False)
 
 
 def test_a_single_cue_pair_gives_no_narrow_interval():

@@ -39,6 +39,8 @@ class ChoiceEffects:
         By how much concepts of both sides lean to the same one (`shared_lean`); ``None`` where sides are not known.
     apart : ndarray, shape (draws,), optional
         Half the distance between the mean points of the concepts of both sides, positive where each leans to its own.
+    whole : ndarray, shape (draws,), optional
+        ``mean PSE of all concepts - 1/2``, with its sign, where their sides are not known.
     """
 
     lean: Floats
@@ -48,6 +50,7 @@ class ChoiceEffects:
     concept_spread: float
     common: Floats | None = None
     apart: Floats | None = None
+    whole: Floats | None = None
 
     @property
     def step_1(self) -> Floats:
@@ -66,10 +69,10 @@ class ChoiceEffects:
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
-        """The shift that concepts of both sides have in common, where it was drawn."""
-        if self.common is None:
-            return ()
-        return (HiddenEffect("stratum", "concepts of both sides", self.common),)
+        """The shift that concepts of both sides have in common; where no sides are known, that of all concepts."""
+        both = () if self.common is None else (HiddenEffect("stratum", "concepts of both sides", self.common),)
+        whole = () if self.whole is None else (HiddenEffect("content", "All concepts together", np.abs(self.whole)),)
+        return (*both, *whole)
 
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals: the size of the signed lean, and the root of the signed variance.
@@ -106,7 +109,8 @@ def choice_effects(
     least : int
         Concepts, and controls, that there must be.
     sides : sequence of ndarray of int, optional
-        Places of the concepts of the first and of the second side, from whose means `common` and `apart` are drawn.
+        Places of the concepts of the first and of the second side, from whose means `common` and `apart` are drawn; or
+        of all of them, from whose mean `whole` is. Empty before methodology 1.3.0.
 
     Raises
     ------
@@ -127,13 +131,14 @@ def choice_effects(
     beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
     plain = points.mean(axis=(0, 1, 2))
     leans = []
-    if len(sides) == 2:
+    if sides:
         own = rng.spawn(1)[0]
         of_sides = [(_over_words(len(side), own, draws), points[..., side]) for side in sides]
         leans = [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
     return ChoiceEffects(
-        common=shared_lean(leans) if leans else None,
-        apart=(leans[0] - leans[1]) / 2 if leans else None,
+        common=shared_lean(leans) if len(leans) == 2 else None,
+        apart=(leans[0] - leans[1]) / 2 if len(leans) == 2 else None,
+        whole=leans[0] if len(leans) == 1 else None,
         lean=lean,
         beyond=beyond,
         control_mean=float(plain[concepts:].mean()),
@@ -220,11 +225,12 @@ def trial_effects(
     of_concepts = draw_population(points[:concepts], rng, draws)
     of_controls = draw_population(points[concepts:], rng, draws)
     plain = np.array([one.mean for one in points])
-    own = rng.spawn(1)[0] if len(sides) == 2 else rng
+    own = rng.spawn(1)[0] if sides else rng
     leans = [_mean_point([points[at] for at in side], own, draws) - 0.5 for side in sides]
     return ChoiceEffects(
-        common=shared_lean(leans) if leans else None,
-        apart=(leans[0] - leans[1]) / 2 if leans else None,
+        common=shared_lean(leans) if len(leans) == 2 else None,
+        apart=(leans[0] - leans[1]) / 2 if len(leans) == 2 else None,
+        whole=leans[0] if len(leans) == 1 else None,
         lean=of_controls.mean - 0.5,
         beyond=of_concepts.sd**2 - of_controls.sd**2,
         control_mean=float(plain[concepts:].mean()),

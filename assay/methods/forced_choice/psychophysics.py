@@ -256,11 +256,11 @@ GROUPS = {"concepts": "concept", "controls": "control"}
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
 def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
-    """Return the places of the concepts of either side by their declared shares; empty if one has fewer than three."""
+    """Return the places of the concepts of either side by their shares; of all if a side has fewer than three."""
     shares = [words.concepts.get(word) for word in concepts]
     of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
     of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])
-    return (of_first, of_second) if min(len(of_first), len(of_second)) >= LEAST else ()
+    return (of_first, of_second) if min(len(of_first), len(of_second)) >= LEAST else (np.arange(len(concepts)),)
 
 
 def _beside(table: Table, effects: ChoiceEffects, rng: np.random.Generator) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _within_sides(
     if not rules.rarer or not common.any():
         return hidden
     others = heard.others()
-    told = [side for side in np.flatnonzero(common).tolist() if others.effective_of(side) >= LEAST_YES]
+    told = [side for side in np.flatnonzero(common).tolist() if others.effective_of(side) >= 2 * LEAST_YES]
     if not told:
         return hidden
     of_sides = others.effects(rules.tie, rng.spawn(1)[0], within=True).within

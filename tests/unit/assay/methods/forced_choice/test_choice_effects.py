@@ -145,3 +145,14 @@ def test_a_spread_over_two_words_is_refused(concepts, what):
         choice_effects(rng.normal(size=(1, 8, 1, 6 if concepts == 4 else 9)), concepts, rng)
     with pytest.raises(TooFewObservations, match=f"{what} have a fitted curve"):
         trial_effects(fitted(rng)[: 6 if concepts == 4 else 9], concepts, rng)
+
+
+def test_all_concepts_that_lean_to_one_side_are_no_ucs_where_their_sides_are_not_known():
+    rng = np.random.default_rng(4)
+    points = 0.5 + rng.normal(0, 0.03, (1, 6, 1, 24))
+    points[..., :12] += 0.15
+    found = choice_effects(points, 12, rng, sides=(np.arange(12),))
+    (effect,) = found.hidden
+    assert (effect.kind, found.common, found.apart) == ("content", None, None)
+    assert effect.draws.mean() == pytest.approx(0.15, abs=0.03)
+    assert choice_effects(points, 12, rng).hidden == ()
