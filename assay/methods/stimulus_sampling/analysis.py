@@ -88,7 +88,7 @@ def _within_sides(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the effect within either side; where yes is common on a side, that among the inputs without a yes, too.
 
-    Where nearly all of a side get a yes, it hardly shows that one group gets it less (docs/decisions/0081).
+    Where nearly all of a side get a yes, it hardly shows that one group gets it less (docs/decisions/0082).
     """
     even = np.full(len(heard.values), 1 / len(heard.values))
     found = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
