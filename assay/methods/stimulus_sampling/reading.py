@@ -83,7 +83,8 @@ def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_
             return wanted
         code = "never-yes" if alone else "labels-unknown"
         return Reason(code, {"label": wanted, "seen": seen[:20], "inputs": len(replies)})
-    sums = [sum(read.values()) for read in replies if len(read) == TWO]  # others give the likelier label alone
+    # a service that sends only the likelier label has replies with one score, which say nothing about the sum
+    sums = [sum(read.values()) for read in replies if len(read) == TWO]
     apart = of_two == "rarer" and sum(abs(each - 1) > NEARLY for each in sums) > LOST_SHARE * len(replies)
     if (len(seen) == TWO and not apart) or scored:
         two = [NOT + seen[0], seen[0]] if scored else seen

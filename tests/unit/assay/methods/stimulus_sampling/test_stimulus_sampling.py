@@ -198,13 +198,15 @@ def test_services_that_score_the_likelier_label_alone_have_two_labels_all_the_sa
     assert (one.name, one.letter, one.declared) == ("no", Letter.BS, True)
 
 
-@pytest.mark.parametrize("route", ["weights", "surrogate"])
-def test_the_rarer_label_stays_the_yes_although_inputs_with_it_are_looked_for(route):
+def test_the_rarer_label_stays_the_yes_although_inputs_with_it_are_looked_for():
     def said(text):
-        return Reply({"label": None, "scores": {"a": 0.49 + jitter(text) / 100, "b": 0.51 - jitter(text) / 100}})
+        a = 0.495 + (0.12 if "sad" in text else -0.12) + 0.3 * jitter(text)  # near the tolerance, so that it asks on
+        return Reply({"label": None, "scores": {"a": a, "b": 1 - a}})
 
-    finding = run(sampling(route=route, samples=100, looks=4), lambda probe: said(probe.ask.given), 1)
-    assert {name for look in finding.detail["looks"] for name in look["letters"]} == {"a"}
+    method = sampling(route="surrogate", samples=100, looks=4)
+    looks = run(method, lambda probe: said(probe.ask.given), 1).detail["looks"]
+    assert len(looks) > 1
+    assert {name for look in looks for name in look["letters"]} == {"a"}
 
 
 def test_who_does_not_get_a_common_yes_is_seen_on_the_side_where_it_is_common():
@@ -218,12 +220,14 @@ def test_who_does_not_get_a_common_yes_is_seen_on_the_side_where_it_is_common():
     assert hidden["glad, without a yes"] == pytest.approx(0.25 / 0.3 - 0.5, abs=0.02)
 
 
-def test_before_1_3_0_the_last_of_two_labels_was_the_yes():
-    said = lambda probe: Reply({"label": None, "scores": REFUSING["names in the other order"][0](probe.ask.given)})  # noqa: E731
-    assert component(sampling(of_two="last"), said).name == "refused"
-    said = lambda probe: Reply({"label": None, "scores": REFUSING["yes and no"][0](probe.ask.given)})  # noqa: E731
-    one = component(sampling(of_two="last"), said)
-    assert (one.name, one.letter) == ("yes", Letter.UCS)
+@pytest.mark.parametrize(
+    ("name", "label", "letter"),
+    [("names in the other order", "refused", Letter.BS), ("yes and no", "yes", Letter.UCS)],
+)
+def test_before_1_3_0_the_last_of_two_labels_was_the_yes(name, label, letter):
+    scores, _ = REFUSING[name]
+    one = component(sampling(of_two="last"), lambda probe: Reply({"label": None, "scores": scores(probe.ask.given)}))
+    assert (one.name, one.letter) == (label, letter)
 
 
 # ---------------------------------------------------------------------------- the two routes
