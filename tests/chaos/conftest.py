@@ -81,6 +81,12 @@ class Batch:
     expected_calls: int
     ids: list[str]
 
+    def running(self) -> list[str]:
+        """Name the jobs that have asked something and are not nearly done."""
+        most = self.expected_calls / len(self.ids) * 0.8
+        jobs = [self.agency.job(job_id) for job_id in self.ids]
+        return [job["id"] for job in jobs if job["status"] == "running" and 0 < job["asked"] < most]
+
     def survived(self, *, seconds: float = 360, chunk: int = CHUNK) -> PromiseReport:
         """Wait for every job and check every promise of docs/reliability.md."""
         ended = self.agency.finished(self.ids, seconds)
