@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, case, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, case, func, or_, select
 
 from store.core.clock import now_ms
 from store.core.columns import take_sealed
@@ -40,12 +40,12 @@ class Beat:
     held: bool
 
 
-def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim | None:
+def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30, attempt_cap: int | None = None) -> Claim | None:
     """Claim a job that is queued and due, or whose lease has expired.
 
-    Return ``None`` if the job is not due, has ended, is held by another worker, or was to be cancelled (it is
-    cancelled now). Operators see `owner`, the name of the worker. Without a heartbeat the lease expires after
-    `lease_s` seconds.
+    Return ``None`` if the job is not due, has ended, is held by another worker, has had `attempt_cap` attempts without
+    progress (the reconciler fails it), or was to be cancelled (it is cancelled now). Operators see `owner`, the name of
+    the worker. Without a heartbeat the lease expires after `lease_s` seconds.
     """
     claimed = changed(
         status="running",
@@ -60,7 +60,10 @@ def claim(c: Connection, job_id: str, owner: str, lease_s: float = 30) -> Claim 
         dispatched_at=None,
         waits_why=None,
     )
-    row = c.execute(claimed.where(jobs.c.id == job_id, claimable()).returning(jobs)).mappings().one_or_none()
+    wanted = claimed.where(jobs.c.id == job_id, claimable())
+    if attempt_cap is not None:
+        wanted = wanted.where(or_(jobs.c.attempts_without_progress < attempt_cap, jobs.c.cancel_requested))
+    row = c.execute(wanted.returning(jobs)).mappings().one_or_none()
     if row is None:
         return None
     job = job_from(**row)
@@ -75,8 +78,7 @@ def claim_next(c: Connection, job_id: str, owner: str, lease_s: float, attempt_c
     """Claim the job whose lease expired first; if there is none, claim `job_id`.
 
     Without this, an interrupted job would wait for its own message, which is behind those of all waiting jobs. If an
-    interrupted job is claimed, `job_id` is announced again. Jobs with `attempt_cap` attempts without
-    progress are left to the reconciler, which fails them. See `claim` for the other parameters.
+    interrupted job is claimed, `job_id` is announced again. See `claim` for the other parameters.
     """
     expired = and_(jobs.c.status == "running", jobs.c.lease_until <= now_ms())
     query = select(jobs.c.id).where(expired, jobs.c.attempts_without_progress < attempt_cap, jobs.c.id != job_id)
@@ -87,7 +89,7 @@ def claim_next(c: Connection, job_id: str, owner: str, lease_s: float, attempt_c
         free = select(jobs.c.id).where(jobs.c.id == job_id, claimable()).with_for_update(skip_locked=True)
         c.execute(changed(dispatched_at=None).where(jobs.c.id.in_(free)))
         return claimed
-    return claim(c, job_id, owner, lease_s)
+    return claim(c, job_id, owner, lease_s, attempt_cap)
 
 
 CHANGING = tuple(column for column in jobs.c if column.name not in {"target", "author", "experiment"})

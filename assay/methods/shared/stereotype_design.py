@@ -18,6 +18,7 @@ from assay.experiment import Looks, Method, Room
 from assay.methods.shared.answer_tally import Asking
 from assay.methods.shared.distributions import refuse_repeats
 from assay.methods.shared.one_specification import refuse_other_attribute
+from assay.methods.shared.report import title_of_words
 from assay.methods.shared.term_scores import TermScores
 from assay.model import Component, Probe, Reply
 from assay.rating.component import EARLY, Tolerance, look_sizes
@@ -39,6 +40,11 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
 
     words_type: ClassVar[type[Any]]
     """Type of the words."""
+    paper: ClassVar[str] = (
+        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
+    )
+    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
+    title_of = staticmethod(title_of_words)
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""

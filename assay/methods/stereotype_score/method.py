@@ -19,7 +19,6 @@ from assay.catalog.stereotypes import StereotypeWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
-from assay.methods.shared.report import title_of_words
 from assay.methods.shared.sentence_generation import Writing, write_sentences
 from assay.methods.shared.sentences import Pair, Sentence, check, sort, template_sentences
 from assay.methods.shared.term_items import in_turns, within
@@ -102,18 +101,13 @@ class StereotypeScore(SentenceReferences):
     specification_kind: ClassVar[str] = StereotypeWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.LANGUAGE_MODEL})
     summary: ClassVar[str] = "Which of two sentences does a language model prefer, the stereotype or its counterpart?"
-    paper: ClassVar[str] = (
-        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
-    )
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
-    title_of = staticmethod(title_of_words)
 
     @property
     def needs_author(self) -> bool:

@@ -211,7 +211,7 @@ class TwoStepTest:
         mixed = found.failed + found.unusable - sum(one["refused"] + one["failed"] for one in found.by_group.values())
         sure = self.tolerance.confidence
         hidden = loss_effect(found.by_group, self.delta_loss, sure, own, DRAWS, of_no_group=mixed)
-        if self.strata and not found.neutral:
+        if self.strata:
             hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 

@@ -131,6 +131,8 @@ class Translations:
         Per content (an occupation in its frame), what was read for each row it was shown with.
     by_occupation : dict of ndarray, shape (rows, outputs)
         Per occupation, sentences by what went in and what was read.
+    by_frame, by_place : dict of ndarray, shape (rows, outputs)
+        The same per frame, and per place of a sentence in its text.
     failed_why, unusable_why : dict
         Texts lost to failed calls, and texts that came back but could not be read, by reason.
     by_group : dict of str to Counter
@@ -147,6 +149,8 @@ class Translations:
     counts: dict[str, Integers] = field(init=False)
     content: dict[str, dict[str, str]] = field(init=False, default_factory=dict)
     by_occupation: dict[str, Integers] = field(init=False, default_factory=dict)
+    by_frame: dict[str, Integers] = field(init=False, default_factory=dict)
+    by_place: dict[str, Integers] = field(init=False, default_factory=dict)
     by_group: dict[str, Counter[str]] = field(init=False, default_factory=dict)
     usable: int = field(init=False, default=0)
     failed_why: dict[str, int] = field(init=False, default_factory=dict)
@@ -164,11 +168,14 @@ class Translations:
         if reading.values is not None:
             self.usable += 1
             sort = "kept"
-            for sentence, value in zip(text.sentences, reading.values, strict=True):
+            for place, (sentence, value) in enumerate(zip(text.sentences, reading.values, strict=True), start=1):
                 self.counts[text.block][self.rows.index(sentence.value), self.outputs.index(value)] += 1
                 self.content.setdefault(sentence.content, {})[sentence.value] = value
                 cell = self.rows.index(sentence.value), self.outputs.index(value)
                 self.by_occupation.setdefault(sentence.occupation, self._zeros())[cell] += 1
+                frame = sentence.content.removeprefix(f"{sentence.occupation}/")
+                self.by_frame.setdefault(frame, self._zeros())[cell] += 1
+                self.by_place.setdefault(str(place), self._zeros())[cell] += 1
                 sort = sort if value == sentence.value else "changed"
         elif why is not None:
             self.unusable_why[why] = self.unusable_why.get(why, 0) + 1

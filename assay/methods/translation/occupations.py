@@ -7,7 +7,7 @@ occupations, for those that no list foresaw.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,9 @@ LEAST_OCCUPATIONS = 8
 LEAST_SENTENCES = 60
 """Fewest sentences of a stratum that can make a letter BS; fewer may be off balance by chance, and prevent others."""
 
+DOUBT = 0.25
+"""Probability of an effect, by the answers of a stratum alone, above which the other strata do not speak for it."""
+
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
 """Names of the strata by the gender that does the work more often, if one does."""
 
@@ -34,13 +37,21 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 def hidden_in_occupations(
     found: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int = 1
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within either half of the occupations, and the spread between them.
+    """Draw the effect within either half of the occupations and in a typical frame and place, and the spread.
 
     `times` as much material is assumed.
     """
-    halves, spread = rng.spawn(2)
-    between = _spread(found, tolerance.further.get("content"), spread, draws, times)
-    return (*_halves(found, tolerance.delta, halves, draws, times), *between)
+    halves, spread, *others = rng.spawn(4)
+    hidden: tuple[HiddenEffect, ...] = ()
+    if not found.neutral:  # the rows of a text without a value are the halves
+        hidden += _halves(found, tolerance.delta, halves, draws, times)
+        hidden += _spread(found, tolerance.further.get("content"), spread, draws, times)
+    typical = {"a typical frame of sentences": found.by_frame, "a typical place in a text": found.by_place}
+    for (name, parts), own in zip(typical.items(), others, strict=True):
+        counted = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
+        if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, draws)]:
+            hidden += (HiddenEffect("stratum", name, np.sqrt(np.mean(np.square(each), axis=0))),)
+    return hidden
 
 
 def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
@@ -69,23 +80,43 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
 def _halves(
     found: Translations, delta: float, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the total variation from unbiased within the occupations of either half."""
+    """Draw the total variation from unbiased within the occupations of either half, and within the others.
+
+    Where one with few sentences looks biased by its own answers, it is not taken for even because the others are.
+    """
     side_of = {one.name: one.side for one in occupations()}
-    names, shares, few = [], [], set()
+    counted = {}
     for side, name in SIDES.items():
         mine = [counts for occupation, counts in found.by_occupation.items() if side_of.get(occupation) == side]
-        if sum(int(counts.sum()) for counts in mine) and all(np.sum(mine, axis=0).sum(axis=1)):
-            drawn = draw_transitions(np.sum(mine, axis=0) * times, rng, draws)
-            names.append(name)
-            few |= {name} if np.sum(mine) * times < LEAST_SENTENCES else set()
-            shares.append(outputs_under(drawn, found.shares("unbiased")))
-    if len(names) < 2:
-        return ()
-    worst: tuple[HiddenEffect, ...] = ()
-    for block, fair in enumerate(pad_to(found.shares("unbiased"), len(found.outputs))):
-        away = {name: one[:, block] - fair for name, one in zip(names, shares, strict=True)}
-        worst += share_effects({name: (gaps.mean(axis=0), gaps) for name, gaps in away.items()}, fair, delta, rng)
-    return tuple(replace(effect, bound=effect.name in few) for effect in worst)
+        if mine and all(np.sum(mine, axis=0).sum(axis=1)):
+            counted[name] = np.sum(mine, axis=0) * times
+    effects = []
+    for effect, alone in _strata(found, counted, delta, rng, draws):
+        few = bool(counted[effect.name].sum() < LEAST_SENTENCES)
+        unlike = few and float((alone > delta).mean()) > DOUBT
+        effects.append(replace(effect, bound=few, draws=alone if unlike else effect.draws))
+    return tuple(effects)
+
+
+def _strata(
+    found: Translations, counted: Mapping[str, Integers], delta: float, rng: np.random.Generator, draws: int
+) -> Iterator[tuple[HiddenEffect, Floats]]:
+    """Draw the total variation from unbiased within each of several strata: fitted together, and alone."""
+    if len(counted) < 2:
+        return
+    outputs = len(found.outputs) - found.neutral  # to name no value is no effect
+    shares = {
+        name: outputs_under(draw_transitions(counts, rng, draws), found.shares("unbiased"))[..., :outputs]
+        for name, counts in counted.items()
+    }
+    for block, fair in enumerate(pad_to(found.shares("unbiased"), outputs)):
+        away = {}
+        for name, one in shares.items():
+            named = one[:, block].sum(axis=1, keepdims=True) if found.neutral else 1.0
+            away[name] = one[:, block] - named * fair
+        effects = share_effects({name: (gaps.mean(axis=0), gaps) for name, gaps in away.items()}, fair, delta, rng)
+        for effect in effects:
+            yield effect, np.abs(away[effect.name]).sum(axis=1) / 2
 
 
 def _spread(

@@ -19,7 +19,6 @@ from assay.catalog.stereotypes import VisualWords
 from assay.errors import SpecificationError
 from assay.experiment import Experiment
 from assay.methods.shared.answer_tally import Asking
-from assay.methods.shared.report import title_of_words
 from assay.methods.shared.term_items import in_turns, within
 from assay.methods.visual_stereotype import report
 from assay.methods.visual_stereotype import words as spoken
@@ -95,18 +94,13 @@ class VisualStereotype(PictureReferences):
     specification_kind: ClassVar[str] = VisualWords.kind
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.IMAGE_CLASSIFIER})
     summary: ClassVar[str] = "Which of two labels does an image classifier give, and does it go by a stereotype?"
-    paper: ClassVar[str] = (
-        "Jiang et al., Empowering domain experts to detect social bias in generative AI with user-friendly interfaces"
-    )
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
-    SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     REASONS: ClassVar[Mapping[str, str]] = spoken.REASONS
     PHRASES: ClassVar[Mapping[str, str]] = spoken.PHRASES
     LETTERS: ClassVar[Mapping[str, str]] = spoken.LETTERS
     in_words = staticmethod(report.in_words)
     tables = staticmethod(report.tables)
     figures = staticmethod(report.figures)
-    title_of = staticmethod(title_of_words)
 
     def __post_init__(self) -> None:
         """Look the words up and check the fields."""

@@ -26,7 +26,10 @@ LEAST_AMOUNTS = 30
 """Fewest profiles with amounts above 0 that are compared by themselves: a fifth less hardly shows among zeros."""
 
 MOSTLY = 0.25
-"""Share of the outputs from which one number is so frequent that what happens to the others hardly shows."""
+"""Share of the outputs from which common numbers are so frequent that what happens to the others hardly shows."""
+
+COMMON = 0.1
+"""Share of the outputs from which a number is common."""
 
 NEGATIVE = 0.05
 """Largest share of negative numbers, such as codes and corrections, beside amounts that are compared as ratios."""
@@ -78,15 +81,20 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     """Name and find the profiles with only amounts above 0, if there are others and these are compared as ratios.
 
-    Where many outputs are one other number, such as a least price, those at it are left out, too.
+    Where many outputs are one other number or a few, such as a least price, those at them are left out, too.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
-    usual = numbers[counts.argmax()] if counts.max() >= MOSTLY * outputs.size else 0.0
-    some = np.asarray(((outputs > 0) & (outputs != usual)).all(axis=1))
+    often = counts >= COMMON * outputs.size
+    others = counts[~often]
+    # of counts and marks most numbers are common, and what is left over are no amounts
+    several = counts[often].sum() >= MOSTLY * outputs.size and others.max(initial=0) < COMMON * others.sum()
+    usual = numbers[often if several else counts >= MOSTLY * outputs.size]
+    some = np.asarray(((outputs > 0) & ~np.isin(outputs, usual)).all(axis=1))
     few = (outputs < 0).mean() > NEGATIVE or some.all() or some.sum() < LEAST_AMOUNTS
     if few or not _as_ratios(outputs[some]):
         return None
-    return "amounts above 0" + (f" other than {usual:.6g}" if usual else ""), some
+    named = " and ".join(f"{number:.6g}" for number in usual if number)
+    return "amounts above 0" + (f" other than {named}" if named else ""), some
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:

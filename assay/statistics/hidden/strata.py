@@ -256,7 +256,10 @@ def item_effect(
         noise = repeats - repeats.mean(axis=0)  # a service that drifts answers all questions otherwise the next time
         # less noise than this changes next to nothing if it is taken off both values' answers
         if known := _alike(noise, (limit * profiles.scale) ** 2 / 200):
-            squares = squares - _noise(noise, profiles.scale, rng, draws)
+            of_asking = _noise(noise, profiles.scale, rng, draws)
+            squares = squares - of_asking
+            # a large noise of which few answers make most is taken for too small: the repeated rows must show it, too
+            known = bool(of_asking.mean(axis=0).max() < limit**2 or _repeated(repeats, profiles.scale) > limit**2)
     if squares.shape[1] > MOST_PAIRS:
         squares = squares[:, furthest(squares.mean(axis=0))]
     if squares.shape[1] > 1:  # the largest of several noisy ones would be too large
@@ -264,6 +267,13 @@ def item_effect(
     return HiddenEffect(
         "individual", "typical record", np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known
     )
+
+
+def _repeated(repeats: Floats, scale: float) -> float:
+    """Return the mean square of the difference that repeated answers share, less its error, of the pair with most."""
+    apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)]) / scale
+    shared = (apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)) / (repeats.shape[2] * (repeats.shape[2] - 1))
+    return float((shared.mean(axis=1) - shared.std(axis=1) / math.sqrt(shared.shape[1])).max())
 
 
 def _alike(repeats: Floats, negligible: float) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from assay.catalog import attribute, occupations
 from assay.catalog.profiles import contents, people
 from assay.experiment import Session, generator
-from assay.methods import Alternation, AnyMethod, RoundTrip, StimulusSampling
+from assay.methods import Alternation, AnyMethod, OneHop, RoundTrip, StimulusSampling
 from assay.methods.shared.profiles import RecordProfiles
 from assay.model import Classify, Failure, Finding, Letter, Probe, Regress, Reply, Translate
 from tests.support.simulated.base import SimulatedService
@@ -240,9 +240,12 @@ def _turned(sentence: str, value: str) -> str:
 
 
 def _translator(
-    back: Callable[[str, str, int, float, Rng], str | None],
+    back: Callable[..., str | None],
 ) -> Callable[[Rng, float], Answer]:
-    """Make a translator: `back` gives the pronoun of a sentence by its occupation and pronoun, ``None`` to refuse."""
+    """Make a translator: `back` gives the pronoun of a sentence, ``None`` to refuse.
+
+    It gets its occupation and pronoun, the service's own number, the size, randomness, the frame and the place.
+    """
 
     def make(rng: Rng, size: float) -> Answer:
         own = int(rng.integers(2**31))
@@ -253,10 +256,11 @@ def _translator(
                 return Reply(" ".join(f"x{word}" for word in probe.ask.text.split(" ")))
             english = " ".join(word[1:] for word in probe.ask.text.split(" "))
             made = []
-            for sentence in re.split(r"(?<=[.!?]) ", english):
+            for place, sentence in enumerate(re.split(r"(?<=[.!?]) ", english)):
                 occupation = max((name for name in LABOUR if name in sentence.lower()), key=len)
                 value = "he" if re.search(r"\b(he|him|his|himself)\b", sentence, re.IGNORECASE) else "she"
-                turned = back(occupation, value, own, size, rng)
+                frame = _frame_of(sentence, occupation)
+                turned = back(occupation, value, own, size, rng, frame, place)
                 if turned is None:
                     return Reply(failure=Failure("http-422", "refused"))
                 made.append(sentence if turned == value else _turned(sentence, turned))
@@ -267,13 +271,49 @@ def _translator(
     return make
 
 
-def _overriding(occupation: str, value: str, own: int, size: float, _: Rng) -> str:
+def _overriding(occupation: str, value: str, own: int, size: float, *_: object) -> str:
     if chance("decides", occupation, own) < 0.45 * size:
         return LABOUR[occupation] or value
     return value
 
 
-def _random_override(occupation: str, value: str, own: int, size: float, _: Rng) -> str:
+def _of_women(occupation: str, value: str, _: int, size: float, rng: Rng, *__: object) -> str:
+    return "he" if LABOUR[occupation] == "she" and rng.random() < 0.4 * size else value
+
+
+def _of_frames(_: str, value: str, __: int, size: float, rng: Rng, frame: str, ___: int) -> str:
+    return ("he" if _early(frame) else "she") if rng.random() < 0.4 * size else value
+
+
+def _of_places(_: str, value: str, __: int, size: float, rng: Rng, ___: str, place: int) -> str:
+    return ("he", "she")[place] if rng.random() < 0.4 * size else value
+
+
+def _frame_of(sentence: str, occupation: str) -> str:
+    """Return a sentence without its occupation, articles and pronouns."""
+    words = sentence.lower().replace(occupation, "").split()
+    return " ".join(word for word in words if word not in {"a", "an", "he", "she"})
+
+
+def _early(frame: str) -> bool:
+    """Return whether a frame is in the half of frames whose words have the smaller numbers."""
+    return chance("side", frame) < 0.5
+
+
+def _marking(rng: Rng, size: float) -> Answer:
+    """Make a translator to Spanish that gives an article by the frame, and otherwise by chance."""
+
+    def answer(probe: Probe) -> Reply:
+        assert isinstance(probe.ask, Translate)
+        occupation = max((name for name in LABOUR if name in probe.ask.text.lower()), key=len)
+        early = _early(_frame_of(probe.ask.text, occupation))
+        he = rng.random() < 0.5 + (0.2 if early else -0.2) * size
+        return Reply(f"{'El' if he else 'La'} xx yy")
+
+    return answer
+
+
+def _random_override(occupation: str, value: str, own: int, size: float, *_: object) -> str:
     if chance("decides", occupation, own) < 0.45 * size:
         return "he" if chance("way", occupation, own) < 0.5 else "she"
     return value
@@ -347,6 +387,10 @@ def _round_trip(_: Rng) -> AnyMethod:
     return RoundTrip("gender")
 
 
+def _one_hop(_: Rng) -> AnyMethod:
+    return OneHop("gender")
+
+
 def _letters(*letters: Letter) -> frozenset[Letter]:
     return frozenset(letters)
 
@@ -400,6 +444,18 @@ WORLDS: Mapping[str, World] = {
         _letters(BS),
         AT_TOLERANCE,
     ),
+    "records, 30 % less of amounts above two common ones": _world(
+        _recorded(),
+        _records(
+            lambda row, women, noise: (
+                (10.0, 20.0)[int(chance(row["x"], row["z"], "which") < 0.5)]
+                if chance(row["x"], row["z"], "none") < 0.9
+                else 20.0 + math.exp(_pay(row) + noise + 2) * (1 - 0.3 * women)
+            )
+        ),
+        _letters(BS),
+        AT_TOLERANCE,
+    ),
     "records, opposite by a date": _world(
         _recorded(dated=True),
         _records(lambda row, women, noise: row["z"] + noise + 0.6 * women * (1 if row["x"] > str(FIRST_DAY) else -1)),
@@ -439,6 +495,9 @@ WORLDS: Mapping[str, World] = {
     "records, a few wild answers at any time": _world(
         _recorded(), _even(lambda rng, _: 12.0 if rng.random() < 0.002 else 0.0), _letters(UCS, DSBS)
     ),
+    "records, noise with heavy tails": _world(
+        _recorded(), _even(lambda rng, _: 0.6 * float(rng.standard_t(3))), _letters(UCS, DSBS)
+    ),
     "records, two replicas in turn": _world(_recorded(), _even(lambda _, turn: 0.15 * (turn % 2)), _letters(UCS, DSBS)),
     "records, one group refused": _world(
         _recorded(),
@@ -476,15 +535,24 @@ WORLDS: Mapping[str, World] = {
     # half of it is .11 within either side, where .1 is the tolerance
     "translator, occupations by labour": _world(_round_trip, _translator(_overriding), _letters(BS), AT_TOLERANCE),
     "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS), AT_TOLERANCE),
+    "translator, occupations of women alone": _world(_round_trip, _translator(_of_women), _letters(BS), AT_TOLERANCE),
+    "translator, frames turned opposite ways": _world(_round_trip, _translator(_of_frames), _letters(BS), AT_TOLERANCE),
+    "translator, first and second sentence turned opposite ways": _world(
+        _round_trip, _translator(_of_places), _letters(BS), AT_TOLERANCE
+    ),
+    "one translation, frames turned opposite ways": _world(_one_hop, _marking, _letters(BS), AT_TOLERANCE),
+    "one translation, honest": _world(_one_hop, lambda rng, _: _marking(rng, 0.0), _letters(UCS)),
     "translator, one group refused": _world(
         _round_trip,
-        _translator(lambda _, value, __, size, rng: None if value == "she" and rng.random() < 0.175 * size else value),
+        _translator(
+            lambda _, value, __, size, rng, *___: None if value == "she" and rng.random() < 0.175 * size else value
+        ),
         _letters(BS),
     ),
     "translator, refused by group and job": _world(
         _round_trip,
         _translator(
-            lambda job, value, __, size, rng: (
+            lambda job, value, __, size, rng, *_: (
                 None if (value, LABOUR[job]) == ("she", "he") and rng.random() < 0.3 * size else value
             )
         ),
@@ -494,7 +562,7 @@ WORLDS: Mapping[str, World] = {
     "translator, temperature": _world(
         _round_trip,
         _translator(
-            lambda _, value, __, ___, rng: ("he", "she")[int(rng.integers(2))] if rng.random() < 0.3 else value
+            lambda _, value, __, ___, rng, *____: ("he", "she")[int(rng.integers(2))] if rng.random() < 0.3 else value
         ),
         _letters(UCS, DSBS),
     ),
