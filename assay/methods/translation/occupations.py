@@ -19,6 +19,7 @@ from assay.rating.component import Tolerance
 from assay.statistics.bayes.beta_binomial import fit_shares
 from assay.statistics.bayes.transition import draw_transitions, outputs_under
 from assay.statistics.hidden.strata import share_effects
+from assay.statistics.hidden.varying import DRAWS
 from assay.statistics.hypothesis_tests.distribution import pad_to
 
 LEAST_OCCUPATIONS = 8
@@ -44,14 +45,15 @@ def hidden_in_occupations(
     halves, spread, *others = rng.spawn(4)
     hidden: tuple[HiddenEffect, ...] = ()
     if not found.neutral:  # the rows of a text without a value are the halves
-        hidden += _halves(found, tolerance.delta, halves, draws, times)
-        hidden += _spread(found, tolerance.further.get("content"), spread, draws, times)
+        hidden += _halves(found, tolerance.delta, halves, DRAWS, times)
+        hidden += _spread(found, tolerance.further.get("content"), spread, DRAWS, times)
     typical = {"a typical frame of sentences": found.by_frame, "a typical place in a text": found.by_place}
     for (name, parts), own in zip(typical.items(), others, strict=True):
         counted = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
-        if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, draws)]:
+        if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, DRAWS)]:
             hidden += (HiddenEffect("stratum", name, np.sqrt(np.mean(np.square(each), axis=0))),)
-    return hidden
+    # they are drawn by themselves, and 20,000 draws of each would take longer than everything else
+    return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
 
 def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
