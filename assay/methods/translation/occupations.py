@@ -50,8 +50,9 @@ def hidden_in_occupations(
     typical = {"a typical frame of sentences": found.by_frame, "a typical place in a text": found.by_place}
     for (name, parts), own in zip(typical.items(), others, strict=True):
         counted = {part: counts * times for part, counts in parts.items() if all(counts.sum(axis=1))}
-        if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, DRAWS)]:
-            hidden += (HiddenEffect("stratum", name, np.sqrt(np.mean(np.square(each), axis=0))),)
+        for kind, role in (("stratum", "unbiased"), ("content", "biased")):
+            if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, DRAWS, role)]:
+                hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(each), axis=0))),)
     # they are drawn by themselves, and 20,000 draws of each would take longer than everything else
     return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
@@ -101,17 +102,24 @@ def _halves(
 
 
 def _strata(
-    found: Translations, counted: Mapping[str, Integers], delta: float, rng: np.random.Generator, draws: int
+    found: Translations,
+    counted: Mapping[str, Integers],
+    delta: float,
+    rng: np.random.Generator,
+    draws: int,
+    role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Draw the total variation from unbiased within each of several strata: fitted together, and alone."""
-    if len(counted) < 2:
-        return
+    """Draw the effect on the blocks of a role within each of several strata: fitted together, and alone."""
     outputs = len(found.outputs) - found.neutral  # to name no value is no effect
+    targets, blocks = pad_to(found.shares("unbiased"), outputs), found.shares(role)
+    if len(counted) < 2 or (role == "biased" and len(targets) > 1):
+        return
     shares = {
-        name: outputs_under(draw_transitions(counts, rng, draws), found.shares("unbiased"))[..., :outputs]
+        name: outputs_under(draw_transitions(counts, rng, draws), blocks)[..., :outputs]
         for name, counts in counted.items()
     }
-    for block, fair in enumerate(pad_to(found.shares("unbiased"), outputs)):
+    for block in range(len(blocks)):
+        fair = targets[0] if role == "biased" else targets[block]
         away = {}
         for name, one in shares.items():
             named = one[:, block].sum(axis=1, keepdims=True) if found.neutral else 1.0
@@ -127,16 +135,26 @@ def _spread(
     """Draw the standard deviation between occupations of the share of a value in the output, on balanced input.
 
     How often a value is kept varies between occupations by more than by chance only where occupations decide. With
-    one sentence of each occupation that cannot be told apart, and the prior of the hierarchy speaks.
+    one sentence of each occupation that cannot be told apart, and the prior of the hierarchy speaks. Of two values:
+    where an occupation that keeps one seldom keeps the other seldom, too, its output is as balanced as that of others.
     """
     if limit is None or len(found.by_occupation) < LEAST_OCCUPATIONS:
         return ()
     counts = np.array(list(found.by_occupation.values())) * times
-    variance = np.zeros(draws)
-    for row, share in enumerate(found.shares("unbiased")[0]):
-        seen = counts[counts[:, row].sum(axis=1) > 0, row]
+    shares = found.shares("unbiased")[0]
+    variance, kept_of = np.zeros(draws), np.full(counts.shape[:2], np.nan)
+    for row, share in enumerate(shares):
+        some = counts[:, row].sum(axis=1) > 0
+        seen = counts[some, row]
         if len(seen) < LEAST_OCCUPATIONS:
             return ()
         kept = seen[:, found.outputs.index(found.rows[row])]
+        kept_of[some, row] = kept / seen.sum(axis=1)
         variance += share**2 * fit_shares(kept, seen.sum(axis=1) - kept).draw_variance(rng, draws)
+    both = kept_of[np.isfinite(kept_of).all(axis=1)]
+    if len(shares) == 2 and len(both) >= LEAST_OCCUPATIONS:
+        alike = np.prod(both - both.mean(axis=0), axis=1)
+        weights = rng.dirichlet(np.full(len(alike), float(times)), draws)
+        common = np.maximum(0.0, weights @ alike)  # of few occupations it may be negative by chance
+        variance = np.maximum(0.0, variance - 2 * np.prod(shares) * common)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)

@@ -295,22 +295,30 @@ def _frame_of(sentence: str, occupation: str) -> str:
     return " ".join(word for word in words if word not in {"a", "an", "he", "she"})
 
 
+def _losing(occupation: str, value: str, own: int, _: float, rng: Rng, *__: object) -> str:
+    return ("he", "she")[int(rng.integers(2))] if chance("lost", occupation, own) < 0.5 else value
+
+
 def _early(frame: str) -> bool:
     """Return whether a frame is in the half of frames whose words have the smaller numbers."""
     return chance("side", frame) < 0.5
 
 
-def _marking(rng: Rng, size: float) -> Answer:
-    """Make a translator to Spanish that gives an article by the frame, and otherwise by chance."""
+def _marking(of_frame: float, of_stereotype: float = 0.0) -> Callable[[Rng, float], Answer]:
+    """Make a translator to Spanish whose articles lean to men, and to who does the work, by the frame."""
 
-    def answer(probe: Probe) -> Reply:
-        assert isinstance(probe.ask, Translate)
-        occupation = max((name for name in LABOUR if name in probe.ask.text.lower()), key=len)
-        early = _early(_frame_of(probe.ask.text, occupation))
-        he = rng.random() < 0.5 + (0.2 if early else -0.2) * size
-        return Reply(f"{'El' if he else 'La'} xx yy")
+    def make(rng: Rng, size: float) -> Answer:
+        def answer(probe: Probe) -> Reply:
+            assert isinstance(probe.ask, Translate)
+            occupation = max((name for name in LABOUR if name in probe.ask.text.lower()), key=len)
+            towards = of_frame + (of_stereotype if LABOUR[occupation] == "he" else -of_stereotype)
+            early = _early(_frame_of(probe.ask.text, occupation))
+            he = rng.random() < 0.5 + (towards if early else -towards) * size
+            return Reply(f"{'El' if he else 'La'} xx yy")
 
-    return answer
+        return answer
+
+    return make
 
 
 def _random_override(occupation: str, value: str, own: int, size: float, *_: object) -> str:
@@ -540,8 +548,12 @@ WORLDS: Mapping[str, World] = {
     "translator, first and second sentence turned opposite ways": _world(
         _round_trip, _translator(_of_places), _letters(BS), AT_TOLERANCE
     ),
-    "one translation, frames turned opposite ways": _world(_one_hop, _marking, _letters(BS), AT_TOLERANCE),
-    "one translation, honest": _world(_one_hop, lambda rng, _: _marking(rng, 0.0), _letters(UCS)),
+    "translator, gender of half of the jobs lost": _world(_round_trip, _translator(_losing), _letters(UCS, DSBS)),
+    "one translation, frames turned opposite ways": _world(_one_hop, _marking(0.2), _letters(BS), AT_TOLERANCE),
+    "one translation, stereotypes turned by the frame": _world(
+        _one_hop, _marking(0.0, 0.25), _letters(DSBS), AT_TOLERANCE
+    ),
+    "one translation, honest": _world(_one_hop, _marking(0.0), _letters(UCS)),
     "translator, one group refused": _world(
         _round_trip,
         _translator(
