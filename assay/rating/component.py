@@ -218,8 +218,9 @@ class Measurement:
         because = reason_for(letter)
         reasons = [because] if isinstance(because, Reason) else list(because)
         if hidden := self._hidden_reasons(letter, evidence, lost):
-            seen = self.tolerance.weigh(replace(evidence, hidden=()))
-            reasons = [*reasons, *hidden] if seen.of(letter) > 0.5 else hidden
+            seen = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
+            shown = [] if letter is Letter.DSBS else hidden  # what step 2 shows is not hidden by it
+            reasons = [*reasons, *shown] if seen else hidden
         detail = {
             **self.detail,
             "tolerances": self.tolerance.as_json(),

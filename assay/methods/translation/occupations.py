@@ -135,26 +135,28 @@ def _spread(
     """Draw the standard deviation between occupations of the share of a value in the output, on balanced input.
 
     How often a value is kept varies between occupations by more than by chance only where occupations decide. With
-    one sentence of each occupation that cannot be told apart, and the prior of the hierarchy speaks. Of two values:
-    where an occupation that keeps one seldom keeps the other seldom, too, its output is as balanced as that of others.
+    one sentence of each occupation that cannot be told apart, and the prior of the hierarchy speaks. Where an
+    occupation that keeps one value seldom gives it to the others instead, its output is as balanced as that of others.
     """
     if limit is None or len(found.by_occupation) < LEAST_OCCUPATIONS:
         return ()
     counts = np.array(list(found.by_occupation.values())) * times
     shares = found.shares("unbiased")[0]
-    variance, kept_of = np.zeros(draws), np.full(counts.shape[:2], np.nan)
+    variance = np.zeros(draws)
     for row, share in enumerate(shares):
-        some = counts[:, row].sum(axis=1) > 0
-        seen = counts[some, row]
+        seen = counts[counts[:, row].sum(axis=1) > 0, row]
         if len(seen) < LEAST_OCCUPATIONS:
             return ()
         kept = seen[:, found.outputs.index(found.rows[row])]
-        kept_of[some, row] = kept / seen.sum(axis=1)
         variance += share**2 * fit_shares(kept, seen.sum(axis=1) - kept).draw_variance(rng, draws)
-    both = kept_of[np.isfinite(kept_of).all(axis=1)]
-    if len(shares) == 2 and len(both) >= LEAST_OCCUPATIONS:
-        alike = np.prod(both - both.mean(axis=0), axis=1)
-        weights = rng.dirichlet(np.full(len(alike), float(times)), draws)
-        common = np.maximum(0.0, weights @ alike)  # of few occupations it may be negative by chance
-        variance = np.maximum(0.0, variance - 2 * np.prod(shares) * common)
+    whole = counts[(counts.sum(axis=2) > 0).all(axis=1)]
+    if len(whole) >= LEAST_OCCUPATIONS:
+        given = whole / whole.sum(axis=2, keepdims=True)
+        places = [found.outputs.index(value) for value in found.rows]
+        own = np.stack([given[:, row, place] for row, place in enumerate(places)], axis=1)
+        others = np.einsum("a,nak->nk", shares, given)[:, places] - shares * own
+        offset = -((own - own.mean(axis=0)) * (others - others.mean(axis=0))) @ shares
+        weights = rng.dirichlet(np.full(len(offset), float(times)), draws)
+        common = np.maximum(0.0, weights @ offset)  # of few occupations it may be negative by chance
+        variance = np.maximum(0.0, variance - common)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)
