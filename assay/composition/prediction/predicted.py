@@ -146,7 +146,9 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not say whether one service makes good what another does to some occupations, or does it, too. So
-    a sum can prevent UCS and DSBS, and is no reason for BS. Each effect is drawn as the normal of its 95 % interval.
+    a sum can prevent UCS and DSBS, and is no reason for BS. In a typical frame squares are added, because frames that
+    one service turns are not those of the next. Content that one of them does not follow anywhere, the composite does
+    not follow either. Each effect is drawn as the normal of its 95 % interval.
     """
     added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
@@ -154,7 +156,12 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
         key, effect = (str(one["kind"]), str(one["name"])), one["effect"]
         error = (effect["high"] - effect["low"]) / (2 * NORMAL_95)
         drawn = np.maximum(0.0, effect["estimate"] + error * rng.standard_normal(draws))
-        added[key] = added.get(key, np.zeros(draws)) + drawn
+        if key[0] == "content":
+            added[key] = np.minimum(added.get(key, drawn), drawn)
+        elif key[1].startswith("a typical"):
+            added[key] = np.hypot(added.get(key, 0.0), drawn)
+        else:
+            added[key] = added.get(key, np.zeros(draws)) + drawn
         limits.setdefault(key, one["limit"])
     return tuple(HiddenEffect(*key, drawn, limits[key], bound=True) for key, drawn in added.items())
 

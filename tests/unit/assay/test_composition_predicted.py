@@ -394,3 +394,22 @@ def test_hidden_effects_of_one_service_are_kept_in_a_chain(world, letters, rng):
         assert ({predicted.letter} if predicted.declared and predicted.letter is not BS else set()) == letters
         told = " ".join(explain_prediction(predicted))
         assert ("a mean hides in single services" in told) is (not letters)
+
+
+def test_hidden_effects_of_three_faithful_translators_leave_their_letter_and_a_balancing_one_ends_content(rng):
+    def evidence_of(world, name):
+        method = WORLDS[world].make(np.random.default_rng(0), 1.0)[0]
+        document = document_of(WORLDS[world].rate(1), experiment=asdict(method))
+        return replace(read_evidence(document)[0], name=name)
+
+    faithful = evidence_of("translator, honest", "es")
+    followed = [one["effect"]["estimate"] for one in faithful.hidden if one["kind"] == "content"]
+    even = tuple(
+        {**one, "effect": {**one["effect"], "estimate": 0.02, "low": 0.0, "high": 0.04}} for one in faithful.hidden
+    )
+    assert predict_chain([faithful] * 3, rng, 5_000).letter is DSBS
+    predicted = predict_chain([faithful, replace(faithful, hidden=even)], rng, 5_000)
+    content = [float(one.draws.mean()) for one in predicted.hidden if one.kind == "content"]
+    assert len(content) == len(followed) == 2
+    assert min(followed) > 0.3
+    assert max(content) < 0.05
