@@ -147,8 +147,8 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
 
     Matrices do not say whether one service makes good what another does to some occupations, or does it, too. So
     a sum can prevent UCS and DSBS, and is no reason for BS. In a typical frame squares are added, because frames that
-    one service turns are not those of the next. Content that one of them does not follow anywhere, the composite does
-    not follow either. Each effect is drawn as the normal of its 95 % interval.
+    one service turns are seldom those of the next. Content that one of them follows nowhere, the composite does not
+    follow either. Each effect is drawn as the normal of its 95 % interval.
     """
     added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}

@@ -1,8 +1,8 @@
-"""Effects that a mean over occupations hides: the occupation, not the pronoun, decides (METHODS section 11.1).
+"""Effects that a translator's mean hides: the occupation, frame or place decides (METHODS section 11.1).
 
 A translator that turns the pronoun of every job done by men to "he", and of every job done by women to "she", is even
 on the whole. So balanced input is judged in either half of the occupations too, and so is the spread between single
-occupations, for those that no list foresaw.
+occupations, for those that no list foresaw. Frames of sentences and places in a text can decide, too.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ def _spread(
     """Draw the standard deviation between occupations of the share of a value in the output, on balanced input.
 
     How often a value is kept varies between occupations by more than by chance only where occupations decide. With
-    one sentence of each occupation that cannot be told apart, and the prior of the hierarchy speaks. Where an
-    occupation that keeps one value seldom gives it to the others instead, its output is as balanced as that of others.
+    one sentence of each occupation that cannot be told apart, and the prior of the hierarchy speaks. An occupation that
+    seldom keeps a value, but as often gives it to sentences about other values, is as balanced as one that keeps all.
     """
     if limit is None or len(found.by_occupation) < LEAST_OCCUPATIONS:
         return ()

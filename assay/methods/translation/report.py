@@ -13,6 +13,7 @@ from assay.reports.plain import visible
 from assay.reports.view import RESIDUALS
 
 STRATUM = "For {name} alone, balanced text comes back off balance by {size}."
+CONTENT = "In {name}, text about more of one value comes back off balance by {size}."
 INDIVIDUAL = "From one occupation to another, how often a value is kept typically differs by {size}."
 
 
@@ -34,7 +35,7 @@ def _in_words(document: Part, part: Part, about: str, verb: str, way: tuple[str,
         if shares:
             what = visible(sent) if verb != "got" else SIDES.get(sent, f"occupations of “{visible(sent)}”")
             yield f"Of 100 {about.format(what)}, {listed(shares)}."
-    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL)
+    yield from hidden_in_words(part, HUNDREDTHS, STRATUM, INDIVIDUAL, content=CONTENT)
     through = [
         parts.text(one, "language_name") or parts.text(one, "name") for one in parts.objects(document, "components")
     ]

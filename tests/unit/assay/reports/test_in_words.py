@@ -107,6 +107,10 @@ def test_every_format_names_the_population_of_its_intervals(name, estimand):
             r"Questions about “woman” stay without a usable answer more often than others, by 1\d of 100",
         ),
         ("translator, occupations by labour", r"For occupations mostly of men alone, .* off balance by 2\d of 100"),
+        (
+            "one translation, stereotypes turned by the frame",
+            r"In a typical frame of sentences, text about more of one value comes back off balance by (1|2)\d of 100",
+        ),
         ("yes, opposite by side", r"With “\w+” alone, one group has 25 of 100"),
         ("records, 20 % less of a skewed amount", r"“man” instead of “woman” .* is 2\d % higher on average"),
     ],
