@@ -53,12 +53,12 @@ async def create_webhook(visit: Visit) -> Response:
 async def webhook(visit: Visit) -> Response:
     """Show an endpoint and its deliveries; `state` keeps those that failed, for example."""
     address = f"/v1/webhooks/{visit.path('webhook_id')}"
-    found = await visit.api.get(address)
     state = visit.query("state")
     sent = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
         "agency/webhook.html",
-        webhook=found,
+        # read after its deliveries: the failure that disabled it is never listed beside an enabled endpoint
+        webhook=await visit.api.get(address),
         deliveries=sent["items"],
         older=visit.older(sent["next_cursor"]),
         state=state,
