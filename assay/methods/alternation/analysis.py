@@ -22,7 +22,6 @@ from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import (
-    MOST_PAIRS,
     Families,
     fitted_together,
     furthest,
@@ -43,6 +42,9 @@ SMALL_GROUP = 30
 
 TIMES = 3
 """Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
+
+MOST_TESTED = 20
+"""Most pairs of values, over all labels, whose divergences and permutation tests are written: those furthest apart."""
 
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
 """What an output is compared by on other scales than its own, for the reasons."""
@@ -358,7 +360,8 @@ class _Output:
         pairs = list(combinations(range(len(self.judged.answers.values)), 2))
         means = self.table.mean(axis=0)
         if self.judged.rules.most_weights is not None:
-            shown = furthest(np.array([abs(means[b] - means[a]) for a, b in pairs]), max(1, MOST_PAIRS // self.outputs))
+            apart = np.array([abs(means[b] - means[a]) for a, b in pairs])
+            shown = furthest(apart, max(1, MOST_TESTED // self.outputs))
             pairs = [pairs[place] for place in shown.tolist()]
         for a, b in sorted((*pairs, *((b, a) for a, b in pairs))):
             x, y = self.table[:, a], self.table[:, b]

@@ -40,8 +40,8 @@ from assay.rating.component import EARLY, Tolerance, look_sizes
 from assay.references import NOTHING, Found, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
-MOST_WEIGHTS = 500
-"""Weights by which a look resamples records: the correlation of what is drawn is within .05 (1 / sqrt(500))."""
+MOST_WEIGHTS = 250
+"""Weights by which a look resamples records: the correlation of what is drawn is within .06 (1 / sqrt(250))."""
 
 
 @dataclass(frozen=True)

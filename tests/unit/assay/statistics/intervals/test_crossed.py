@@ -225,7 +225,12 @@ def test_draws_with_few_weights_keep_error_skewness_and_correlation(rng):
     assert np.corrcoef(some.T)[0, 1] == pytest.approx(np.corrcoef(each.T)[0, 1], abs=0.1)
 
 
-def test_a_sample_with_as_many_clusters_as_weights_is_drawn_as_ever(rng):
-    values = rng.normal(size=(80, 1))
-    twice = [mean_draws(values, {}, np.random.default_rng(3), 100, most) for most in (None, 80)]
-    assert np.array_equal(*twice)
+@pytest.mark.parametrize(("clusters", "error"), [(5, 1e-3), (80, 1e-4)])
+def test_tails_between_the_points_of_a_table_are_those_computed_one_by_one(rng, clusters, error):
+    person = np.repeat(np.arange(clusters), 4)
+    values = rng.normal(size=(clusters, 1))[person]
+    alone, tabled = (
+        mean_draws(values, {"person": person}, np.random.default_rng(3), 10_000, most) for most in (None, 80)
+    )
+    np.testing.assert_allclose(tabled - values.mean(), alone - values.mean(), rtol=error)
+    assert not np.array_equal(alone, tabled)
