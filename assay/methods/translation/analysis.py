@@ -20,7 +20,7 @@ from assay.methods.shared.distributions import BlocksMethod, BlockSpec, declare_
 from assay.methods.translation import words
 from assay.methods.translation.blocks import Text
 from assay.methods.translation.collection import Translations
-from assay.methods.translation.occupations import design_effects, hidden_in_occupations
+from assay.methods.translation.hidden_effects import design_effects, hidden_effects
 from assay.methods.translation.published_rules import adjust, analyse_blocks
 from assay.model import (
     Component,
@@ -212,7 +212,7 @@ class TwoStepTest:
         sure = self.tolerance.confidence
         hidden = loss_effect(found.by_group, self.delta_loss, sure, own, DRAWS, of_no_group=mixed)
         if self.strata:
-            hidden += hidden_in_occupations(found, self.tolerance, own, DRAWS, times)
+            hidden += hidden_effects(found, self.tolerance, own, DRAWS, times)
         return Posterior(transitions, Evidence(effects.step_1, effects.step_2, content, hidden))
 
     def _conclude(

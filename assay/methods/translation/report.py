@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.explain import listed
-from assay.methods.translation.occupations import SIDES
+from assay.methods.translation.hidden_effects import SIDES
 from assay.reports import parts
 from assay.reports.in_words import HUNDREDTHS, hidden_in_words, tested
 from assay.reports.parts import Part

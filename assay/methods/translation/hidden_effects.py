@@ -35,7 +35,7 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 """Names of the strata by the gender that does the work more often, if one does."""
 
 
-def hidden_in_occupations(
+def hidden_effects(
     found: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int = 1
 ) -> tuple[HiddenEffect, ...]:
     """Draw the effect within either half of the occupations and in a typical frame and place, and the spread.
