@@ -1,7 +1,7 @@
 """Validation of dataclass fields against their annotated bounds, without a validation library.
 
-The same ``annotated_types`` bounds become the OpenAPI schema; checking them here too means that a
-method built by hand is as safe as one that came over HTTP.
+The same ``annotated_types`` bounds become the OpenAPI schema. They are checked here too, so that a
+method that is made in Python is validated like a method from an HTTP request.
 """
 
 from __future__ import annotations

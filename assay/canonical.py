@@ -2,8 +2,8 @@
 
 Canonical JSON is sorted, without blanks, in UTF-8, and refuses NaN and infinity. The evidence
 of a rating is sealed by the head of a Merkle tree over its observations (RFC 9162, section 2.1),
-so that a single observation can be disclosed and proved without the others. The tree is fed
-leaf by leaf and keeps one hash per level: memory grows with the logarithm of the evidence.
+so that a single observation can be disclosed and proved without the others. Leaves are added one
+by one, and one hash per level is kept: memory grows with the logarithm of the number of leaves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def canonical_json(value: Any) -> bytes:
 
 
 def digest_of(value: Any) -> str:
-    """``sha256:…`` of the canonical JSON of `value`."""
+    """Return ``sha256:…``, the SHA-256 digest of the canonical JSON of `value`."""
     return "sha256:" + hashlib.sha256(canonical_json(value)).hexdigest()
 
 
@@ -45,12 +45,12 @@ def target_digest(descriptor: Mapping[str, Any]) -> str:
 
 
 def described_digest(target: Mapping[str, Any]) -> str:
-    """Compute `target_digest` of a target that has its address under ``base_url``, as jobs and saved targets do."""
+    """Return `target_digest` of a job's or a saved target's description, which has the URL under ``base_url``."""
     return target_digest({**target, "url": target["base_url"]})
 
 
 class EvidenceTree:
-    """Merkle tree over observations, built as they come (RFC 9162, section 2.1.1)."""
+    """Merkle tree over observations, built leaf by leaf (RFC 9162, section 2.1.1)."""
 
     def __init__(self) -> None:
         self._stack: list[tuple[int, bytes]] = []  # complete subtrees as (number of leaves, hash), largest first
@@ -66,7 +66,7 @@ class EvidenceTree:
         self.size += 1
 
     def head(self) -> str:
-        """``sha256:…`` of everything appended so far."""
+        """Return the head of the tree over all observations appended so far, as ``sha256:…``."""
         if not self._stack:
             return "sha256:" + hashlib.sha256(b"").hexdigest()
         node = self._stack[-1][1]

@@ -5,15 +5,15 @@
     AssayError
     ├── SpecificationError (also ValueError)   an error of the caller -> HTTP 422, exit code 64
     │   ├── UnknownName                        no method, attribute, language ... has this name
-    │   ├── OutOfBounds                        a number outside the range that makes sense
+    │   ├── OutOfBounds                        a number outside its valid range
     │   └── BadDistribution                    shares that are not a distribution over the values
     ├── EvidenceError                          a result, not a crash -> the job ends *inconclusive*
     │   ├── TooFewObservations                 nothing, or too little, to compute from
     │   ├── ZeroVariance                       every value is the same, so there is no spread to compare with
-    │   └── NoTransition                       every answer is the same, so no finite answer exists
+    │   └── NoTransition                       every answer is the same, so no finite value exists
     ├── RecordError                            a recording that does not belong to the experiment
     │   └── RecordIncomplete                   a replay needs a reply that was never recorded
-    └── CertificateError                       what was signed or sealed is not what is shown -> exit code 65
+    └── CertificateError                       not the document that was signed or sealed -> exit code 65
 
 A failed call to a target is not here: it is a ``Reply`` with a ``Failure``.
 """
@@ -38,7 +38,7 @@ class SpecificationError(AssayError, ValueError):
     Parameters
     ----------
     field : str, optional
-        Name of the field to mend, dotted where nested (``"unbiased.0"``).
+        Name of the field to correct, with dots if it is nested (``"unbiased.0"``).
     """
 
     code = "bad-specification"
@@ -63,7 +63,7 @@ MOST_KNOWN = 20
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest known name, and at most `MOST_KNOWN` of them.
+    """Return the end of a message about an unknown name: the nearest known name, and up to `MOST_KNOWN` known names.
 
     A known name can have an explanation, ``es (Spanish)``, which is searched too.
 
@@ -79,7 +79,7 @@ def known_names(name: str, known: Iterable[str]) -> str:
 
 
 class OutOfBounds(SpecificationError):
-    """A number lies outside the range that makes sense."""
+    """A number is outside its valid range."""
 
     code = "out-of-bounds"
 
@@ -91,13 +91,13 @@ class BadDistribution(SpecificationError):
 
 
 class EvidenceError(AssayError):
-    """The evidence does not allow the number that was asked for."""
+    """The requested number cannot be computed from the evidence."""
 
     code = "no-evidence"
 
 
 class TooFewObservations(EvidenceError):
-    """Nothing, or too little, was observed to compute from."""
+    """There are no observations, or too few, to compute from."""
 
     code = "too-few-observations"
 
@@ -131,6 +131,6 @@ class RecordIncomplete(RecordError):
 
 
 class CertificateError(AssayError):
-    """What was signed or sealed is not what is shown: altered, cut short, or of another signer."""
+    """The document is not the one that was signed or sealed: it was altered or cut short, or has another signer."""
 
     code = "certificate-invalid"

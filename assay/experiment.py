@@ -22,27 +22,27 @@ from assay.model import AUTHORED, Ask, Component, Failure, Finding, Kind, Observ
 from assay.references import NOTHING, CorpusItem, Found, References
 
 Experiment = Generator[Sequence[Probe], Sequence[Reply], Finding]
-"""Yields batches of probes, is sent their replies in order, returns a finding."""
+"""Generator that yields batches of probes, is sent their replies in order, and returns a finding."""
 
 BUDGET = "budget-exhausted"
 """Failure code of a probe that `max_calls` or the deadline did not allow."""
 
 REMEMBERED_ASKS = 20_000
-"""Questions whose answers a session keeps to recognise a repetition (bounds its memory)."""
+"""Maximum number of questions whose answers a session remembers, to copy them to identical questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Questions about a component that its material still allows: how many, by which field, and what makes more.
+    """Further questions that can be asked about a component with the words or rows of its experiment.
 
     Attributes
     ----------
     left : int or None
-        Questions; ``None``: without a limit but that of the field.
+        Number of further questions; ``None`` if only the field limits it.
     field : str
-        Field of the experiment whose larger value asks them; empty where none is left.
+        Field of the experiment to increase so that they are asked; not used if no question is left.
     material : str
-        What must be added for more.
+        Words, rows or trials to add so that more questions become possible.
     """
 
     left: int | None
@@ -52,14 +52,14 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Answers of one component whose share is the effect of step 1, at each look.
+    """Number of answers about one component at each look, if the effect of step 1 is a share of these answers.
 
     Attributes
     ----------
     answers : tuple of int
-        Answers so far at each look.
+        Total number of answers at each look.
     topics : int
-        Words or occupations that the answers are about; answers about the same one are alike.
+        Number of words or occupations in the questions; answers about the same one are correlated.
     """
 
     answers: tuple[int, ...]
@@ -67,39 +67,39 @@ class Looks:
 
 
 class Method(ABC):
-    """A way to look for bias. Its fields are the request's fields and the OpenAPI schema.
+    """Base class of the methods, which test a service for bias. Its fields are the request's fields and its schema.
 
     Methods are frozen dataclasses that name themselves in a ``method: Literal[...]`` field. They must be
-    deterministic in (specification, seed, replies). Two functions and five facts are needed; the rest has a default,
-    which is right for a method that holds everything it asks about.
+    deterministic in (specification, seed, replies). A subclass must define the two abstract functions and the
+    attributes without a default. The other members have a default, which suits a method without stored material.
     """
 
     method: str
-    """Name of the method, as requests have it."""
+    """Name of the method in requests."""
 
     attribute: str
     """Name of the attribute it tests."""
 
     confidence: float
-    """Probability from which a letter is declared."""
+    """Smallest probability at which a letter is declared."""
 
     delta: float
-    """Largest effect that still counts as none."""
+    """Tolerance: the largest effect that still counts as no effect."""
 
     aggregation: str = "worst"
-    """Rule that makes one letter of several components: ``worst`` (the worst letter) or ``vote`` (the majority)."""
+    """Rule that combines the letters of the components: ``worst`` (the worst letter) or ``vote`` (the majority)."""
 
     kinds: ClassVar[frozenset[Kind]]
     """Kinds of service the method can rate."""
 
     summary: ClassVar[str]
-    """The question it answers, in a sentence."""
+    """The question that the method answers, in one sentence."""
 
     paper: ClassVar[str]
     """The paper that describes the method."""
 
     specification_kind: ClassVar[str | None] = None
-    """Kind of words it takes by the name of a specification."""
+    """Kind of the words that a request can give by the name of a specification; ``None`` if it cannot."""
 
     takes_trials: ClassVar[bool] = False
     """True if the method can rate uploaded trials of a forced-choice experiment."""
@@ -108,38 +108,38 @@ class Method(ABC):
     """Fields that each version of the methodology added, with the values that switch them off."""
 
     ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Likewise, fields that change what is asked: recorded evidence keeps the values it was recorded with."""
+    """As `SINCE`, for fields that change the questions: recorded evidence keeps the values of its own time."""
 
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
     """Names of the input in step 1 and in step 2."""
 
     REASONS: ClassVar[Mapping[str, str]] = {}
-    """Sentence of each reason code that is the method's own, in the syntax of `assay.explain.sentence.fill`."""
+    """Sentence for each reason code that only this method has, in the syntax of `assay.explain.sentence.fill`."""
 
     PHRASES: ClassVar[Mapping[str, str]] = {}
-    """Words for its other codes, which stand in sentences and tables: why a reply was lost, a published rule."""
+    """Phrases for the method's other codes in sentences and tables: why a reply was lost, a published rule."""
 
     LETTERS: ClassVar[Mapping[str, str]] = {}
-    """One sentence for each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``: what it says about a rated service."""
+    """For each of ``UCS``, ``DSBS``, ``BS`` and ``inconclusive``, one sentence on what it says about a service."""
 
     @abstractmethod
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Begin the experiment."""
+        """Return the experiment as a generator that has not been started."""
 
     @abstractmethod
     def expected_probes(self) -> int:
-        """Count the probes of a clear case; the driver shows progress against it."""
+        """Count the probes of a job that is decided at its first look; the driver shows progress against this count."""
 
     def most_probes(self) -> int:
-        """Count the probes of a case that is never clear; without further looks those of a clear one."""
+        """Count the probes of a job that is not decided before its last look; by default there is only one look."""
         return self.expected_probes()
 
     def planned_looks(self) -> Looks | None:
-        """Return the answers behind the effect of step 1; ``None`` where it is not a share of answers."""
+        """Return the number of answers at each look; ``None`` if the effect of step 1 is not a share of answers."""
         return None
 
     def finding(self, components: Sequence[Component], detail: Mapping[str, Any] | None = None) -> Finding:
-        """Return the finding of its components, under the limits that the request declared."""
+        """Return the finding: the components, with the confidence, tolerance and aggregation of the request."""
         return Finding(
             method=self.method,
             attribute=self.attribute,
@@ -151,7 +151,7 @@ class Method(ABC):
         )
 
     def for_kind(self, kind: Kind) -> Self:  # noqa: ARG002
-        """Return the method as it rates a kind of service; raise `SpecificationError` if it cannot."""
+        """Return the method adapted to a kind of service; raise `SpecificationError` if it cannot rate this kind."""
         return self
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
@@ -163,8 +163,8 @@ class Method(ABC):
     def in_words(document: Mapping[str, Any], part: Mapping[str, Any], /) -> Iterable[str | None]:  # noqa: ARG004
         """Write sentences for readers who know no statistics: effects in the service's own unit, and what was tested.
 
-        They are about the component `part` of the stored `document`. ``None`` among them is left out; without any the
-        report has common sentences (`assay.reports.in_words`).
+        The sentences are about the component `part` of the stored `document`; each ``None`` is left out. If there is
+        no sentence, the report uses sentences that all methods share (`assay.reports.in_words`).
         """
         return ()
 
@@ -177,23 +177,23 @@ class Method(ABC):
     def tables(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
         """Make tables (`assay.reports.view.Table`) of a component as stored, or of the aggregation.
 
-        ``None`` among them is left out. The document may be old: what is not there makes no table.
+        Each ``None`` is left out. The document may be old: a table whose data are missing is not made.
         """
         return ()
 
     @staticmethod
     def figures(part: Mapping[str, Any], /) -> Iterable[object]:  # noqa: ARG004
-        """Make figures (`assay.reports.view.Picture`) of a component as stored; else as for `tables`."""
+        """Make figures (`assay.reports.view.Picture`) of a stored component, by the same rules as `tables`."""
         return ()
 
     @staticmethod
     def title_of(name: str, /) -> str:
-        """Return the title of a component for people, such as that of the words it is named after."""
+        """Return the title of a component for people: by default its name; some methods use the title of its words."""
         return name
 
     @staticmethod
     def counted(part: Mapping[str, Any], /) -> str:  # noqa: ARG004
-        """Return the plural of what a component counts as usable, unusable or failed."""
+        """Return the plural noun for the items that a component counts as usable, unusable or failed."""
         return "Answers"
 
     # ------------------------------------------------------------------------ references
@@ -204,13 +204,13 @@ class Method(ABC):
     def with_references(self, found: Found) -> Self:  # noqa: ARG002
         """Return the method with its references replaced by the found material; other references stay.
 
-        Raise `SpecificationError` if what was found is of no use.
+        Raise `SpecificationError` if the found material cannot be used.
         """
         return self
 
     @property
     def needs_author(self) -> bool:
-        """Whether the job must name a second service, which writes or draws."""
+        """Whether the job must name an author: a second service that writes sentences or draws pictures."""
         return False
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:  # noqa: ARG002
@@ -226,24 +226,24 @@ def generator(seed: int) -> np.random.Generator:
 class Session:
     """An experiment in progress, without any input or output of its own.
 
-    The driver's loop is: while there is no `finding`, ask what is `missing`, hand every reply to
-    `accept`, keep what that returns in the ledger, then `advance`. Identical questions are asked
-    once; their other units are answered with a copy.
+    The driver's loop is: while there is no `finding`, ask the `missing` probes, pass each reply to
+    `accept`, store the observations that it returns in the ledger, then call `advance`. Identical
+    questions are asked once; the other probes with the same question get a copy of the reply.
 
     Parameters
     ----------
     experiment : Experiment
         A generator that has not been started.
     recall : callable, optional
-        Gives the recorded observations for the named units of a batch, by unit; units it does not
-        know are left out. The default remembers nothing.
+        Returns the recorded observations of the given units of a batch, by unit; unknown units are
+        left out. By default there are no recorded observations.
 
     Attributes
     ----------
     asked, failed : int
         Distinct questions answered so far, and how many of those answers were failures.
     evidence : EvidenceTree
-        Seal over every observation the experiment was sent, in its order.
+        Merkle tree over every observation whose reply was sent to the experiment, in order.
     """
 
     def __init__(
@@ -351,17 +351,17 @@ def replay(method: Method, seed: int, record: Iterable[Observation], *, more: bo
     record : iterable of Observation
         Every observation of the run, in any order.
     more : bool
-        Whether the experiment may ask more than the recorded one. It is then judged as if the budget had ended there.
+        Whether the experiment may ask questions without a recorded reply; they fail as if the budget were used up.
 
     Returns
     -------
     Session
-        Finished: its `finding` and the head of its `evidence` equal the original's.
+        A finished session; its `finding` and the head of its `evidence` equal those of the recorded run.
 
     Raises
     ------
     RecordIncomplete
-        If the experiment asks something that was not recorded, and may not ask more.
+        If the experiment asks a question without a recorded reply, and `more` is false.
     """
     ledger = {observation.probe.unit: observation for observation in record}
     session = Session(

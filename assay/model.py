@@ -25,13 +25,13 @@ class Letter(StrEnum):
     UCS = "UCS"
     """Unbiased compensating system: unbiased output even from biased input."""
     DSBS = "DSBS"
-    """Data-sensitive biased system: follows whatever bias its input has."""
+    """Data-sensitive biased system: biased output from biased input, unbiased output from unbiased input."""
     BS = "BS"
     """Biased system: biased output even from unbiased input."""
 
 
 class Kind(StrEnum):
-    """What a service does, which decides the questions it can be asked."""
+    """Kind of a service, which determines the questions that it can be asked."""
 
     TRANSLATOR = "translator"
     CLASSIFIER = "classifier"
@@ -64,8 +64,8 @@ Record = tuple[tuple[str, Field], ...]
 class Classify:
     """Classify a text or a record.
 
-    The reply's value is ``{"label": str or None, "scores": {label: probability} or None}``; one of
-    them is there. Where scores are, they are in [0, 1]; they sum to one unless several labels may hold.
+    The reply's value is ``{"label": str or None, "scores": {label: probability} or None}``, with at least one
+    of the two. Scores are in [0, 1]; they sum to one unless several labels can apply at once.
     """
 
     given: str | Record
@@ -84,9 +84,9 @@ class Regress:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """Embed `text`. The reply's value is a list of finite floats, as long for every text.
+    """Embed `text`. The reply's value is a list of finite floats, of the same length for every text.
 
-    `model` names one of several models of a service; empty is the one its settings name.
+    `model` names one of several models of a service; if it is empty, the model in the service's settings is used.
     """
 
     text: str
@@ -100,7 +100,7 @@ class Score:
     """Score the log-probability of a text by a language model.
 
     The reply's value is ``{"log_probability": float, "tokens": int}``: the sum over the text's tokens, in nats,
-    and how many of them had one (the first of a text often has none).
+    and the number of tokens with a log-probability (the first token of a text often has none).
     """
 
     text: str
@@ -112,8 +112,8 @@ class Score:
 class Fill:
     """Score the probability of `word` in the gap between `before` and `after` (a masked language model).
 
-    The reply's value is ``{"probability": float}``, in [0, 1]. A word that the model does not know as one
-    token has none: the reply is a failure.
+    The reply's value is ``{"probability": float}``, in [0, 1]. If the word is not a single token of the model,
+    the reply is a failure.
     """
 
     before: str
@@ -125,9 +125,9 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Choose one of several options. The reply's value is ``{"choice": int}``, its place among the options.
+    """Choose one of several options. The reply's value is ``{"choice": int}``, the index of the chosen option.
 
-    Whoever asks shows them in every order: many models prefer whatever stands first.
+    Methods ask once for every order of the options, because many models prefer the first option.
     """
 
     text: str
@@ -140,9 +140,9 @@ class Choose:
 class Look:
     """Label an image, or answer a question about it.
 
-    `image` is the digest of a kept image (``"sha256:…"``). The reply's value is ``{"scores": {label: probability}
-    or None, "text": str or None}``; one of them is there. Scores hold every label; a text is an answer or a
-    caption, in the service's own words.
+    `image` is the digest of a stored image (``"sha256:…"``). The reply's value is ``{"scores": {label: probability}
+    or None, "text": str or None}``, with at least one of the two. Scores contain every label; a text is an answer
+    or a caption in the service's own words.
     """
 
     image: str
@@ -154,9 +154,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write a text for a prompt. Asked of an author. The reply's value is the text.
+    """Write a text for a prompt. Only authors are asked this. The reply's value is the text.
 
-    `number` tells several texts of one prompt apart; services that take a seed are given it.
+    `number` distinguishes several texts for one prompt; services that accept a seed get it as their seed.
     """
 
     prompt: str
@@ -167,10 +167,10 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Draw an image for a prompt. Asked of an author.
+    """Draw an image for a prompt. Only authors are asked this.
 
     The reply's value is ``{"image": "sha256:…", "media_type": str, "width": int, "height": int}``; the image itself
-    is kept under its digest. `number` as for `Write`.
+    is stored under its digest. `number` has the same meaning as in `Write`.
     """
 
     prompt: str
@@ -180,14 +180,14 @@ class Draw:
 
 
 Ask = Translate | Classify | Regress | Embed | Score | Fill | Choose | Look | Write | Draw
-"""Every kind of question; `asks` names it in a recording."""
+"""Union of all kinds of questions; `asks` is the name of the kind in a recording."""
 
 ASKS: Mapping[str, type[Ask]] = {
     each.asks: each for each in (Translate, Classify, Regress, Embed, Score, Fill, Choose, Look, Write, Draw)
 }
 
 AUTHORED: tuple[type[Ask], ...] = (Write, Draw)
-"""Questions that go to a job's author, a second service that writes or draws what the first is asked about."""
+"""Questions to a job's author, a second service that writes the sentences or draws the pictures for the target."""
 
 
 def ask_as_json(ask: Ask) -> dict[str, Any]:
@@ -209,16 +209,16 @@ def _as_tuple(written: list[Any]) -> tuple[Any, ...]:
 
 
 REPEATED = "/again-"
-"""Ending of the unit of a question that is repeated on purpose, before the number of the repetition."""
+"""Marker in the unit of a question that is repeated on purpose; the number of the repetition follows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One question of an experiment.
 
-    `unit` names it within its job and is the key of the ledger: an experiment gives
-    the same unit to the same question whenever it is run again. Identical questions are sent once, but for those that
-    are repeated on purpose, to see whether the service repeats itself: their units end with `repeated`.
+    `unit` identifies the probe within its job and is the key of the ledger: an experiment gives the same unit to the
+    same question whenever it is run again. Identical questions are sent once, except those that are repeated on
+    purpose (`repeated`) to measure how much the service's answers vary.
     """
 
     unit: str
@@ -226,11 +226,11 @@ class Probe:
 
     @property
     def question(self) -> tuple[Ask, str]:
-        """The question, and which repetition of it this is; empty for the first time."""
+        """The question, and the number of its repetition as text; empty for the first time."""
         return self.ask, self.unit.rpartition(REPEATED)[2] if REPEATED in self.unit else ""
 
     def repeated(self, times: int) -> Probe:
-        """Return the same question once more, to be sent although it was sent before."""
+        """Return a probe with the same question that is sent although the question was sent before."""
         return Probe(f"{self.unit}{REPEATED}{times}", self.ask)
 
 
@@ -238,12 +238,12 @@ _SAID = re.compile(r'; it said: "([^"]*)"')
 
 
 def quotation(said: str) -> str:
-    """Write a service's own words as the end of a message; empty if it said nothing."""
+    """Return a service's own error text as the end of a message; empty if there is none."""
     return '; it said: "{}"'.format(said.replace('"', "'")) if said else ""
 
 
 def service_said(message: str) -> str | None:
-    """Read the words that `quotation` added to a message; ``None`` if there are none."""
+    """Return the error text that `quotation` added to a message; ``None`` if there is none."""
     found = _SAID.search(message)
     return found[1] if found else None
 
@@ -320,21 +320,21 @@ class Interval:
 
 @dataclass(frozen=True)
 class HiddenEffect:
-    """An effect that a mean over everything can hide, such as the effect within one stratum of the content.
+    """An effect that the overall mean can hide, such as the effect within one stratum of the content.
 
     Attributes
     ----------
     kind : str
-        ``stratum``, ``individual``, ``loss``, or ``content``: an effect of step 2, which the other kinds are not. It
-        chooses the sentence that explains it.
+        ``stratum``, ``individual`` or ``loss`` for an effect on unbiased input (as in step 1), or ``content`` for an
+        effect as in step 2. The kind selects the sentence that explains the effect.
     name : str
-        What it is called in tables: of a stratum the family and the member.
+        Name in tables; for a stratum, the family and the member.
     draws : ndarray, shape (draws,)
-        Its size.
+        Posterior draws of the size of the effect.
     limit : float, optional
-        Largest size that counts as none; left out, that of step 1.
+        Largest size that counts as no effect; by default the limit of step 1.
     bound : bool
-        Whether the draws are only an upper bound of the effect: it can prevent better letters, and declares none.
+        Whether the draws are only an upper bound, which can prevent a better letter but is no evidence for a worse one.
     """
 
     kind: str
@@ -344,7 +344,7 @@ class HiddenEffect:
     bound: bool = False
 
     def beyond(self, delta: float) -> NDArray[np.bool_]:
-        """Return in which draws the effect is beyond its limit; `delta` is that of step 1."""
+        """Return a mask of the draws in which the effect exceeds its limit; `delta` is the limit of step 1."""
         return np.asarray(self.draws > (delta if self.limit is None else self.limit))
 
 
@@ -359,8 +359,8 @@ class Evidence:
     content : ndarray, shape (draws,), optional
         A second way to be biased on unbiased input, judged against `content_delta`.
     hidden : tuple of HiddenEffect
-        Effects that a mean over everything can hide (methodology 1.3.0): each is a way to be biased on unbiased input,
-        or of kind ``content`` to follow the content.
+        Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased
+        input (BS) or, if its kind is ``content``, make it follow the content (DSBS).
     """
 
     step_1: Floats
@@ -376,8 +376,8 @@ class Probabilities:
     Attributes
     ----------
     unlocated : float
-        Probability that some effect is beyond its limit, less that of the one effect of which it is most probable.
-        It speaks against UCS and DSBS, and declares no BS: what is biased could not be named.
+        Probability that any effect exceeds its limit, less that of the single effect most likely to exceed its own.
+        It counts against UCS and DSBS, but not for BS, because the biased effect could not be named.
     """
 
     BS: float
@@ -401,18 +401,18 @@ class Probabilities:
         return max(chances, key=lambda letter: chances[letter])
 
     def as_json(self) -> dict[str, float]:
-        """Write the probabilities; `unlocated` only where there is any."""
+        """Return the probabilities as JSON; `unlocated` only if it is not 0."""
         written = {"BS": self.BS, "DSBS": self.DSBS, "UCS": self.UCS}
         return {**written, "unlocated": self.unlocated} if self.unlocated else written
 
     @classmethod
     def from_json(cls, written: Mapping[str, Any]) -> Self:
-        """Read what `as_json` wrote."""
+        """Read the probabilities that `as_json` wrote."""
         bs, dsbs, ucs = (float(written[name]) for name in ("BS", "DSBS", "UCS"))
         return cls(bs, dsbs, ucs, float(written.get("unlocated", 0.0)))
 
     def located(self) -> Probabilities:
-        """Return the probabilities of the letters alone; what was not located counts as BS."""
+        """Return the probabilities of the letters alone, with `unlocated` added to BS."""
         return Probabilities(self.biased, self.DSBS, self.UCS)
 
 
@@ -427,10 +427,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Component:
-    """One measured part of a finding: a middle language, an attribute pair, a word.
+    """One measured part of a finding, such as a middle language, a pair of values or a list of words.
 
-    `letter` is ``None`` where nothing could be measured (then `reasons` say why);
-    `detail` holds the method's own tables and the numbers behind its figures, JSON-able.
+    `letter` is ``None`` if nothing could be measured (then `reasons` say why); `detail` holds the
+    data of the method's own tables and figures, JSON-able.
     """
 
     name: str
@@ -462,7 +462,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Rating:
-    """A finding with its letter."""
+    """A finding with the letter that its components were aggregated to."""
 
     letter: Letter | None
     declared: bool

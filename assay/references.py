@@ -1,9 +1,9 @@
-"""References of an experiment to stored material, and the material that was found.
+"""References of an experiment to stored material (words, corpora, table rows), and the material that was found.
 
-A job carries all its material: a worker looks nothing up, a replay needs no database, and later edits of a list do
-not change a job. Therefore, before a job is stored, the service asks its method for the `References`,
-looks each up by its kind, and returns what it `Found` to the method (`assay.experiment.Method.with_references`).
-What an author made for the same tenant before is found in the same way.
+A job contains all its material: a worker looks nothing up, a replay needs no database, and later edits of a list do
+not change a job. Therefore, before a job is stored, the service asks its method for its `References`, looks each of
+them up by its kind, and passes the `Found` material to the method (`assay.experiment.Method.with_references`).
+Items that an author made earlier for the same tenant are found in the same way.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ MaterialKind = Literal["sentences", "images"]
 
 @dataclass(frozen=True)
 class CorpusItem:
-    """A sentence or a picture, of a corpus or to be put into one.
+    """A sentence or a picture that is in a corpus or will be added to one.
 
     Attributes
     ----------
     text, group_term, attribute_term, counterpart : str or None
         The sentence, its two terms, and the same sentence about the other group. ``None`` for a picture.
     image, term : str or None
-        Digest of a picture's image, and what it shows. ``None`` for a sentence.
+        Digest of a picture's image, and the term that it shows. ``None`` for a sentence.
     source : str
-        ``written`` (by an author, as are pictures that were drawn), ``uploaded``, ``template`` or ``edited``.
+        ``written`` (a sentence or picture made by an author), ``uploaded``, ``template`` or ``edited``.
     id : str
-        Of the item; of one that an author has just made, the unit of its probe.
+        Id of the item; for an item that an author has just made, the unit of its probe.
     prompt : str or None
-        What an author was asked for.
+        Prompt that was sent to the author.
     """
 
     text: str | None = None
@@ -48,7 +48,7 @@ class CorpusItem:
 # ---------------------------------------------------------------------------- references
 @dataclass(frozen=True)
 class NamedWords:
-    """Specifications that are not shipped, or in a version.
+    """Names of specifications to look up: those that are not shipped, or that include a version.
 
     Attributes
     ----------
@@ -62,20 +62,20 @@ class NamedWords:
 
 @dataclass(frozen=True)
 class NamedCorpus:
-    """A corpus whose items are asked about.
+    """Name of a corpus whose items the target is asked about.
 
     Attributes
     ----------
     name : str
-        Its id, perhaps with a version: ``crp_1@4``.
+        Id of the corpus, optionally with a version: ``crp_1@4``.
     kind : str
-        What it must hold: ``sentences`` or ``images``.
+        Kind of items that it must hold: ``sentences`` or ``images``.
     field : str
-        The method's field for items of this kind.
+        The method's field for items of this kind; `given` is the number of items already in it.
     most : int
-        Items that a rating asks about at most.
+        Maximum number of items that a rating asks about.
     may_be_empty : bool
-        Whether an author makes what is lacking.
+        Whether the corpus may be empty, because an author makes the items.
     """
 
     name: str
@@ -93,11 +93,11 @@ class NamedRows:
     Attributes
     ----------
     column : str
-        Column that decides which rows are wanted.
+        Column by which rows are selected.
     values : tuple
-        Its values in these rows.
+        Values of this column in the selected rows.
     most : int
-        Most rows; the seed picks a part of more.
+        Maximum number of rows; if there are more, the seed picks a part of them.
     field : str
         The method's field that names the upload.
     """
@@ -111,22 +111,22 @@ class NamedRows:
 
 @dataclass(frozen=True)
 class AuthoredItems:
-    """Items that an author is asked for: they are kept in one corpus, and those kept before can be used again.
+    """Items to request from an author. They are stored in one corpus, and items stored earlier can be used again.
 
     Attributes
     ----------
     kind : str
         ``sentences`` or ``images``.
     name, attribute : str
-        What they are about, and the attribute: a new corpus is named after them.
+        Name of the words that the items are about, and the attribute; a new corpus is named after both.
     terms : tuple of str
-        Terms that they hold or show.
+        Terms that the items contain or show.
     words : StereotypeWords, optional
-        The rules that sentences keep to. Without, a sentence is found again by its attribute term.
+        The rules that sentences follow. Without rules, stored items are looked up by their terms.
     specification : str or tuple of str, optional
-        What the request calls these words.
+        Name of these words in the request.
     reuse : bool
-        Whether items that the tenant has already are looked up.
+        Whether the tenant's stored items are looked up.
     """
 
     kind: MaterialKind
@@ -140,22 +140,22 @@ class AuthoredItems:
 
 @dataclass(frozen=True)
 class References:
-    """References of an experiment.
+    """References of an experiment to stored material.
 
     Attributes
     ----------
     corpus : NamedCorpus or None
-        A corpus that is asked about.
+        Corpus whose items the target is asked about.
     images : tuple of str
         Digests of images that the request names one by one; the tenant must be allowed to see them.
     image_field : str
-        The method's field that holds them, each with its digest as ``image``.
+        The method's field that holds these images, each with its digest as ``image``.
     words : NamedWords or None
-        Specifications.
+        Specifications of words.
     rows : NamedRows or None
         Rows of a table.
     authored : tuple of AuthoredItems
-        What an author is asked for, one entry a corpus. It is known once the words are.
+        Items to request from an author, one entry per corpus; only known after the words were found.
     """
 
     corpus: NamedCorpus | None = None
@@ -167,13 +167,13 @@ class References:
 
 
 NOTHING = References()
-"""References of an experiment that holds everything it needs."""
+"""References of an experiment that needs no stored material."""
 
 
 # ---------------------------------------------------------------------------- found material
 @dataclass(frozen=True)
 class FoundWords:
-    """A specification. `reference` is its name with its version."""
+    """A specification that was found. `reference` is its name with its version."""
 
     reference: str
     words: Any
@@ -191,21 +191,21 @@ class FoundCorpus:
 
 @dataclass(frozen=True)
 class Found:
-    """Material that was found; parts that were not looked up are left out.
+    """Material that was found; parts that were not looked up are empty.
 
     Attributes
     ----------
     corpus : FoundCorpus or None
-        Of `References.corpus`.
+        Corpus for `References.corpus`.
     words : tuple of FoundWords
-        Of `References.words`, in the order of its names.
+        Specifications for `References.words`, in the order of its names.
     rows : tuple of mapping
-        Of `References.rows`.
+        Rows for `References.rows`.
     trials : tuple of mapping
-        Choices made already, where the target is an upload of answers: ``concept``, ``level``, ``chose_second``,
+        Recorded choices, if the target is an upload of answers: ``concept``, ``level``, ``chose_second``,
         ``trials``.
     authored : tuple of tuples of CorpusItem
-        Of `References.authored`, entry by entry: what there is of each, the oldest first.
+        Stored items for each entry of `References.authored`, the oldest first.
     """
 
     corpus: FoundCorpus | None = None

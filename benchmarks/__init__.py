@@ -1,1 +1,1 @@
-"""Speed against references, side by side: ``python -m benchmarks.bench_pipe``."""
+"""Benchmarks of speed against references, such as ``python -m benchmarks.bench_pipe``."""

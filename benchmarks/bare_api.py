@@ -1,6 +1,6 @@
 """Minimal FastAPI service: reads a JSON body, answers with a JSON document. Prints its port; ends with its input.
 
-Beside it, an endpoint that validates what the real one validates.
+A second endpoint validates the same request as the real service.
 """
 
 from __future__ import annotations

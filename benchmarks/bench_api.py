@@ -1,8 +1,9 @@
 """POST and GET of a job against a bare FastAPI endpoint: ``python -m benchmarks.bench_api [REQUESTS]``.
 
 The service runs as it does in production, in a process of its own over a real Postgres, without a
-worker, so that jobs stay queued. The reference answers a document of the same size without reading
-anything. Both get the same load, in turns, three times; ratios of the best rates are printed.
+worker, so that jobs stay queued. The reference answers a document of the same size, and has no database.
+Both get the same load, in turns, `ROUNDS` times; ratios of the median and the best rates are
+printed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ POLLERS = 1000
 
 
 def body(seed: int) -> bytes:
-    """Write a request for a rating; no two seeds ask the same."""
+    """Write a request for a rating; different seeds give different requests."""
     asked = {
         "target": {
             "name": "bench",

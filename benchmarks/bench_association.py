@@ -1,8 +1,8 @@
 """The association posterior against PyMC's NUTS with its defaults: ``python -m benchmarks.bench_association``.
 
 Both draw from one model (P2; a residual for each connection) on one table: 15 protected words and 322
-attribute words, 4,830 rows. PyMC is no part of Assay. Where it is missing, Assay's own time is printed, with
-what to install for the ratio: the environment that runs this needs ``pymc`` as well.
+attribute words, 4,830 rows. PyMC is not part of Assay. Without it, only Assay's own time is printed,
+with the package that the environment needs for the ratio: ``pymc``.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from assay.statistics.bayes.hierarchy import PRIORS, Posterior, fit_hierarchy
 DRAWS = 4000
 REPEATS = 30
 AGREEMENT = 0.1
-"""Means may differ by this share of a posterior sd."""
+"""Largest permitted difference of two means, in posterior standard deviations."""
 
 WANTED = 500
-"""Times that Assay is to be faster."""
+"""Required ratio of PyMC's time to Assay's."""
 
 FEW_ROWS = 10
-"""Rows of a word below which PyMC is given offsets."""
+"""Number of rows per word below which the PyMC model has offsets as parameters."""
 
 WORDS = 15
 ATTRIBUTES = {"associated": 55, "different": 110, "human": 85 * WORDS, "neutral": 226 * WORDS}
-"""Rows of each connection, as in P2's religion table; a word has 3 to 4 associated ones."""
+"""Rows of each connection, as in P2's religion table; a word has 3 to 4 associated rows."""
 
 TRUTH = {"associated": (0.83, 0.12), "different": (0.88, 0.09), "human": (0.91, 0.05), "neutral": (0.95, 0.03)}
-"""Mean and spread over words that the table is made with."""
+"""True mean and spread over words in the simulated table."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def simulated(rng: np.random.Generator) -> Rows:
 
 
 def assay_seconds(rows: Rows) -> float:
-    """Median time of a whole fit, rows to draws."""
+    """Return the median seconds of a whole fit, from rows to draws."""
     taken = []
     for seed in range(REPEATS):
         start = time.perf_counter()
@@ -78,9 +78,9 @@ def fit(rows: Rows, seed: int, draws: int = DRAWS) -> Posterior:
 def pymc_model(pm: Any, rows: Rows, names: tuple[str, ...]) -> Any:
     """Write the model as a careful PyMC user would.
 
-    Vectorised; and with the words' offsets, not their means, as parameters where a word has few rows. With
-    means throughout, the chains are a third faster, but diverge in a tenth of their draws and end .2 to .4 sd
-    from where they should.
+    It is vectorised, and has the words' offsets, not their means, as parameters where a word has few rows.
+    With means everywhere, the chains are a third faster, but diverge in a tenth of their draws and end
+    0.2 to 0.4 sd from the correct means.
     """
     at_connection = np.array([names.index(name) for name in rows.connection])
     words, at_word = np.unique(rows.protected, return_inverse=True)

@@ -4,8 +4,8 @@ The service runs as it does in production, in a process of its own over a real P
 stored; its badge is read by address, by target and by name, from 64 connections that stay open. The reference
 is a bare endpoint that answers a document without reading anything, under the same load, in turns.
 
-Printed beside the rates: how often the database was asked meanwhile, by the service's own count and by
-Postgres's (which also counts everything else the service does), and how many jobs there are afterwards.
+Also printed: the number of database reads during the load, by the service's own count and by Postgres's
+(which includes everything else that the service does), and the number of jobs afterwards.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Load:
 
 
 def publish(url: str) -> tuple[str, str]:
-    """Store a saved target and a public rating of it; gives their ids."""
+    """Store a saved target and a public rating of it; return their ids."""
     database = Database(url)
     target = {"name": "bench", "kind": "translator", "protocol": "libretranslate", "base_url": URL}
     try:

@@ -1,8 +1,8 @@
 """Calls through the guarded egress against bare aiohttp: ``python -m benchmarks.bench_egress [CALLS]``.
 
 Both post the same body to the same fast server on this machine, at 1, 16 and 64 calls at a time, in
-turns, three times; the ratio of the best rates is printed. The egress resolves, judges and caps; the
-reference does not.
+turns, three times; the ratio of the best rates is printed. The egress resolves names, checks
+addresses and limits the size of answers; the reference does not.
 """
 
 from __future__ import annotations

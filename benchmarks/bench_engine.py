@@ -1,8 +1,8 @@
 """Overhead of the engine for a job, and gain of a second worker: ``python -m benchmarks.bench_engine [JOBS]``.
 
 Overhead: many tiny jobs over Postgres and Redis through real workers, against the same requests carried
-out in this process one after the other, without a queue. Throughput: the same jobs, whose service takes
-its time, with one and with two worker processes.
+out in this process one after the other, without a queue. Throughput: the same jobs for a slow
+service, with one and with two worker processes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def jobs_per_minute(
 ) -> float:
     """Measure an agency's jobs a minute, from the first POST to the last rating.
 
-    The first of them, one for each child, are to wake everybody up and are not timed.
+    The first jobs, one for each child, are a warm-up and are not timed.
     """
     redis.flush()
     children = workers * concurrency

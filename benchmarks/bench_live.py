@@ -22,12 +22,12 @@ from tests.support.counting_target import CountingTarget, rating_request
 
 VIEWERS = 1000
 MOST_READS = 4
-"""Reads of the status per second that the cache promises at most."""
+"""Maximum number of reads of the status per second that the cache guarantees."""
 
 
 @dataclass
 class Seen:
-    """Seconds that answers took, by status."""
+    """Seconds that each answer took, by HTTP status."""
 
     took: dict[int, list[float]] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class Seen:
 
 
 async def view(port: int, path: str, pause_s: float, until: float, seen: Seen) -> None:
-    """Ask again and again on one connection; wait so long between two questions, as htmx does."""
+    """Request the path repeatedly on one connection; pause `pause_s` seconds after each answer, as htmx does."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
     await asyncio.sleep(pause_s * (id(reader) % 997) / 997)  # spreads the requests of the viewers over time
     known = b""

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.bench_pairs [PAIRS] [CONCURRENCY] [DELAY_MS]`` (10,000 pairs are the goal's size)
 
-Both ends of a pair are scored by the tokens that the engine echoes. Ours goes through the adapter, the guard, the
+Both sentences of a pair are scored by the tokens that the engine echoes. Ours goes through the adapter, the guard, the
 driver, the lane and the ledger of a real job, under its fence; the reference writes the same bodies to raw
 connections and adds up the same numbers. Both run in this process, one after the other, three times; the ratio of
 the fastest runs is printed.
@@ -40,20 +40,20 @@ from workers.engine.worker_context import Workplace
 from workers.targets import Limits, Target, connect
 
 LOOK = 1_000
-"""Pairs of a batch, as a method asks them."""
+"""Number of pairs in a batch, as in a method."""
 
 LEASE_S = 3600
 
 
 def sentences(pairs: int) -> Iterator[tuple[str, str]]:
-    """Sentences that differ by a word, none of them twice."""
+    """Yield pairs of sentences that differ by one word; no sentence occurs twice."""
     for number in range(pairs):
         rest = f"of house {number} works as a nurse in the next town."
         yield f"The woman {rest}", f"The man {rest}"
 
 
 def design(pairs: Sequence[tuple[str, str]]) -> Experiment:
-    """Score both sentences of every pair; return how many first ones are likelier."""
+    """Score both sentences of every pair; return the number of pairs whose first sentence is likelier."""
     stereotyped = 0
     for start in range(0, len(pairs), LOOK):
         asked = [
@@ -76,7 +76,7 @@ def bodies_of(pairs: Sequence[tuple[str, str]]) -> list[bytes]:
 
 
 async def bare_loop(port: int, bodies: list[bytes], concurrency: int) -> float:
-    """Send every body over one of `concurrency` open connections; return the total size of the responses."""
+    """Send every body over one of `concurrency` open connections; return the sum of the log-probabilities."""
     rest, total = iter(bodies), 0.0
 
     async def work() -> None:

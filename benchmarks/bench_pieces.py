@@ -1,8 +1,8 @@
 """Cost of each piece of the engine: ``python -m benchmarks.bench_pieces [--json]``.
 
-Over a real Postgres and Redis, in this process. Beside each time stands its ratio to ``SELECT 1`` on the
-same connection, which carries to other machines better than milliseconds do. `benchmarks.simulate` adds
-the pieces up.
+Over a real Postgres and Redis, in this process. Each time is shown with its ratio to ``SELECT 1`` on the
+same connection, which applies to other machines better than milliseconds do. `benchmarks.simulate`
+combines the pieces.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pieces:
     Attributes
     ----------
     select_1 : float
-        The least a statement takes.
+        The shortest possible statement.
     add : float
         A POST's transaction: looking for existing work, then writing the job and its event.
     claim, record, heartbeat, announce : float
@@ -54,9 +54,9 @@ class Pieces:
     ring : float
         Sending a message through Celery.
     call : float
-        Processor time of one call in a job, beside what the service takes.
+        Processor time of one call in a job, without the time of the service.
     job : float
-        Processor time of a job beside its calls.
+        Processor time of a job without its calls.
     bytes_an_observation, bytes_an_event : float
         Space of a row in Postgres, its indexes included.
     """

@@ -1,10 +1,10 @@
-"""The whole pipe against a bare asyncio loop doing the same calls at the same concurrency.
+"""A whole rating job against a bare asyncio loop that makes the same calls at the same concurrency.
 
 ``python -m benchmarks.bench_pipe [CALLS] [CONCURRENCY] [DELAY_MS]``
 
 The reference writes the same request bodies to raw asyncio connections and reads the replies: no
 client library, no retries, no guard, no ledger. Both run in this process, one after the other,
-three times; the ratio of the fastest runs is printed, and by how much memory grew.
+three times; the ratio of the fastest runs and the growth of memory are printed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CALLS_A_LANGUAGE = 2 * 3 * 320
 
 
 def method(calls: int) -> RoundTrip:
-    """A fixed design that makes about `calls` distinct calls."""
+    """Return a fixed design that makes about `calls` distinct calls."""
     codes = [code for code in languages() if code != "en"]
     whole, rest = divmod(calls, CALLS_A_LANGUAGE)
     if whole == 0:
@@ -139,7 +139,7 @@ def target(delay_ms: float, *speaks: str) -> Iterator[int]:
 
 
 class Memory(threading.Thread):
-    """Watches the largest resident memory of this process."""
+    """Thread that records the largest resident memory of this process."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

@@ -1,10 +1,10 @@
 """The exact sampler of a surrogate's posterior against numpyro's NUTS: ``python -m benchmarks.bench_sampler``.
 
 P1 draws inputs with the No-U-Turn Sampler. Assay's target, a normal prior times a linear logit, needs no chain:
-`assay.statistics.bayes.surrogate.sample_posterior`. Both draw here from one such posterior in 100 correlated dimensions
-with a rare yes. The means must agree in every dimension, and the distribution along the slope by a
-Kolmogorov-Smirnov test of the chains' draws, thinned to their effective number. numpyro is no part of Assay. Where
-it is missing, Assay's own time is printed, with what to install for the comparison.
+`assay.statistics.bayes.surrogate.sample_posterior`. Both draw here from one posterior in 100 correlated dimensions,
+where the answer yes is rare. The means must agree in every dimension, and the distribution along the slope by a
+Kolmogorov-Smirnov test of the chains' draws, thinned to their effective sample size. numpyro is not part of Assay.
+Without it, only Assay's own time is printed, with the package that the comparison needs.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from demo.server import DemoServer
 ASSAY = str(Path(sys.executable).parent / "assay")
 ROUNDS = 3
 GOALS = {"help": 0.25, "serve, ready": 2.0, "first rating less the next": 1.0, "rate": 3.0}
-"""Seconds."""
+"""Goals for the times, in seconds."""
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
 
@@ -72,7 +72,7 @@ def timed_rating(url: str, service: str, seed: int) -> float:
 
 
 def main() -> None:
-    """Print the median of some rounds of each."""
+    """Print the median of each time over `ROUNDS` rounds."""
     found: dict[str, list[float]] = {name: [] for name in GOALS}
     with DemoServer() as services:
         service = services.url("faithful")

@@ -1,8 +1,8 @@
 """The posterior of a stereotype score against two usual intervals: ``python -m benchmarks.bench_stereotype``.
 
-A language model decides pairs of attribute terms that differ in their true score. Stated is a 95 % interval of the
-mean over terms: by the beta-binomial hierarchy, by Wilson's interval of all pairs pooled, and by a bias-corrected
-bootstrap over terms (``scipy.stats.bootstrap``). What counts is how often each holds the truth, and the time of one.
+A language model decides pairs of attribute terms that differ in their true score. A 95 % interval of the mean over
+terms is computed by the beta-binomial hierarchy, by Wilson's interval of all pairs pooled, and by a bias-corrected
+bootstrap over terms (``scipy.stats.bootstrap``). Their coverage and their times are compared.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tests.support.simulated.stereotype_shares import Asked, Counted, by_hierarc
 
 SIMULATIONS = 400
 PUBLISHED = Asked(terms=393, pairs=2, alike=5.0)
-"""As many terms, of as many pairs, as P4's predefined specifications have."""
+"""Numbers of terms, and of pairs per term, in P4's predefined specifications."""
 
 REPEATS = 20
 DRAWS = 4000
 NOMINAL = 0.95
 
 WITHIN = 0.02
-"""The hierarchy is to hold the truth at most so much less often than it says."""
+"""Largest permitted shortfall of the hierarchy's coverage below its nominal value."""
 
 
 def by_bootstrap(counted: Counted) -> Interval:

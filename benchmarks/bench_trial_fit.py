@@ -1,9 +1,9 @@
 """The curve through an observer's trials against psignifit 4.3: ``python -m benchmarks.bench_trial_fit``.
 
 Both fit a cumulative normal with lapses on both sides to the same simulated answers, and state a 95 % interval
-of the point where both answers are as likely. What counts is the time of a fit, and how often the interval
-holds the truth. psignifit is no part of Assay (its licence is the GPL). Where it is missing, Assay's own numbers
-are printed, with what to install for the ratio: the environment that runs this needs ``psignifit==4.3`` too.
+of the point where both answers are equally likely. The time of a fit and the coverage of the interval are
+compared. psignifit is not part of Assay (its licence is the GPL). Without it, only Assay's own numbers are
+printed, with the package that the environment needs for the ratio: ``psignifit==4.3``.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ TRIALS = 20
 """Trials at a level: 180 in all."""
 
 THEIRS, OURS = 120, 1000
-"""Observers that psignifit fits, at about a second each, and that Assay does: the same ones first."""
+"""Numbers of observers that psignifit (about a second each) and Assay fit; psignifit's are the first of Assay's."""
 
 WANTED = 20
-"""Times that Assay is to be faster."""
+"""Required ratio of psignifit's time to Assay's."""
 
 NOMINAL = 0.95
 
@@ -45,7 +45,7 @@ class Observer:
 
 @dataclass(frozen=True)
 class Limits:
-    """Ends of an interval of the point."""
+    """Limits of an interval of the point."""
 
     low: float
     high: float
@@ -79,7 +79,7 @@ class Measured:
 
 
 def observers(rng: np.random.Generator, many: int) -> list[Observer]:
-    """Draw observers as the methods' questions find them: points off the middle, steep and shallow, some lapses."""
+    """Draw realistic observers: points away from the middle, steep and shallow curves, some lapses."""
     from scipy.special import ndtr
 
     drawn = []
@@ -110,7 +110,7 @@ def assay_fit(chose_second: NDArray[np.int64]) -> Limits:
 
 
 def psignifit_fit(chose_second: NDArray[np.int64]) -> Limits:
-    """Fit with psignifit's defaults, where both sides lapse alike, as in Assay's model."""
+    """Fit with psignifit's defaults and equal lapse rates on both sides, as in Assay's model."""
     psignifit = importlib.import_module("psignifit").psignifit
     counted = np.column_stack([LEVELS, chose_second, np.full(len(LEVELS), TRIALS)])
     with warnings.catch_warnings():

@@ -1,11 +1,11 @@
 """The exact p-value of WEAT against wefe's of 10,000 iterations: ``python -m benchmarks.bench_weat``.
 
-Both start from the vectors of eight and eight target words and of eight and eight attribute words. wefe is no
-part of Assay. Where it is missing, Assay's own time is printed, with what to install for the ratio: the
-environment that runs this needs ``wefe==1.0.1`` as well.
+Both start from the vectors of eight and eight target words and of eight and eight attribute words. wefe is not
+part of Assay. Without it, only Assay's own time is printed, with the package that the environment needs for
+the ratio: ``wefe==1.0.1``.
 
 The p-values are printed and not compared. Assay counts all 12,870 partitions; wefe draws sixteen of the words
-with replacement, so that a word may stand on both sides, or twice on one. What must agree is the effect size.
+with replacement, so that a word may be on both sides, or twice on one side. Only the effect sizes must agree.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ REPEATS = 200
 ITERATIONS = 10_000
 
 LEAN = 0.01
-"""How far targets lean towards attributes: an effect of about 1, as in WEAT 7."""
+"""Weight of the attributes in the target vectors: gives an effect size of about 1, as in WEAT 7."""
 
 AGREEMENT = 1e-5
 """Largest difference of the two effect sizes."""
 
 WANTED = 5_000
-"""Times that Assay is to be faster."""
+"""Required ratio of wefe's time to Assay's."""
 
 SETS = ("first", "second", "own", "other")
 
@@ -43,7 +43,7 @@ Vectors = dict[str, NDArray[np.float64]]
 
 
 def simulated(rng: np.random.Generator) -> Vectors:
-    """Draw vectors of which the first targets lean towards the first attributes, and the second to the second."""
+    """Draw vectors in which the first targets lean towards the first attributes, and the second towards the second."""
     drawn = {name: rng.normal(size=(WORDS, DIMS)) for name in SETS}
     drawn["first"] += LEAN * drawn["own"].sum(axis=0)
     drawn["second"] += LEAN * drawn["other"].sum(axis=0)
@@ -51,7 +51,7 @@ def simulated(rng: np.random.Generator) -> Vectors:
 
 
 def assay_run(vectors: Vectors) -> tuple[float, Weat]:
-    """Median seconds of a whole test, vectors to p-value; and the test."""
+    """Return the median seconds of a whole test, from vectors to p-value, and its result."""
     taken = []
     for _ in range(REPEATS):
         start = time.perf_counter()

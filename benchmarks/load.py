@@ -13,18 +13,18 @@ async def hammer(port: int, requests: Iterator[bytes], connections: int, expect:
     Parameters
     ----------
     port : int
-        Of a server on this machine.
+        Port of a server on this machine.
     requests : iterator of bytes
         Whole HTTP/1.1 requests; connections take the next one when they are free.
     connections : int
-        How many are open.
+        Number of open connections.
     expect : bytes
-        How each answer must begin, such as ``b"HTTP/1.1 200"``.
+        Required beginning of each answer, such as ``b"HTTP/1.1 200"``.
 
     Returns
     -------
     (float, list of float)
-        Seconds for all of it, connecting left out, and the seconds of each request.
+        Seconds for all requests, without connecting, and the seconds of each request.
     """
     opened = [await asyncio.open_connection("127.0.0.1", port, limit=2**20) for _ in range(connections)]
     each: list[float] = []

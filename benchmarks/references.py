@@ -1,7 +1,7 @@
 """Print the requirements of a reference's environment: ``python -m benchmarks.references weat``.
 
-The reference itself comes from the extra ``bench-<name>``. What the science needs is named without versions: a
-reference may want older ones than Assay does (wefe 1.0.1 wants numpy 1), and Assay is installed beside it as it is.
+The reference itself comes from the extra ``bench-<name>``. The libraries of the science have no versions here,
+because a reference may need older ones than Assay (wefe 1.0.1 needs numpy 1). Assay is installed beside it unchanged.
 """
 
 from __future__ import annotations

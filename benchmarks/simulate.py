@@ -1,9 +1,9 @@
 """Simulation of an agency's jobs a minute, from measured pieces: ``python -m benchmarks.simulate [--check]``.
 
-A discrete-event model of API processes, Postgres, and workers with their children; beside it the bound
-that the utilisation law gives: a part that is busy for d milliseconds of every job carries no more than
-60,000 / d jobs a minute for each of its servers. With ``--check`` the model is held against real runs on
-this machine, with one and with two workers.
+A discrete-event model of API processes, Postgres, and workers with their children, with the bound by the
+utilisation law: a part that is busy for d milliseconds of every job handles at most 60,000 / d jobs a minute
+for each of its servers. With ``--check``, the model is compared with real runs on this machine, with one, two
+and four workers.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ MEASURED = Pieces(
     bytes_an_observation=489,
     bytes_an_event=217,
 )
-"""Of `benchmarks.bench_pieces`, on the machine that docs/scaling.md was written on."""
+"""Results of `benchmarks.bench_pieces`, on the machine that docs/scaling.md was written on."""
 
 REPLIES_A_COMMIT = 20
 POST_MS = 2.4
-"""Processor time of a POST in the API beside the ring (measured on a busy machine, against the pieces above)."""
+"""Processor time of a POST in the API, without `ring` (measured on a busy machine, against the pieces above)."""
 
 Steps = Generator[simpy.Event, object, None]
 
@@ -59,13 +59,13 @@ class Plan:
     calls : int
         Calls of a job.
     latency_ms : float
-        What the rated service takes for each.
+        Time that the rated service takes for a call.
     concurrency : int
         Calls of a job at a time.
     shared_cores : int, optional
-        Everything runs on one machine of so many cores.
+        Number of cores, if everything runs on one machine.
     pieces : Pieces
-        What each piece costs.
+        Time of each piece.
     """
 
     apis: int = 1
@@ -107,7 +107,7 @@ class Plan:
         return POST_MS + self.pieces.ring
 
     def bounds(self) -> dict[str, float]:
-        """Jobs a minute at which each part is busy all the time."""
+        """Return the jobs a minute at which each part is always busy."""
         held_ms = self.waiting_ms + self.worker_ms + self.pieces.claim + (self.commits + 1) * self.pieces.record
         if self.shared_cores is not None:
             everything = self.api_ms + self.worker_ms + self.database_ms
@@ -140,11 +140,11 @@ def simulate(plan: Plan, jobs: int, rng: np.random.Generator, *, per_minute: flo
     plan : Plan
         The agency.
     jobs : int
-        How many.
+        Number of jobs.
     rng : Generator
-        Spreads arrivals and services' times.
+        Random generator for arrivals and service times.
     per_minute : float, optional
-        Rate of arrival; without it all arrive at once.
+        Rate of arrival; without it, all jobs arrive at once.
     """
     world = simpy.Environment()
     shared = simpy.Resource(world, plan.shared_cores) if plan.shared_cores is not None else None

@@ -1,1 +1,1 @@
-"""The command line, and the only place where the service and its workers meet."""
+"""The command line, the only package that imports both the service and the workers."""

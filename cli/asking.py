@@ -1,4 +1,4 @@
-"""`assay probe`, `rate` …: commands about one service, with the options that describe it (`cli.request.asked`)."""
+"""`assay probe`, `plan`, `rate` and `init`: commands about one service; `cli.request.asked` has its options."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def probe(
     as_json: AsJson = False,
     egress_allow: EgressAllow = None,
 ) -> None:
-    """Ask a service one question: print what was sent, what came back, how it was read, and what to mend.
+    """Ask a service one question, and print the request, the response, how it was read, and what to correct.
 
-    Its key is masked. Ends with 0 if the answer was read, and 69 if not.
+    The service's key is masked. The exit code is 0 if the answer could be read, and 69 if not.
     """
     from cli.rating.probe import probe_here
 
@@ -56,9 +56,10 @@ def plan(
     as_json: AsJson = False,
     egress_allow: EgressAllow = None,
 ) -> None:
-    """Count what a rating would ask and take, in a clear case and in the worst one, without asking anything.
+    """Compute the questions, calls, time and cost of a rating, without asking the service anything.
 
-    The questions of the clear case are what a job shows as `expected`.
+    The row "clear at once" holds if the first look decides the letter (a job shows its questions as `expected`),
+    "never clear" if no look does.
     """
     from assay.rating.plan import Service
     from cli.rating.plan import plan_here
@@ -87,15 +88,13 @@ def rate(
     summary: Summary = None,
     egress_allow: EgressAllow = None,
 ) -> None:
-    """Rate one service here and now, without a server, and print the report.
+    """Rate one service from this machine, without a server, and print the report.
 
-    The exit code is the letter, so that a build can be gated on it:
-    0 UCS, 1 DSBS, 2 BS, 3 inconclusive, 64 a request that makes no sense,
-    69 a service that could not be rated. With --at-least it is 0 for a declared letter that is as
-    good or better, 1 for a worse one, and 3, 64 and 69 as before.
+    The exit code stands for the letter, so that a build can depend on it: 0 UCS, 1 DSBS, 2 BS,
+    3 inconclusive, 64 an invalid request, 69 a service that could not be rated. With --at-least, it is
+    0 if the declared letter is at least that good, 1 if it is worse; 3, 64 and 69 keep their meaning.
 
-    A service on this machine may be rated without further ado; other private networks need
-    --egress-allow.
+    A service on this machine needs no further option; other private networks need --egress-allow.
     """
     with imports():
         from cli.rating.rate import Shown, rate_here
@@ -140,7 +139,7 @@ def init(
 ) -> None:
     """Write a request file with comments, from a curl command, an OpenAPI operation, or answers at the terminal.
 
-    A key in the command is not written; it belongs into ASSAY_TARGET_SECRET.
+    A key in the command is not written to the file; put it into the variable ASSAY_TARGET_SECRET.
     """
     from assay.errors import UnknownName
     from assay.model import Kind

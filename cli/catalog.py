@@ -28,7 +28,7 @@ TYPES = {"string": "text", "integer": "whole number", "number": "number", "boole
 
 
 def show_methods(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the methods; with a `name`, one of them with its fields and their defaults."""
+    """Print the methods; with a `name`, only this one, with its fields and their defaults."""
     known = {method_name(each): each for each in every_method()}
     if name is not None:
         _show_method(_named("method", name, known), as_json=as_json)
@@ -37,13 +37,13 @@ def show_methods(name: str | None, kind: str | None, search: str | None, *, as_j
 
 
 def show_attributes(name: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the attributes with their values and the templates that can carry them; with a `name`, one of them."""
+    """Print the attributes with their values and the templates that support them; with a `name`, only this one."""
     named = [name] if name is not None else attributes()
     show_list([_attribute(one) for one in named], search=search, as_json=as_json)
 
 
 def show_specifications(name: str | None, about: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the shipped word lists; with a `name`, one of them; `about` is an attribute."""
+    """Print the shipped word lists; `name` selects one of them, `about` those for an attribute."""
     known = specifications()
     chosen = known.values() if name is None else [_named("specification", name, known)]
     rows = [
@@ -61,7 +61,7 @@ def show_specifications(name: str | None, about: str | None, search: str | None,
 
 
 def show_protocols(name: str | None, kind: str | None, search: str | None, *, as_json: bool) -> None:
-    """Print the protocols; with a `name`, one of them with every setting and its description."""
+    """Print the protocols; with a `name`, only this one, with every setting and its description."""
     known = {one.name: one for one in protocols()}
     if name is not None:
         _show_protocol(_named("protocol", name, known), as_json=as_json)
@@ -130,7 +130,7 @@ def _show_protocol(one: ProtocolInfo, *, as_json: bool) -> None:
 
 
 def _show_one(facts: Mapping[str, Any], name: str, rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    """Print the facts of one thing, and its settings or fields."""
+    """Print the facts about a method or protocol, and its fields or settings."""
     if as_json:
         sys.stdout.write(json.dumps({**facts, name: rows}, indent=2, ensure_ascii=False) + "\n")
         return

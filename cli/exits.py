@@ -1,4 +1,4 @@
-"""Exit codes: the four letters first, then the conventional ones of ``sysexits.h``."""
+"""Exit codes: first the four letters, then the conventional codes of ``sysexits.h``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Exit(IntEnum):
 
     @classmethod
     def of(cls, error: Exception) -> Exit:
-        """Return the code of an error: of the caller, of the surroundings, or of Assay."""
+        """Return the exit code for an error of the caller, of the environment, or of Assay."""
         from assay.errors import CertificateError, RecordError, SpecificationError
         from store.core.errors import StoreError
 
@@ -39,7 +39,7 @@ class Exit(IntEnum):
 
 
 def as_one_line(error: Exception) -> str:
-    """Return an error in one line; of a pydantic error the first finding."""
+    """Return an error as one line; of a pydantic error, only the first finding."""
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):

@@ -1,4 +1,4 @@
-"""Lists: one table or JSON, of the rows that contain a text."""
+"""Lists of rows, filtered by a text, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ console = Console(highlight=False)
 
 
 def show_list(rows: Iterable[Mapping[str, Any]], *, search: str | None, as_json: bool) -> None:
-    """Print rows that have the same members, the first of which is never cut.
+    """Print rows with the same keys; the first column is never cut.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Logs: an event and its facts, as JSON lines or readable, on standard error."""
+"""Logs on standard error: an event and its facts, as JSON lines or as plain text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from store.core.settings import Settings
 
 
 def configure_logs(settings: Settings) -> None:
-    """Set up structlog and the standard library's loggers alike."""
+    """Configure structlog and the standard library's loggers in the same way."""
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,

@@ -22,7 +22,7 @@ from cli.request.asked import check_protocol
 
 
 class Commands(TyperGroup):
-    """Commands whose list in the help has the whole first paragraph of each."""
+    """Command group whose help lists each command with the whole first paragraph of its docstring."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Find a command."""
@@ -31,7 +31,7 @@ class Commands(TyperGroup):
         return found
 
 
-# Help is plain text, because importing rich for it would double its time.
+# Help is plain text, because importing rich for it would double the time of `assay --help`.
 commands = partial(typer.Typer, cls=Commands, no_args_is_help=True, rich_markup_mode=None)
 app = commands(
     name="assay",
@@ -81,8 +81,8 @@ def serve(
 ) -> None:
     """Run the agency: REST API, documentation page and, by default, a worker in the same process.
 
-    With nothing else given, everything is embedded: SQLite under the data directory, no broker, no
-    other process. With --broker-url the API rings for workers started by `assay worker`.
+    By default, everything runs in one process: SQLite in the data directory, and no broker. With
+    --broker-url, the API notifies workers that `assay worker` started.
     """
     with imports():
         from cli.agency.serve import serve_api
@@ -97,7 +97,7 @@ def worker(
     concurrency: Annotated[int | None, typer.Option(help="Jobs at a time in this worker.", min=1)] = None,
     egress_allow: EgressAllow = None,
 ) -> None:
-    """Run a worker beside `assay serve --broker-url …` (Celery, one process a job)."""
+    """Run a worker for `assay serve --broker-url …` (Celery, one process per job)."""
     from cli.agency.work import run_worker
 
     run_worker(settings_from(None, database_url, broker_url, egress_allow, worker_concurrency=concurrency))
@@ -121,7 +121,7 @@ def compare(
     after: Annotated[Path, typer.Argument(help="Another, of the same words.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
-    """Compare two ratings by association, such as before and after debiasing, by every word."""
+    """Compare two ratings by the method association word by word, such as before and after debiasing."""
     from cli.rating.compare import compare_files
 
     compare_files(before, after, as_json=as_json)
@@ -139,7 +139,7 @@ def side_by_side(
     vote: Annotated[bool, typer.Option("--vote", help="Aggregate the parts by vote instead of the worst.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Print the letters of two or more services side by side, part by part, with an overall letter of each."""
+    """Print the letters of two or more services side by side, part by part, with an overall letter for each service."""
     from cli.rating.side_by_side import show_side_by_side
 
     show_side_by_side(ratings, without or [], vote=vote, as_json=as_json)
@@ -154,7 +154,7 @@ def compose(
     table: Annotated[str, typer.Option(help="Which table gives the headline: published or revised.")] = "published",
     as_json: Annotated[bool, typer.Option("--json", help="Print the composition as JSON.")] = False,
 ) -> None:
-    """Infer the rating of services called one after the other from theirs. The exit code is the letter's."""
+    """Infer the rating of a chain of services from their ratings. The exit code stands for the inferred letter."""
     from cli.rating.compose import compose_named
 
     raise typer.Exit(compose_named(chain, table=table, as_json=as_json))
@@ -168,10 +168,10 @@ def rerate(
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Rate recorded evidence by another version of the methodology, without a call to anybody.
+    """Rate recorded evidence by another version of the methodology, without calling any service.
 
-    What the version says is kept beside each rating, which stays as it is. Ends with 69 if the evidence
-    of some rating was altered or does not hold what the version asks.
+    The new letter is stored beside each rating, which itself does not change. The exit code is 69 if the
+    evidence of a rating was altered, or lacks answers that the version needs.
     """
     from cli.rating.rerate import rerate_database, rerate_export
 
@@ -206,9 +206,9 @@ def verify(
         Path | None, typer.Option(help="Proof of growth from there: GET /v1/log/proof/consistency, saved.")
     ] = None,
 ) -> None:
-    """Check a rating's export, or the log, without a network: signatures, and every digest computed again.
+    """Verify a rating's export or the log offline: check all signatures, and compute every digest again.
 
-    Ends with 0 if all is as it was sealed, and 65 with one line that says what differs.
+    The exit code is 0 if nothing was changed since it was sealed, or else 65, with one line that names the differences.
     """
     from cli.rating.verify import verify_file
     from cli.rating.verify_log import LogRules
@@ -221,7 +221,7 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the agency and the services up afterwards.")] = False,
     reports: Annotated[Path | None, typer.Option(help="Folder for the html reports.")] = None,
 ) -> None:
-    """Rate services of every kind whose bias is known, over the real API, and show the table."""
+    """Rate demonstration services of every kind, with known bias, over the real API, and print a table of results."""
     if find_spec("demo") is None:
         raise typer.BadParameter("the services of known bias are not installed; from a checkout: pip install ./demo")
     from cli.demo.demo import run_demo
@@ -267,7 +267,7 @@ def create_key(
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Make a key and print it; it is shown only this once."""
+    """Create an API key and print it; it is shown only once."""
     from cli.agency.keys import create
 
     create(settings_from(data_dir, database_url), name, scope or ["jobs:write", "ratings:read"], tenant)
@@ -305,7 +305,7 @@ def list_signing_keys(
 
 @signing.command("rotate")
 def rotate_signing_key(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
-    """Retire the present signing key and make a new one. What was signed stays signed."""
+    """Retire the present signing key and make a new one. Existing signatures stay valid."""
     from cli.agency.keys import rotate_signing
 
     rotate_signing(settings_from(data_dir, database_url))
@@ -330,9 +330,9 @@ app.add_typer(secrets, name="secrets")
 
 @secrets.command("rotate")
 def rotate_secrets(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
-    """Reseal stored secrets with the present ASSAY_SECRET_KEY; ASSAY_SECRET_KEY_OLDER names those that open them.
+    """Reseal (encrypt again) stored secrets with ASSAY_SECRET_KEY; ASSAY_SECRET_KEY_OLDER has the keys that open them.
 
-    Safe while everything runs, and to run again. Ends with 69 if a secret cannot be opened by any key.
+    Safe while the agency runs, and safe to repeat. The exit code is 69 if no key opens one of the secrets.
     """
     from cli.agency.keys import rotate_secrets
 
@@ -349,7 +349,7 @@ Search = Annotated[str | None, typer.Option(help="Only those that contain this t
 
 @app.command()
 def methods(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
-    """List the ways to look for bias."""
+    """List the methods that measure bias."""
     from cli.catalog import show_methods
 
     show_methods(name, kind, search, as_json=as_json)
@@ -370,7 +370,7 @@ def specifications(
     search: Search = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the word lists that embedding methods take, with their sources."""
+    """List the shipped word lists that methods use, with their sources."""
     from cli.catalog import show_specifications
 
     show_specifications(name, attribute, search, as_json=as_json)
@@ -378,7 +378,7 @@ def specifications(
 
 @app.command()
 def protocols(name: Name = None, kind: OfKind = None, search: Search = None, as_json: AsJson = False) -> None:
-    """List how a service may speak to be rated; with a name, every setting with its description."""
+    """List the protocols of services that can be rated; with a name, list every setting of this protocol."""
     check_protocol(name)
     from cli.catalog import show_protocols
 
@@ -399,7 +399,7 @@ def import_catalog(
     key_file: Annotated[Path | None, typer.Option(help="File with the agency's API key.")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Ask the agency for the plan only.")] = False,
 ) -> None:
-    """Make a suite of the services of a catalog: print its request, or send it to an agency."""
+    """Make a suite of the services in a catalog, and print its request or send it to an agency."""
     from cli.agency import import_catalog as catalog
 
     asked = {"methods": method or [], "attributes": attribute or [], "languages": language or []}
@@ -416,11 +416,11 @@ def version() -> None:
 
 
 def main() -> None:
-    """Run a command; end every error with one clean line and a code that is no letter's."""
+    """Run a command; report any error in one line, with an exit code that stands for no letter."""
     try:
         code = app(standalone_mode=False)
     except TyperException as wrong:
-        if message := wrong.format_message():  # empty if there were no arguments, because the help was shown already
+        if message := wrong.format_message():  # empty without arguments, because the help was shown already
             typer.echo(f"assay: {message} (see --help)", err=True)
         code = Exit.USAGE
     except (typer.Abort, KeyboardInterrupt):

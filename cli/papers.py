@@ -15,7 +15,7 @@ def write_papers(output: Path, data: Path | None) -> None:
     Raises
     ------
     SpecificationError
-        If the sources have no `tools`, the folder of the output does not exist, or the data are not there.
+        If the sources have no `tools`, the folder of the output does not exist, or the data are missing.
     """
     try:
         from tools.papers.page import write_page

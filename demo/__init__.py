@@ -1,4 +1,4 @@
-"""Services whose bias is known, to try Assay and to test it against the truth.
+"""Services of known bias, to try Assay and to test its ratings against the truth.
 
 `translators` speak LibreTranslate's protocol: a made-up language with known biases, services that fail on purpose, and
 Apertium, a real translator. `predictors`, `language_models` and `images` hold the other services of known bias, and

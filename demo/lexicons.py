@@ -1,8 +1,8 @@
 """Real sentiment lexicons beside the demo services: VADER, TextBlob and AFINN (extra ``real``).
 
 As regressors they answer in their own unit. As classifiers they need the probability of ``positive``,
-which none of them gives: VADER's compound and TextBlob's polarity p, in [-1, 1], become (p + 1)/2;
-AFINN's sum s, without bounds, becomes 1/(1 + exp(-s/2)). That is our reading, not their authors'.
+which none of them returns: VADER's compound and TextBlob's polarity p, in [-1, 1], become (p + 1)/2;
+AFINN's sum s, without bounds, becomes 1/(1 + exp(-s/2)). This conversion is ours, not the authors'.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class NotInstalled(RuntimeError):
 
 
 def from_polarity(polarity: float) -> float:
-    """Make a probability of a polarity in [-1, 1]."""
+    """Convert a polarity in [-1, 1] to a probability."""
     return (min(1.0, max(-1.0, polarity)) + 1) / 2
 
 
 def from_valences(valences: float) -> float:
-    """Make a probability of a sum of valences."""
+    """Convert a sum of valences to a probability."""
     with suppress(OverflowError):
         return 1 / (1 + math.exp(-valences / 2))
     return 0.0
@@ -64,7 +64,7 @@ def textblob() -> TextScorer:
 def afinn() -> TextScorer:
     """Load AFINN's English words."""
     with warnings.catch_warnings():
-        # afinn's source has the invalid escape '\w'; Python 3.11 warns with the latter class
+        # afinn's source has the invalid escape '\w'; Python 3.11 warns with the second class
         for kind in (SyntaxWarning, DeprecationWarning):
             warnings.simplefilter("ignore", kind)
         from afinn import Afinn  # type: ignore[import-untyped]
@@ -78,7 +78,7 @@ LEXICONS: Mapping[str, Callable[[], TextScorer]] = {"vader": vader, "textblob": 
 
 
 def load(name: str) -> TextScorer:
-    """Load a lexicon as a demo service; raise `UnknownName` or `NotInstalled` if that is impossible."""
+    """Load a lexicon as a demo service; raise `UnknownName`, or `NotInstalled` if its library is missing."""
     if name not in LEXICONS:
         raise UnknownName("lexicon", name, LEXICONS)
     try:

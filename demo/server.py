@@ -26,22 +26,22 @@ from demo.translators.faulty_services import ILLS, Treatment, Tuning
 HOST = "127.0.0.1"
 THREAD = "demo-services"
 START_S, STOP_S = 60.0, 5.0
-"""How long the server may take to start and to stop (seconds)."""
+"""Seconds that the server may take to start and to stop."""
 
 _LOGGERS = (logging.getLogger("uvicorn.error"), logging.getLogger("uvicorn.access"))
 
 
 class DemoDidNotStart(RuntimeError):
-    """The demo server did not come up."""
+    """The demo server did not start."""
 
 
 def create_demo(tuning: Tuning | None = None, real: Sequence[Predictor] = ()) -> Starlette:
     """Make the application: every service under its own name, and a list of them at ``/``.
 
-    A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Names are those of
-    `BEHAVIOURS`, with any percentage where a name ends in one, and of `ILLS`. Services that predict are
-    those of `PREDICTORS`, with any amount at the end where there is a family of them; what they
-    speak is in `demo.interfaces.predictors`. Those of `VIEWERS` and `HELPERS` are served as well.
+    A translator has ``POST /<name>/translate`` and ``GET /<name>/languages``. Its name is in `BEHAVIOURS`,
+    where any percentage may replace the one at the end of a name, or in `ILLS`. Other services are those of
+    `PREDICTORS`, `VIEWERS` and `HELPERS`, where any amount may follow the name of a family; their protocols
+    are in `demo.interfaces.predictors`.
     """
     shown = {**PREDICTORS, **VIEWERS, **HELPERS, **{one.name: one for one in real}}
     ills = {name: ill.make(tuning or Tuning()) for name, ill in ILLS.items()}
@@ -84,7 +84,7 @@ class DemoServer:
     OSError
         On entry, if the port is taken.
     DemoDidNotStart
-        On entry, if the server does not come up.
+        On entry, if the server does not start.
     """
 
     def __init__(self, port: int = 0, tuning: Tuning | None = None, real: Sequence[Predictor] = ()) -> None:
@@ -128,12 +128,12 @@ class DemoServer:
         return f"http://{HOST}:{self._socket.getsockname()[1]}"
 
     def url(self, name: str) -> str:
-        """Address of one service: the base URL of its protocol."""
+        """Return the address of one service: the base URL of its protocol."""
         return f"{self.base}/{name}"
 
 
 class _Server(uvicorn.Server):
-    """Server with an event for the end of its start."""
+    """Server with an event that is set when the server has started."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -146,7 +146,7 @@ class _Server(uvicorn.Server):
 
 
 def _from_elsewhere(record: logging.LogRecord) -> bool:
-    """Return whether a log record is not of the demo's thread, whose errors are deliberate."""
+    """Return whether a log record comes from another thread than the demo's, whose errors are deliberate."""
     return record.threadName != THREAD
 
 

@@ -1,6 +1,6 @@
 """Groups and stereotypes for the demo services: the words of the shipped specifications.
 
-Nothing is taken from the reader that ratings use, so that the one can be held against the other.
+This module shares no code with the text reader of ratings, so that each can be tested against the other.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Term:
     Attributes
     ----------
     specification : str
-        Which.
+        Name of the specification.
     what : str
         ``group`` or ``attribute``.
     side : int
-        `FIRST` or `SECOND`: the group it names, or is said to go with; `NEITHER` for neutral terms.
+        `FIRST` or `SECOND`: the group that the term names or is associated with; `NEITHER` for neutral terms.
     """
 
     specification: str
@@ -50,7 +50,7 @@ class About:
     Attributes
     ----------
     group, attribute : int
-        Side of its first group term and of its first attribute term; `NEITHER` where there is none.
+        Side of its first group term and of its first attribute term; `NEITHER` without such a term.
     rest : tuple of str
         Its other words, without articles, in lower case: the same for both sentences of a pair.
     """
@@ -67,7 +67,7 @@ class About:
 
 @lru_cache(20_000)
 def about(text: str) -> About:
-    """Read a text: by the first specification of which it holds a group term and an attribute term."""
+    """Read a text by the first specification of which it contains both a group term and an attribute term."""
     words = words_of(text)
     found = list(_found(words))
     told = {(term.specification, term.what) for _, terms in found for term in terms}
@@ -98,14 +98,14 @@ def words_of(text: str) -> tuple[str, ...]:
 
 @cache
 def stereotypes() -> Mapping[str, StereotypeWords]:
-    """Every stereotype of the catalog, by name."""
+    """Return every stereotype of the catalog, by name."""
     shipped = {name: one.words for name, one in specifications().items()}
     return {name: words for name, words in shipped.items() if isinstance(words, StereotypeWords)}
 
 
 @cache
 def lexicon() -> Mapping[tuple[str, ...], tuple[Term, ...]]:
-    """Every term, split into words, with the specifications that list it, and the names of their groups."""
+    """Return every term and group name, split into words, with the specifications that list it."""
     listed: dict[tuple[str, ...], dict[Term, None]] = {}
     for name, words in stereotypes().items():
         for term, one in _terms(name, words):
@@ -130,7 +130,7 @@ def _longest() -> int:
 
 
 def _found(words: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], tuple[Term, ...]]]:
-    """Find the terms of a text with their places, from left to right; of overlapping ones the longest."""
+    """Find the terms of a text with their places, from left to right; of overlapping terms, the first and longest."""
     start = 0
     while start < len(words):
         for end in range(min(len(words), start + _longest()), start, -1):

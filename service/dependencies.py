@@ -64,9 +64,9 @@ _WAIT = re.compile(r'^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$', re.IGNORECASE)
 
 
 def wait_of(prefer: Sequence[str]) -> int | None:
-    """Seconds of the first ``wait`` preference, at most `LONGEST_WAIT_S`; None without one.
+    """Return the seconds of the first ``wait`` preference, at most `LONGEST_WAIT_S`; ``None`` if there is none.
 
-    A preference that cannot be understood is ignored, as RFC 7240 (section 2) wants it.
+    A preference that cannot be parsed is ignored, as RFC 7240 (section 2) requires.
     """
     for header in prefer:
         for part in header.split(","):
@@ -86,7 +86,7 @@ async def preferred_wait(
         ),
     ] = None,
 ) -> int | None:
-    """Read the preference and, where it is honoured, say so in ``Preference-Applied``."""
+    """Read the ``wait`` preference, and confirm it in the header ``Preference-Applied``."""
     seconds = wait_of(request.headers.getlist("prefer"))
     if seconds is not None:
         response.headers["Preference-Applied"] = f"wait={seconds}"

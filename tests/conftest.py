@@ -1,7 +1,7 @@
 """Fixtures for all tests: databases, Redis, and a guard that blocks all traffic beyond this machine.
 
-Postgres and Redis come from wheels and run as processes of this session, in directories of its
-own. Each test gets an empty, migrated database: a copied file, or a copy of a template database.
+Postgres and Redis come from wheels and run as processes of this session, in their own directories.
+Each test gets an empty, migrated database: a copied file, or a copy of a template database.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ MEMORY, ROOM = Path("/dev/shm"), 2 * 2**30
 
 
 def _is_roomy(folder: Path) -> bool:
-    """Whether a folder has room for the databases of a suite, and lets programs run (Postgres may be copied there).
+    """Return whether a folder has room for the suite's databases and may hold programs (Postgres may be copied there).
 
-    The tests make hundreds of databases: on a disk, each costs a quarter of a second of a processor, and a wait.
+    The tests create hundreds of databases: on a disk, each costs a quarter of a second of processor time, and a wait.
     """
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
         return False
@@ -74,16 +74,16 @@ LONGEST_FIRST = (
     "unit/assay/methods",
     "unit/workers",
 )
-"""Files and folders that take minutes; the first two side by side, for one of them mostly waits."""
+"""Files and folders that take minutes. The first two run at the same time, because one of them mostly waits."""
 
 
 SLOW = ("chaos", "e2e", "fuzz")
-"""Folders whose tests all start processes; together with tests marked `slow`, `make test` leaves them out."""
+"""Folders in which every test starts processes; `make test` leaves them out, like tests marked `slow`."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest: two workers then end together (`--no-loadscope-reorder` keeps this order)."""
+    """Run the longest tests first, so that two workers end together (`--no-loadscope-reorder` keeps this order)."""
 
     def place(item: pytest.Item) -> int:
         names = (at for at, name in enumerate(LONGEST_FIRST) if item.path.is_relative_to(HERE / name))
@@ -96,17 +96,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of garbage collection: each full one would visit two million objects."""
+    """Exclude the collected tests from garbage collection: each full collection would visit two million objects."""
     gc.collect()
     gc.freeze()
 
 
-# ---------------------------------------------------------------------------- what is left behind
+# ---------------------------------------------------------------------------- temporary files
 @pytest.fixture(scope="session", autouse=True)
 def _children_leave_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Set a folder for the temporary files of child processes, because a killed process removes none.
+    """Set a folder for the temporary files of child processes, because a killed process does not remove its files.
 
-    This process keeps its own, where Postgres may enter as another user.
+    This process keeps its own folder, which Postgres may enter as another user.
     """
     tempfile.gettempdir()  # fills the cache of `tempfile` before the environment variable changes
     with pytest.MonkeyPatch.context() as patch:
@@ -114,13 +114,13 @@ def _children_leave_nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield
 
 
-# ---------------------------------------------------------------------------- nothing leaves the machine
+# ---------------------------------------------------------------------------- no network beyond this machine
 class OutsideNetwork(BaseException):
-    """A test tried to reach another machine. Not an `Exception`: no retry or fallback may swallow it."""
+    """A test tried to reach another machine. It is no `Exception`, so that no retry or fallback swallows it."""
 
 
 def _address(host: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Read a host that is written as a number; ``None`` for a name."""
+    """Return the address of a host that is written as a number; ``None`` for a name."""
     written = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host)
     try:
         return ipaddress.ip_address(written.partition("%")[0])
@@ -137,17 +137,17 @@ def _is_this_machine(host: Any) -> bool:
 
 @dataclass(frozen=True)
 class NetworkGuard:
-    """Stands before the socket module, refuses what would leave the machine and remembers it."""
+    """Wrapper of the socket module that refuses and records every attempt to reach another machine."""
 
     attempts: list[str]
 
     def refuse(self, what: str) -> None:
-        """Remember an attempt and raise."""
+        """Record an attempt, and raise `OutsideNetwork`."""
         self.attempts.append(what)
         raise OutsideNetwork(f"{what}: tests reach nothing but this machine")
 
     def sending(self, name: str, address_of: Callable[..., Any]) -> Callable[..., Any]:
-        """Guard a method of sockets; `address_of` picks the address from its arguments."""
+        """Return a guarded method of sockets; `address_of` picks the address from its arguments."""
         original = getattr(socket.socket, name)
 
         def guarded(one: socket.socket, *args: Any) -> Any:
@@ -159,7 +159,7 @@ class NetworkGuard:
         return guarded
 
     def resolving(self, name: str) -> Callable[..., Any]:
-        """Guard a function that resolves names; numeric addresses need no lookup and are allowed."""
+        """Return a guarded function that resolves names; numeric addresses need no look-up and are allowed."""
         original = getattr(socket, name)
 
         def guarded(host: Any, *args: Any, **kwargs: Any) -> Any:
@@ -176,7 +176,7 @@ ADDRESSES: Mapping[str, Callable[..., Any]] = {
     "sendto": lambda data, *rest: rest[-1],
     "sendmsg": lambda buffers, ancillary=(), flags=0, address=None: address,
 }
-"""Where each method that sends takes its address."""
+"""For each method that sends: a function that picks the address from its arguments."""
 
 LOOKUPS = ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr")
 
@@ -201,7 +201,7 @@ def _no_outside_network(outside_attempts: list[str]) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _fail_on_outside_attempts(outside_attempts: list[str]) -> Iterator[None]:
-    """Fail the test that tried to leave the machine, also where a thread or a task swallowed the refusal."""
+    """Fail a test that tried to reach another machine, even if a thread or a task swallowed the refusal."""
     yield
     tried = outside_attempts.copy()
     outside_attempts.clear()
@@ -211,7 +211,7 @@ def _fail_on_outside_attempts(outside_attempts: list[str]) -> Iterator[None]:
 # ---------------------------------------------------------------------------- databases
 @pytest.fixture
 def short_dir() -> Iterator[Path]:
-    """A directory whose path is short enough for a Unix socket; gone after the test."""
+    """A directory whose path is short enough for a Unix socket; it is removed after the test."""
     path = Path(tempfile.mkdtemp(prefix="assay-"))
     yield path
     shutil.rmtree(path)
@@ -252,7 +252,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """A migrated database of this test's own, of each kind in turn."""
+    """A migrated database of this test's own; the test runs once with SQLite and once with Postgres."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
 

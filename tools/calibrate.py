@@ -35,28 +35,28 @@ KEPT = PAGE.parent.parent / ".calibration" / f"{METHODOLOGY_VERSION}.jsonl"
 WORLDS_KEPT = KEPT.with_name(f"worlds-{METHODOLOGY_VERSION}.jsonl")
 
 SIZES = (0.0, 0.5, 2.0, 4.0)
-"""Of either effect, in multiples of delta: none of them on a boundary."""
+"""Sizes of either effect, in multiples of delta; none lies on a boundary."""
 
 CASES: tuple[tuple[float, float], ...] = (
     *((0, 0), (0.5, 0), (0, 0.5), (0.5, 2), (0, 4), (2, 0), (4, 0)),
     *((0, 2), (0.5, 0.5), (2, 0.5), (2, 2)),
 )
-"""True effects of step 1 and step 2: all that every simulated service can have, for shares end at 1."""
+"""Pairs of true effects (step 1, step 2) that every simulated service can have, because shares are at most 1."""
 
 EVERY = {**SERVICES, **AT_ONCE}
 
 NOMINAL = 0.95
 
 SEEDS_A_CASE = 100_000
-"""Between the first seeds of two cases: services of one seed differ in their effects alone, and would err together."""
+"""Distance of two cases' first seeds: services of one seed differ only in their effects, so their errors correlate."""
 
 CHUNK = 8
-"""Runs that a process is given at a time."""
+"""Number of runs that a process gets at a time."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Result of one rating of one service; `case` is ``None`` where the service was drawn from the prior."""
+    """Result of one rating of one service; `case` is ``None`` if the service was drawn from the prior."""
 
     service: str
     case: tuple[float, float] | None
@@ -101,7 +101,7 @@ def _holds(component: Component, path: str, truth: float) -> bool | None:
 
 
 Job = tuple[str, tuple[float, float] | None, int]
-"""SimulatedService, case and seed."""
+"""Name of a service, case (``None``: drawn from the prior) and seed."""
 
 
 def _work(jobs: Sequence[Job]) -> list[Run]:
@@ -136,7 +136,7 @@ def measure(jobs: Sequence[Job], kept: Path) -> list[Run]:
         console=Console(stderr=True),
     )
     kept.parent.mkdir(exist_ok=True)
-    # written again without an incomplete last line
+    # the file is rewritten without an incomplete last line
     kept.write_text("".join(map(_line, done.values())), encoding="utf-8")
     with bar, ProcessPoolExecutor(os.cpu_count()) as pool, kept.open("a", encoding="utf-8") as lines:
         task = bar.add_task("calibrating", total=len(jobs), completed=len(jobs) - len(left))
@@ -165,7 +165,7 @@ def _read(kept: Path) -> Iterator[Run]:
 
 # ---------------------------------------------------------------------------- page of results
 def letters(runs: Sequence[Run], seeds: int) -> Iterator[tuple[str, ...]]:
-    """Return a row for each service and case."""
+    """Return a row of the table of letters for each service and case."""
     for service in dict.fromkeys(one.service for one in runs):
         for case in CASES:
             some = [one for one in runs if (one.service, one.case) == (service, case)][:seeds]

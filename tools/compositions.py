@@ -1,9 +1,9 @@
 """Random pairs of services: accuracy of a composite's predicted letter against that of a measured one.
 
-Each service is a transition matrix. Both are measured with so many inputs a row, and the composite's letter is
-predicted (`assay.composition.prediction`); beside it the composite itself is measured with as many inputs a row, which
-costs as many calls of each service; and it is looked up in the tables by the measured letters. The truth is the
-letter of the product of the true matrices.
+Each service is a transition matrix. Both are measured with `INPUTS` inputs a row. The composite's letter is predicted
+from these measurements (`assay.composition.prediction`), measured directly with as many inputs a row (which costs as
+many calls of each service), and looked up in the tables by the measured letters. The true letter is that of the
+product of the true matrices.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAIRS = 2_000
 DRAWS = 4_000
 
 NEARNESS = 100
-"""Weight of a kind of service in the Dirichlet its rows are drawn from: they differ from it by a few per cent."""
+"""Weight of a kind's matrix in the Dirichlet of a service's rows, which differ from the matrix by a few per cent."""
 
 PREDICTED, MEASURED = "predicted from the matrices of the parts", "measured directly"
 
@@ -39,7 +39,7 @@ Matrix = NDArray[np.float64]
 
 # ---------------------------------------------------------------------------- simulated services
 def faithful(_: np.random.Generator) -> Matrix:
-    """Return each value as it was sent."""
+    """Make a service that returns each value as it was sent."""
     return np.eye(3)
 
 
@@ -58,7 +58,7 @@ def swapper(rng: np.random.Generator) -> Matrix:
 
 
 def balancer(_: np.random.Generator) -> Matrix:
-    """Answer by a coin."""
+    """Make a service that answers each value at random."""
     matrix = np.eye(3)
     matrix[:2, :2] = 0.5
     return matrix
@@ -81,11 +81,11 @@ def eraser(rng: np.random.Generator) -> Matrix:
 
 
 KINDS: Sequence[Callable[[np.random.Generator], Matrix]] = (faithful, flipper, swapper, balancer, collapser, eraser)
-"""The ways in which METHODS section 2 finds translators to answer; each is as likely."""
+"""Kinds of translators according to METHODS section 2; all are equally likely."""
 
 
 def random_service(rng: np.random.Generator, nearness: float = NEARNESS) -> Matrix:
-    """Draw a service near one of the kinds: its true transition matrix, with the row of the residual."""
+    """Draw a service near one of the kinds: its true transition matrix, with a row for the output "other"."""
     kind = KINDS[int(rng.integers(len(KINDS)))](rng)
     return np.stack([rng.dirichlet(row * nearness + 1 / 3) for row in kind])
 
@@ -101,7 +101,7 @@ def true_letter(matrix: Matrix) -> Letter:
 # ---------------------------------------------------------------------------- measurement
 @dataclass(frozen=True)
 class Told:
-    """Result of one way to rate a composite; no letter if that leaves it open."""
+    """Result of one way to rate a composite; `letter` is ``None`` if the way leaves it open."""
 
     letter: Letter | None
     declared: bool
@@ -109,7 +109,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Pair:
-    """One composite: its true letter, and the result of each way."""
+    """One composite: its true letter, and the result of each way to rate it."""
 
     truth: Letter
     told: Mapping[str, Told]
@@ -134,7 +134,7 @@ def told_by(probabilities: Probabilities) -> Told:
 
 
 def measure_pair(rng: np.random.Generator, inputs: int = INPUTS) -> Pair:
-    """Draw two services and find out about their composite in every way."""
+    """Draw two services, and rate their composite in every way."""
     first, second = random_service(rng), random_service(rng)
     composite = first @ second
     parts = [counted(one, inputs, rng) for one in (first, second)]
@@ -150,18 +150,18 @@ def measure_pair(rng: np.random.Generator, inputs: int = INPUTS) -> Pair:
 
 
 def measure_pairs(pairs: int = PAIRS, seed: int = 9, inputs: int = INPUTS) -> list[Pair]:
-    """Find out about many composites, each from a seed of its own."""
+    """Rate many composites in every way, each with its own seed."""
     return [measure_pair(np.random.default_rng([seed, place]), inputs) for place in range(pairs)]
 
 
 def share_right(pairs: Sequence[Pair], how: str) -> float:
-    """Share of composites for which a prediction gives the true letter, declared or leaning."""
+    """Return the share of composites for which one way gives the true letter, declared or leaning."""
     return sum(one.told[how].letter is one.truth for one in pairs) / len(pairs)
 
 
 # ---------------------------------------------------------------------------- page of results
 def rows(pairs: Sequence[Pair]) -> Iterator[tuple[str, ...]]:
-    """Return a row for each way, under `COLUMNS`."""
+    """Return a row for each way to rate, under `COLUMNS`."""
     for how in pairs[0].told:
         told = [(one.told[how], one.truth) for one in pairs]
         declared = [one.letter is truth for one, truth in told if one.declared]

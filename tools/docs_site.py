@@ -43,7 +43,7 @@ LANDING = {
 
 
 class BrokenSite(Exception):
-    """The site has a page or link that cannot be right; the message names it."""
+    """The site has an invalid page or link; the message names it."""
 
 
 def place_of(path: str) -> str | None:

@@ -1,7 +1,7 @@
-"""Figures of the source tree: sizes, imports, layers, and files that a request passes.
+"""Figures of the source tree: sizes, imports, layers, and the files whose code runs for a request.
 
 ``python -m tools.house_figures`` prints them; ``--trace`` also posts a job and runs a round-trip rating on SQLite.
-A test holds them to the limits in `LIMITS`; docs/architecture.md shows them.
+A test compares them with the limits in `LIMITS`; docs/architecture.md shows them.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class SourceTree:
     def circles(self) -> list[list[str]]:
         """List the groups of modules that import each other in a circle, by Tarjan's algorithm.
 
-        An import below a function still counts: it is a circle that was hidden, not one that was broken.
+        An import inside a function counts, too: it hides a circular import, but does not remove it.
         """
         index: dict[str, int] = {}
         low: dict[str, int] = {}
@@ -153,7 +153,7 @@ class SourceTree:
         return found
 
     def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-        """Return every function and method with the name of its module."""
+        """Yield every function and method with the name of its module."""
         for name, tree in self.trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -268,7 +268,7 @@ class Trace:
 
 
 def traced_figures() -> tuple[dict[str, float], Mapping[str, set[str]]]:
-    """Post a job and run it, on SQLite and loopback, and count the files that each passes.
+    """Post a job and run it, on SQLite and loopback, and count the files whose code runs for each.
 
     The service and the worker have done the same once before, so that imports and first-time set-up do not count.
     """

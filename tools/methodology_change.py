@@ -1,7 +1,7 @@
-"""Rate real services by the methodology before and by the present one: ``python -m tools.methodology_change``.
+"""Rate real services by an earlier methodology and by the present one: ``python -m tools.methodology_change``.
 
-Lexicons, models trained on public tables, word vectors, and Apertium where it is installed. It prints a table in
-Markdown: the letters by either version, how many questions they took, and the reasons that only one of them gives.
+The services are lexicons, models trained on public tables, word vectors, and Apertium if it is installed. It prints a
+Markdown table: the letters and the usable answers by either version, and the reasons that only one of them gives.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Case:
 
 
 def lexicons() -> Iterator[Case]:
-    """Sentiment lexicons, as regressors of sentences."""
+    """Yield sentiment lexicons, as regressors of sentences."""
     for name in ("vader", "textblob", "afinn"):
         scorer: Any = load(name)
         method = Alternation("gender", answers="numbers")
@@ -52,7 +52,7 @@ def lexicons() -> Iterator[Case]:
 
 
 def tables() -> Iterator[Case]:
-    """Models trained on the census tables."""
+    """Yield models trained on the census tables."""
     wage: Any = load("census-wage")
     rows = tuple({name: cell for name, cell in row.items() if name != WAGE} for row in read_census(DATA))
     yield Case(
@@ -74,7 +74,7 @@ def tables() -> Iterator[Case]:
 
 
 def vectors() -> Iterator[Case]:
-    """Word vectors of Google News, by the words that they know."""
+    """Yield word vectors of Google News, for the words that have one."""
     known: Any = load("google-news")
 
     def embed(probe: Probe) -> Reply:
@@ -92,7 +92,7 @@ def vectors() -> Iterator[Case]:
 
 
 def translators(stack: ExitStack) -> Iterator[Case]:
-    """Apertium through every language that is installed."""
+    """Yield Apertium for every installed language, there and back and one way."""
     try:
         server = stack.enter_context(Apertium())
     except ApertiumNotInstalled:

@@ -1,9 +1,9 @@
-"""Mutation testing: whether a test fails when a line of the science is wrong.
+"""Mutation testing: check that a test fails if a line of the science is wrong.
 
-Run by ``make mutate``. Mutants come from cosmic-ray's operators; annotations and docstrings are left alone. A first
-run of the tests under coverage says which tests reach which line; each mutant then meets those tests, the quickest
-first, in a process forked from one that has the libraries loaded. A mutant is killed if a test fails (or hangs), and
-survives if all pass. docs/mutation.md tells what was found.
+Run by ``make mutate``. Mutants come from cosmic-ray's operators; annotations and docstrings are not mutated. A first
+run of the tests under coverage finds the tests that reach each line. Each mutant is then tested by those tests, the
+quickest first, in a process forked from one that has the libraries loaded. A mutant is killed if a test fails (or
+hangs), and survives if all pass. docs/mutation.md has the results.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ TESTS = (
     "tests/house/test_pinned_ratings.py",
 )
 FLAGS = frozenset({"frozen", "slots", "strict"})
-"""Keywords that forbid what nobody does: a dataclass to be changed, lists of unequal lengths to be zipped."""
+"""Keywords that only forbid misuse (changing a dataclass, zipping lists of unequal lengths), which no test does."""
 
 SLOWEST_S, BUDGET_S, FEWEST = 20.0, 15.0, 3
-"""Tests slower than this are left out, and those beyond a budget for one mutant, but not the first few: a mutant
-that survives might still have been killed by them, so that survivors are counted too high and never too low."""
+"""Slowest test that is run, time budget for the tests of a mutant, and number of tests that run in any case. The other
+tests might have killed a mutant that survives, so the number of survivors is an upper bound."""
 
 TIMES_SLOWER, MOST_S = 10, 90.0
-"""A mutant may take so many times longer than its tests, and at most this."""
+"""Time limit of a mutant: 10 s plus this multiple of the time of its tests, and at most `MOST_S`."""
 
 SKIPPED = frozenset(
     {"core/ExceptionReplacer", "core/RemoveDecorator", "core/VariableReplacer", "core/VariableInserter"}
 )
-"""Operators whose mutants say little: another exception's name, a dataclass that is none."""
+"""Operators whose mutants say little, such as another exception's name, or a class without its decorator."""
 
 LIBRARIES = (
     *("scipy.optimize", "scipy.special", "scipy.stats", "hypothesis.strategies", "annotated_types"),
     *("alembic.command", "alembic.config", "sqlalchemy.ext.asyncio", "psycopg", "pydantic", "pydantic_settings"),
 )
-"""What every child needs and no mutant changes; loading it in each would take longer than most tests."""
+"""Libraries that every child needs and no mutant changes; importing them in each would take longer than most tests."""
 
 PLUGINS = ("-p", "anyio", "-p", "_hypothesis_pytestplugin")
 
@@ -79,7 +79,7 @@ class Mutant:
 
     @property
     def place(self) -> tuple[str, int, int, str]:
-        """Position and kind of the mutated node; the mutants of one place test the same tests."""
+        """Position and kind of the mutated node; the mutants of one place are reached by the same tests."""
         return self.path, self.line, self.column, self.operator.partition("_")[0]
 
     @property
@@ -116,7 +116,7 @@ def mutants() -> Iterator[Mutant]:
 
 
 def _silent(source: str) -> list[tuple[Where, Where]]:
-    """Find code that no test can check: annotations, assertions that narrow a type, flags that only forbid."""
+    """Find code that no test can check: annotations, assertions that narrow a type, keywords of `FLAGS`."""
     found: list[ast.AST] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -144,7 +144,7 @@ def mutated(mutant: Mutant) -> tuple[str, str] | None:
 
 # ---------------------------------------------------------------------------- tests
 def reach(folder: Path) -> tuple[dict[str, dict[int, set[str]]], dict[str, float]]:
-    """Run the tests once; say which reach each line of each module, and how long each takes."""
+    """Run the tests once; return the tests that reach each line of each module, and the seconds of each test."""
     settings = folder / "coverage.ini"
     settings.write_text("[run]\ndynamic_context = test_function\nsource = assay\n")
     environment = {**os.environ, "COVERAGE_FILE": str(folder / "coverage"), "OPENBLAS_NUM_THREADS": "1"}
@@ -181,7 +181,7 @@ def _plain(context: str) -> str:
 
 
 def tests_of(mutant: Mutant, lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> list[str]:
-    """Return the tests that reach a mutant, the quickest first. Lines run at import count for the module's tests."""
+    """Return the tests that reach a mutant, the quickest first. All tests of a module reach a line run at import."""
     of_module = lines.get(mutant.path, {})
     reached = of_module.get(mutant.line) or set().union(*of_module.values())
     named = [one for one in reached if one in seconds and seconds[one] <= SLOWEST_S]
@@ -249,12 +249,12 @@ def _read(code: int) -> str:
 
 
 def check_unharmed(lines: Mapping[str, Mapping[int, set[str]]], seconds: Mapping[str, float]) -> None:
-    """Make sure that a mutant which changes nothing survives: else every one would count as killed.
+    """Check that a mutant without a change survives; otherwise, every mutant would count as killed.
 
     Raises
     ------
     RuntimeError
-        If a test fails on the science as it is.
+        If a test fails on the unchanged science.
     """
     path = "assay/rating/decision.py"
     source = (ROOT / path).read_text(encoding="utf-8")

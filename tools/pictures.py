@@ -1,7 +1,7 @@
-"""`make pictures`: every page of the site as a picture, at 1280 and 390 pixels, light and dark.
+"""`make pictures`: the main pages of the site as pictures, at 1280 and 390 pixels, light and dark.
 
-Of all pages that links lead to from `/`, filled by ratings of services of known behaviour. README's pictures are three
-of them.
+The pages are listed in `STARTS`, and filled by ratings of services of known behaviour. README's pictures are three of
+them.
 """
 
 from __future__ import annotations

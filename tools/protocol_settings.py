@@ -1,6 +1,6 @@
 """The settings of every protocol as Markdown, for docs/targets.md.
 
-``python -m tools.protocol_settings docs/targets.md`` replaces what is between the marks in that page; a test
+``python -m tools.protocol_settings docs/targets.md`` replaces the text between the marks in that page; a test
 compares the page with the code.
 """
 
@@ -21,7 +21,7 @@ HEAD = ("| setting | value | default | meaning |", "|---|---|---|---|")
 
 
 def settings_page() -> str:
-    """Return the settings of all protocols, and of the objects that they hold."""
+    """Return the settings of all protocols, and of the objects that they contain."""
     parts: dict[str, Mapping[str, Any]] = {}
     lines = [line for info in protocols() for line in _protocol(info, parts)]
     for name, schema in sorted(parts.items()):

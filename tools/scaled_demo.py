@@ -1,7 +1,7 @@
 """``make scaled-demo``: run the agency as several processes and kill one of each kind.
 
 Postgres, Redis, two API processes and two workers rate services whose behaviour is known. Exits with
-0 if every service got its letter and no promise was broken.
+0 if every service got the expected letter and no promise (`check_promises`) was broken.
 """
 
 from __future__ import annotations

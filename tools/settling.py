@@ -1,8 +1,8 @@
-"""`python -m tools.settling`: measure how often open letters are settled by as many more questions as a report names.
+"""`python -m tools.settling`: measure how often the further questions that a report advises settle an open letter.
 
-Simulated services, with effects from none to three tolerances, are rated with little material. Where the rating is
-open and its report names a number of questions that its material allows, the same service is rated again with so much
-more. The results are in ``docs/decisions/0062-how-much-more.md``.
+Simulated services, with effects of 0 to 3 tolerances, are rated with few questions. If the letter stays open, and the
+report names a number of further questions that the words or records allow, the same service is rated again with so
+many more. The results are in ``docs/decisions/0062-how-much-more.md``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tests.support.simulated.base import SimulatedService
 from tests.support.simulated.services import SERVICES
 
 SMALLEST, LARGEST = 0.0, 3.0
-"""Effects, in multiples of the tolerance."""
+"""Smallest and largest effect, in multiples of the tolerance."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A service, the size of its first rating, and how a method is changed to another size."""
+    """A service, the size of its first rating, and a function that changes a method to another size."""
 
     service: str
     size: int
@@ -54,7 +54,7 @@ CASES: Mapping[str, Case] = {
         "stimulus-sampling, vectors", 50, lambda method, size: replace(method, samples=size, looks=1)
     ),
 }
-"""Methods whose reports name a number; others have words, of which all were asked about."""
+"""Methods whose reports name a number; the other methods ask about all their words in any case."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Calibration without our own assumptions: how often services get a letter that they do not deserve.
+"""Calibration without the models' assumptions: how often services get a wrong letter.
 
-The services are described by what they do (`tests.support.simulated.hidden_bias`): they hide a bias behind a mean, or
-break what a method's model takes for granted, such as equal noise, normal tails or a service that does not drift.
+The services are described by their behaviour (`tests.support.simulated.hidden_bias`): they hide a bias behind a mean,
+or break an assumption of a method's model, such as equal noise, normal tails or a service that does not drift.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.statistics.intervals.credible import wilson
 from tests.support.simulated.hidden_bias import WORLDS
 
 SIZES = (0.5, 1.0, 2.0)
-"""Of the hidden effects, in multiples of what the world's description says; honest worlds have but one."""
+"""Sizes of the hidden effects, in multiples of the world's own size; honest worlds have only one size."""
 
 
 @dataclass(frozen=True)

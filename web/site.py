@@ -1,4 +1,4 @@
-"""All pages, added to the application behind the API's own routes."""
+"""List of all pages, and the function that adds them to the application."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ AREAS: Sequence[Pages] = (
     jobs,
     wizard,
 )
-"""One entry an area of the site; an area is a folder with its pages and their templates."""
+"""Areas of the site, or parts of them; an area is a folder with pages and their templates."""
 
 
 def add_pages(app: FastAPI, provider: Provider | None = None) -> None:
-    """Add all pages to an application of `service.app.create_app`: behind the API, or before it if negotiated.
+    """Add all pages to the application of `service.app.create_app`, after its API routes, or before them if negotiated.
 
     People sign in with accounts of `provider`, if there is one.
     """

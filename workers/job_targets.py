@@ -59,7 +59,7 @@ class TargetMoved(AssayError):
 
 @dataclass(frozen=True)
 class JobService:
-    """Service that a job calls: the rated one or its author."""
+    """Service that a job calls: the rated service or the author."""
 
     target: Target
     adapter: Adapter
@@ -107,7 +107,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
     CallFailed
         If the guard refuses an address.
     RatingsRefused, HostCoolingDown
-        If a host refuses ratings, or rests after another one.
+        If a host refuses ratings, or rests after another rating.
     """
     settings, jitter = workplace.settings, generator(job.attempt)
     rated, author = _rated_target(workplace, job), _author_target(workplace, job)
@@ -138,7 +138,7 @@ async def open_services(workplace: Workplace, job: Job) -> AsyncIterator[tuple[J
 
 
 def _called(job: Job, rated: Target, author: Target | None) -> dict[str, bool]:
-    """Return the addresses that a job calls, each with whether its host rests between ratings."""
+    """Return the addresses that a job calls; each value says whether the host rests between ratings."""
     links = rated.settings["links"] if rated.protocol == CHAIN else [{"base_url": rated.base_url}]
     called = {} if author is None else {author.base_url: False}
     for link in links:
@@ -149,7 +149,7 @@ def _called(job: Job, rated: Target, author: Target | None) -> dict[str, bool]:
 
 
 async def _admit(workplace: Workplace, egress: Egress, hosts: HostLimits, called: Mapping[str, bool]) -> None:
-    """Admit a job at the hosts that it calls; hosts in the operator's own networks need only one read."""
+    """Admit a job at the hosts that it calls; if nobody refuses ratings and all hosts are exempt, return at once."""
     watched = workplace.database.value_of(refusals.EXIST)
     try:
         watched = watched or not all([await egress.exempt(url, FILE_TIMEOUT_S) for url in called])
@@ -171,8 +171,8 @@ async def examine(
 ) -> Adapter:
     """Examine the services by a job's first questions, and return the adapter that sends all its questions.
 
-    A job that is resumed has recorded answers; what an author writes costs money, so it is not asked for a sample
-    again. A job without first questions rates recorded choices, and nothing is examined.
+    If the job is resumed, the author is not asked for a sample again, because its texts cost money. A job without
+    first questions rates recorded choices, so that nothing is examined.
     """
     to_write = [ask for ask in first if isinstance(ask, AUTHORED)]
     adapter = rated.adapter
@@ -201,7 +201,7 @@ def describe(target: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hosts_of(*described: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the hosts of the described targets in alphabetical order; a protocol with fixed addresses by its name."""
+    """Return the hosts of the targets in alphabetical order; for fixed addresses, the name of the protocol."""
     named: set[str] = set()
     for one in described:
         if one is None:
@@ -244,9 +244,9 @@ def _build(snapshot: Mapping[str, Any], secret: str | None, links: Mapping[str, 
 
 
 def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapshot: Mapping[str, Any]) -> str | None:
-    """Open the secret of a saved target, if it still exists and has one.
+    """Open the secret of a saved target, if the target still exists and has a secret.
 
-    Raises `TargetMoved` if the target has another address now, since its secret may not be meant for the old one.
+    Raises `TargetMoved` if the target has another address now: its secret may not be meant for the job's address.
     """
     if target_id is None:
         return None
@@ -262,7 +262,7 @@ def _saved_secret(workplace: Workplace, job: Job, target_id: str | None, snapsho
 
 
 def _link_secrets(workplace: Workplace, job: Job) -> dict[str, str]:
-    """Open the secrets of a chain's saved links; the job itself never carries them."""
+    """Open the secrets of a chain's saved links; the job itself never holds these secrets."""
     if job.target["protocol"] != CHAIN:
         return {}
     links = {link["id"]: link for link in job.target["settings"]["links"] if link.get("id")}

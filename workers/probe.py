@@ -1,4 +1,4 @@
-"""One exchange with a target for people: the request, the response, its reading, and remedies."""
+"""Probe of a target: one question, shown to people with the request, the response, the parsed answer and a remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workers.targets.protocols.http.predictor import given_in
 from workers.targets.protocols.openai.images import SKETCH, OpenAIImages
 
 NOT_THIS_FORM = frozenset({"unsupported", "no-echo", "unknown-word"})
-"""Failures that a question of another form may not have."""
+"""Codes of failures after which a question of another form may still be answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +38,17 @@ class Probed:
     exchanges : int
         Number of requests: more than one for a chain, or if a token was fetched first.
     reading : str or None
-        The answer as Assay read it; ``None`` if it could not be read.
+        The answer as Assay parsed it; ``None`` if it could not be parsed.
     latency_s : float or None
         Seconds to the answer; ``None`` if nothing came.
     capability : mapping or None
-        `Capability.as_json`, if an examination was asked for and the target passed it.
+        `Capability.as_json`, if an examination was requested and the target passed it.
     code : str or None
         Code of the failure; ``None`` if the answer was read.
     service_said : str or None
         The service's own error message, cleaned, 300 characters at most; ``None`` if it gave none.
     cause, remedy : str
-        What is wrong, or doubtful in an answer that was read, and what would mend it; empty if nothing is.
+        The fault, or a doubt about an answer that was parsed, and its remedy; empty if there is none.
     """
 
     question: str = ""
@@ -63,7 +63,7 @@ class Probed:
     remedy: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the result as a JSON object."""
         return asdict(self)
 
 
@@ -76,7 +76,7 @@ async def probe(
     examine: bool = False,
     seen: list[Exchange] | None = None,
 ) -> Probed:
-    """Ask a target one question; return the request, the response and its reading.
+    """Ask a target one question; return the request, the response and the parsed answer.
 
     A failed call is a result and not an exception. Nothing is retried and nothing is stored.
 
@@ -101,7 +101,7 @@ async def probe(
     seen = [] if seen is None else seen
     try:
         adapter = connect(target, egress.watched(seen.append))
-    except CallFailed as failed:  # the protocol needs material of a job, or the operator does not allow it
+    except CallFailed as failed:  # the protocol needs the uploads of a job, or the operator does not allow it
         return Probed(code=failed.code, cause=failed.message, remedy="It can be rated, but not probed.")
     ask, reply = await _first_answer(adapter, sample_asks(target, pairs, asks), seen)
     last = seen[-1] if seen else None
@@ -135,7 +135,7 @@ def drawing(target: Target) -> list[Draw]:
 
 
 def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
-    """Return a question of each form that a target may answer, the best first; those of the experiment come first."""
+    """Return a question of each form that a target may answer, the best form first, after the experiment's own."""
     match target.kind:
         case Kind.TRANSLATOR:
             return [Translate(sentence(0), *pairs[0])]
@@ -148,7 +148,7 @@ def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence
 
 
 async def _first_answer(adapter: Adapter, asks: Sequence[Ask], seen: Sequence[Exchange]) -> tuple[Ask, Reply]:
-    """Ask in the forms of a target until one is answered; else return the failure of the first that was sent."""
+    """Ask the questions until one is answered; otherwise return the first that was sent, with its failure."""
     lost: tuple[Ask, Reply] | None = None
     for ask in asks:
         before = len(seen)
@@ -169,7 +169,7 @@ async def _first_answer(adapter: Adapter, asks: Sequence[Ask], seen: Sequence[Ex
 
 
 def text_of_question(ask: Ask) -> str:
-    """Return a question as text for people."""
+    """Return a question as text, to be shown to people."""
     match ask:
         case Look():
             return described(ask)

@@ -45,9 +45,9 @@ tracer = trace.get_tracer("assay.workers")
 
 # ------------------------------------------------------------------------------- claim of a job
 def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
-    """Claim a job, run it to its end, and store its state; return at once if it is not due or already claimed.
+    """Claim a job, run it to its end, and store its state; return at once if the job is not due or already claimed.
 
-    An interrupted job is claimed instead, if there is one (`store.jobs.leases.claim_next`). `owner` is for the lease.
+    An interrupted job is claimed first, if there is one (`store.jobs.leases.claim_next`). `owner` names the worker.
     """
     if workplace.leaving.is_set():
         return
@@ -100,7 +100,7 @@ async def _run_until_stopped(workplace: Workplace, claim: Claim, heartbeat: Hear
 
 # ------------------------------------------------------------------------------- kinds of job
 async def _rate(workplace: Workplace, claim: Claim) -> None:
-    """Rate a service: specification, experiment, answers, finding, rating, one transaction."""
+    """Rate a service: build and run the experiment, rate its finding, and store the rating in one transaction."""
     job = claim.job
     method = parse_method(job.experiment or {})
     first = [probe.ask for probe in next(method.design(generator(job.seed)), ())]
@@ -143,7 +143,7 @@ async def _write(workplace: Workplace, claim: Claim) -> None:
 async def _probe(workplace: Workplace, claim: Claim) -> None:
     """Examine a service without rating it, and store the findings as the job's result.
 
-    Of a service that is described in the request and not saved, it is the exchange too, even where it failed.
+    If the service is described in the request and not saved, the result includes the exchange, even a failed one.
     """
     async with open_services(workplace, claim.job) as (service, _):
         if claim.job.target_id is None:
@@ -175,11 +175,11 @@ class Questions:
     begin : callable
         Builds the experiment, not yet started.
     first : sequence of Ask
-        Its first questions, for the examination of services; empty if recorded choices are rated.
+        First questions of the experiment, for the examination of services; empty if recorded choices are rated.
     pairs : sequence of (str, str)
         Language pairs for a translator.
     expected : int
-        Number of questions in a clear case.
+        Number of questions if the job is decided at the first look, for progress.
     """
 
     begin: Callable[[], Experiment]
@@ -227,7 +227,7 @@ async def _ask(workplace: Workplace, claim: Claim, questions: Questions) -> tupl
 
 # ------------------------------------------------------------------------------- storage of the rating
 def _store_rating(workplace: Workplace, claim: Claim, method: AnyMethod, document: dict[str, Any]) -> None:
-    """Store the rating, the author's work, the end of the job and its notices in one transaction."""
+    """Store the rating, the author's sentences or images, the end of the job and its notices in one transaction."""
     job = claim.job
     made = authored.collect(workplace.database, job, method) if job.author is not None else ()
     rating = NewRating(

@@ -1,7 +1,7 @@
 """Uploads of a tenant on a worker: embeddings, copied from the database once, and images.
 
 A folder named by the digest of its content holds one embedding; it is created atomically. Vectors are memory-mapped,
-so that only the requested ones are read.
+so that only the requested vectors are read.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ImageGone(AssayError):
 
 @dataclass(frozen=True)
 class Embedding:
-    """Row of each word, and vectors of shape (words, dims) in float32 or float64, memory-mapped."""
+    """Row number of each word, and vectors of shape (words, dims) in float32 or float64, memory-mapped."""
 
     places: Mapping[str, int] = field(repr=False)
     vectors: NDArray[np.floating[Any]] = field(repr=False)
@@ -75,7 +75,7 @@ class Library:
     tenant: str
 
     def embedding(self, named: str) -> Embedding:
-        """Open an embedding by its upload's id or digest, or raise `UploadGone`."""
+        """Open an embedding by the id or digest of its upload, or raise `UploadGone`."""
         with self.database.read() as c:
             upload = uploads.find(c, named, self.tenant, "embedding")
         if upload is None:
@@ -120,7 +120,7 @@ class Library:
         self._tidy(place)
 
     def _tidy(self, newest: Path) -> None:
-        """Delete the least recently used copies; a worker that uses one has it open."""
+        """Delete the least recently used copies; a worker that uses a copy keeps its files open."""
         there = [each for each in self.folder.iterdir() if not each.name.startswith(".") and each != newest]
         for each in sorted(there, key=_used_at)[: max(0, len(there) + 1 - KEPT)]:
             shutil.rmtree(each, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Words as data: attributes, occupations, sentence constructions and languages.
 
-The words are in TOML files beside the modules, and each entry names its source. Nothing is read
-before it is asked for, and everything is read once.
+The words are in TOML files beside the modules, and each entry names its source. A file is read
+once, at its first use.
 """
 
 from __future__ import annotations

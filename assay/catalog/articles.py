@@ -14,9 +14,9 @@ _SPOKEN_WITH_VOWEL = frozenset("AEFHILMNORSX")
 
 
 def indefinite(name: str) -> str:
-    """Return a noun with its article, by how it is spoken.
+    """Return a noun with its indefinite article, which depends on the pronunciation.
 
-    Own rules, because inflect takes 2 s to import. Of 10,075 words in public data sets 7 differ, all in capitals.
+    These rules replace the package inflect, whose import takes 2 s. Of 10,075 words 7 differ, all in capitals.
     """
     if _LETTERS.match(name):
         vowel = name[0].upper() in _SPOKEN_WITH_VOWEL

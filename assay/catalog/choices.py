@@ -1,4 +1,4 @@
-"""Words of the methods that ask for vectors: forced choice and association (P1, P2)."""
+"""Words of forced choice and association, the methods that ask for vectors (P1, P2)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class ChoiceWords(Bounded):
     Parameters
     ----------
     attribute : str
-        What the two cues of a pair differ in.
+        Attribute in which the two cues of a pair differ.
     first, second : str
-        What the cues of each side stand for: ``women`` and ``men``.
+        Names of the two sides that the cues stand for: ``women`` and ``men``.
     cues : tuple of pairs of str
         Pairs ``(first, second)``; each is a replicate.
     concepts : mapping of str to float or None
         Words that stereotypes are about, each with its declared share of the first side in [0, 1]
-        (the share of women among nurses); ``None`` where none is known.
+        (the share of women among nurses); ``None`` if the share is unknown.
     controls : tuple of str
         Words that belong to neither side.
     name : str
-        What findings call it.
+        Name of the list in findings.
     """
 
     attribute: Annotated[str, MinLen(1), MaxLen(100)]
@@ -73,15 +73,15 @@ class AssociationWords(Bounded):
     Parameters
     ----------
     attribute : str
-        What the groups differ in.
+        Attribute in which the groups differ.
     protected : mapping of str to tuple of str
-        By group, the words that name it.
+        For each group, the words that name the group.
     attributes : mapping of str to tuple of str
-        By group, the words of its stereotype.
+        For each group, the words of its stereotype.
     human, neutral : tuple of str
-        Control words: about people, and about nothing in particular.
+        Control words: about people in general, and about neither people nor groups.
     name : str
-        What findings call it.
+        Name of the list in findings.
     """
 
     attribute: Annotated[str, MinLen(1), MaxLen(100)]
@@ -114,7 +114,7 @@ class AssociationWords(Bounded):
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Return every list that is not empty, by its name."""
+        """Return all lists by name, without empty lists of control words."""
         return {
             **{f"{group} (protected)": tuple(listed) for group, listed in self.protected.items()},
             **{f"{group} (stereotype)": tuple(listed) for group, listed in self.attributes.items()},

@@ -12,12 +12,12 @@ from assay.catalog.tables import read_table
 
 @dataclass(frozen=True)
 class Occupation:
-    """An occupation that a person of any gender can have by that name.
+    """An occupation whose name fits a person of any gender.
 
     Attributes
     ----------
     share_women : float or None
-        Share of women among those who did the work, in [0, 1]; ``None`` where not known.
+        Share of women among the people in the occupation, in [0, 1]; ``None`` if unknown.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Occupation:
 
     @property
     def side(self) -> Literal["he", "she"] | None:
-        """The gender that does the work more often, by pronoun; ``None`` where not known."""
+        """Pronoun of the more frequent gender in the occupation; ``None`` if unknown."""
         if self.share_women is None:
             return None
         return "he" if self.share_women < 0.5 else "she"

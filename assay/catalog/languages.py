@@ -10,7 +10,7 @@ from assay.catalog.tables import read_table
 from assay.errors import UnknownName
 
 _TAG = re.compile(r"([a-z]{2,3})(?:-[a-z0-9]{1,8})*", re.IGNORECASE | re.ASCII)
-"""A language tag after RFC 5646; its parts beside the language are not checked."""
+"""Pattern of a language tag (RFC 5646); only the language is checked, not the script or region."""
 
 COMMON = (
     *("es", "fr", "de", "it", "pt", "tr", "fi", "hu", "zh", "ja"),
@@ -20,20 +20,20 @@ COMMON = (
 
 
 def languages() -> Mapping[str, str]:
-    """English names of the languages, by ISO 639-1 code, and by ISO 639-3 code of those that have no shorter one."""
+    """Return the English name of each language by its ISO 639-1 code, or its ISO 639-3 code if it has no other."""
     table = read_table("languages")
     return MappingProxyType({**table["languages"], **table["three_letters"]})
 
 
 def check_language(code: str, field: str) -> str:
-    """Raise if a language tag does not name a known language.
+    """Return the language of a tag; raise if it is unknown.
 
     Parameters
     ----------
     code : str
         A code of `languages`, optionally with script and region: ``"es"``, ``"pt-BR"``, ``"zh-Hant"``, ``"fil"``.
     field : str
-        The request's field that is to be mended if it does not.
+        Field of the request that the error names.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Profile sentences: a person and a feeling in a frame."""
+"""Profile sentences: a frame filled with a person and a feeling."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def contents() -> Mapping[str, tuple[str, ...]]:
 
 
 def people(attribute: Attribute) -> Mapping[str, tuple[str, ...]]:
-    """People of each value, paired by position: nouns first, then first names.
+    """Return words for people with each value, paired by position: nouns first, then first names.
 
     Returns
     -------
     mapping of str to tuple of str
-        As many of each value; empty where the catalog has none.
+        The same number of words for each value; empty if the catalog has no words for a value.
     """
     table = read_table("profiles")["people"]
     names = read_table("profiles").get("names", {}).get(attribute.name, {})

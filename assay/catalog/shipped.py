@@ -1,4 +1,4 @@
-"""Shipped specifications: those that P1 and P2 print, WEAT 1 to 10, and P4's predefined ones."""
+"""Shipped specifications: the words printed in P1 and P2, WEAT 1 to 10, and the predefined words of P4."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHIPPED = (
     "p4-pictures-flowers-insects",
     "p4-pictures-instruments-weapons",
 )
-"""In the order of the documentation; the first one about an attribute is its default."""
+"""Names in the order of the documentation; the first specification of an attribute is the attribute's default."""
 
 GROUP = "assay.specifications"
 """Entry-point group in which installed packages offer a `Specification`."""
@@ -44,7 +44,7 @@ GROUP = "assay.specifications"
 
 @cache
 def specifications() -> Mapping[str, Specification]:
-    """Every specification that is shipped, by name; then those of installed packages under names still free.
+    """Return the shipped specifications by name, then those of installed packages under names that are not taken.
 
     Raises
     ------
@@ -63,14 +63,14 @@ def specifications() -> Mapping[str, Specification]:
 
 
 def is_shipped(name: str | None) -> bool:
-    """Return whether a specification comes with Assay; ``None`` stands for an attribute's default, which does."""
+    """Return whether a specification is shipped or installed; ``None`` is an attribute's default, which is shipped."""
     return name is None or name in specifications()
 
 
 def shipped_words(kind: type[W], name: str | None, attribute: str) -> W:
-    """Return words of a kind, by the specification's name or else by the attribute.
+    """Return words of a kind: those of the named specification or, without a name, the attribute's default.
 
-    Raise `UnknownName` if there are none, or if the specification is of another kind.
+    Raise `UnknownName` if there are no such words, or if the specification is of another kind.
     """
     of_kind = {known: one.words for known, one in specifications().items() if isinstance(one.words, kind)}
     if name is not None:
@@ -110,7 +110,7 @@ def _choices(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _association(written: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the control words, without words of the groups."""
+    """Fill in the control words, except words that a group already has."""
     own = {word for field in ("protected", "attributes") for listed in written[field].values() for word in listed}
     controls = {
         kind: [word for word in _controls(written.get(kind, kind)) if word not in own] for kind in ("human", "neutral")
@@ -125,7 +125,7 @@ def _stereotype(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _visual(written: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the terms of both sides: attribute words or group words of the stereotype that `terms_of` names."""
+    """Fill in the terms of both sides: attribute words or group words of the specification that `terms_of` names."""
     of = read_table(f"words/{written['terms_of']}")["words"]
     groups = written["terms"] == "groups"
     first, second = zip(*of["pairs"], strict=True) if groups else (of["first_terms"], of["second_terms"])
@@ -144,7 +144,7 @@ _FILL_IN: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "stereotype": _stereotype,
     "visual": _visual,
 }
-"""Functions that replace names of shared lists by the lists, per kind."""
+"""For each kind, the function that replaces names of shared lists by the lists."""
 
 
 def _controls(written: str | list[str]) -> list[str]:

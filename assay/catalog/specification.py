@@ -1,4 +1,4 @@
-"""Specifications: named words with their provenance, of four kinds."""
+"""Specifications: named word lists of four kinds, with their sources."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ AnyWords = ChoiceWords | AssociationWords | StereotypeWords | VisualWords
 WORDS: Mapping[str, type[AnyWords]] = {
     words.kind: words for words in (ChoiceWords, AssociationWords, StereotypeWords, VisualWords)
 }
-"""The words of each kind of specification."""
+"""Class of the words for each kind of specification."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """A named list of words with its provenance.
+    """Named words with their source.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Specification:
     kind : str
         ``choices``, ``association``, ``stereotype`` or ``visual``.
     language : str
-        Of the words, as BCP 47 has it.
+        Language of the words, as a BCP 47 tag.
     citation : str
-        Where the words come from.
+        Source of the words.
     words : ChoiceWords, AssociationWords, StereotypeWords or VisualWords
         The words.
     """

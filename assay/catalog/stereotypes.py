@@ -15,13 +15,13 @@ from assay.catalog.word_lists import Word, WordPair, Words, refuse_shared
 from assay.errors import SpecificationError
 
 Role = Literal["first", "second", "neutral"]
-"""Side of a term: the group or label it is tied to, or neutral."""
+"""Side of a term: the group or label that the stereotype links it to, or neutral."""
 
 LISTS: Mapping[Role, str] = {"first": "first_terms", "second": "second_terms", "neutral": "neutral"}
 """The field of each list of terms."""
 
 SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
-"""Slots of a frame for the group; the others put "the" before a common noun."""
+"""Slots of a frame for the group; ``the_group`` and ``The_group`` put "the" before a common noun."""
 
 ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 
@@ -36,7 +36,7 @@ class TermLists(Bounded):
 
     @property
     def roles(self) -> dict[str, Role]:
-        """Every term with the side it goes with, the neutral ones last."""
+        """Side of every term, neutral terms last."""
         return {term: role for role in LISTS for term in self.terms(role)}
 
     def terms(self, role: Role) -> tuple[str, ...]:
@@ -53,29 +53,29 @@ class TermLists(Bounded):
 class StereotypeWords(TermLists):
     """Words of a stereotype score (P4).
 
-    Terms are put into sentences, so they are kept with composed letters and single blanks, none at their ends.
+    Terms become parts of sentences, so they are normalised: composed letters, single blanks, no blanks at the ends.
 
     Parameters
     ----------
     attribute : str
-        What the two groups differ in.
+        Attribute in which the two groups differ.
     first, second : str
-        What the groups are called: ``men`` and ``women``.
+        Names of the groups: ``men`` and ``women``.
     pairs : tuple of pairs of str
-        Group terms ``(first, second)`` that stand in for each other in a sentence. Each term stands in one pair:
-        the counterpart of a sentence has the other one in its place.
+        Group terms ``(first, second)``. Each term is in one pair; the counterpart of a sentence has the other term
+        of the pair in its place.
     first_terms, second_terms : tuple of str
-        Attribute terms that the stereotype gives to either group.
+        Attribute terms that the stereotype links to the first and to the second group.
     neutral : tuple of str
-        Attribute terms that it gives to neither. Without them step 1 cannot be measured.
+        Attribute terms that the stereotype links to neither. Without them step 1 cannot be measured.
     telling : tuple of str
-        Other words that tell the groups apart (him, herself). A sentence with one is refused: its counterpart
-        would tell both.
+        Other words that reveal the group (him, herself). A sentence with such a word is refused, because its
+        counterpart would name both groups.
     frames : tuple of str
         Sentences with ``{group}`` or ``{the_group}`` (``{Group}``, ``{The_group}`` at the beginning) and
-        ``{attribute}`` or ``{an_attribute}``. Empty: frames that any word can be put into.
+        ``{attribute}`` or ``{an_attribute}``. If empty, frames for any word are used.
     name : str
-        What findings call it.
+        Name of the list in findings.
     """
 
     attribute: Annotated[str, MinLen(1), MaxLen(100)]
@@ -111,17 +111,17 @@ class VisualWords(TermLists):
     Parameters
     ----------
     attribute : str
-        What the two labels differ in.
+        Attribute in which the two labels differ.
     first, second : str
-        The two target concepts, as the service is shown them: ``man`` and ``woman``.
+        The two target concepts, as they are shown to the service: ``man`` and ``woman``.
     first_terms, second_terms : tuple of str
-        Generation terms, which pictures are of, that the stereotype ties to either label.
+        Generation terms (subjects of pictures) that the stereotype links to the first and to the second label.
     neutral : tuple of str
-        Generation terms that it ties to neither. Without them step 1 cannot be measured.
+        Generation terms that the stereotype links to neither. Without them step 1 cannot be measured.
     first_names, second_names : tuple of str
-        Other words by which an answer in words names either concept: ``boy``, ``he``. The labels themselves always do.
+        Other words that name either concept in a written answer, such as ``boy``, ``he``; the labels always do.
     name : str
-        What findings call it.
+        Name of the list in findings.
     """
 
     attribute: Annotated[str, MinLen(1), MaxLen(100)]

@@ -18,24 +18,24 @@ _NAME_SLOT = "name"
 
 @dataclass(frozen=True)
 class Frame:
-    """One sentence with slots in braces, without its full stop; named by its construction: ``"base/3"``."""
+    """One sentence with slots in braces, without its full stop. Its name begins with its construction: ``"base/3"``."""
 
     name: str
     pattern: str
 
     @cached_property
     def slots(self) -> tuple[str, ...]:
-        """Every slot, in the sentence's order."""
+        """All slots, in the order of the sentence."""
         return tuple(slot for _, slot, _, _ in Formatter().parse(self.pattern) if slot)
 
     @cached_property
     def value_slots(self) -> tuple[str, ...]:
-        """Slots that mention the value, in lower case."""
+        """Names of the slots for a word of the value, in lower case."""
         return tuple(slot.lower() for slot in self.slots if slot not in _OCCUPATION_SLOTS and slot != _NAME_SLOT)
 
     @property
     def named(self) -> bool:
-        """Whether the frame holds a first name."""
+        """Whether the frame has a slot for a first name."""
         return _NAME_SLOT in self.slots
 
     def fits(self, attribute: Attribute) -> bool:
@@ -51,9 +51,9 @@ class Frame:
         Parameters
         ----------
         occupation : Occupation
-            Whose work it is about.
+            Occupation that the sentence names.
         value : Value, optional
-            What is mentioned; a frame without a value slot needs none.
+            Value that the sentence mentions; a frame without a value slot needs none.
         person : str
             First name, for a `named` frame.
         """
@@ -98,7 +98,7 @@ class Construction:
 
 
 def constructions() -> tuple[str, ...]:
-    """Names of the constructions, the plainest first."""
+    """Return the names of the constructions, the simplest first."""
     return tuple(read_table("constructions"))
 
 
@@ -134,15 +134,15 @@ _WORD = re.compile(r"\w")
 def split_sentences(text: str) -> tuple[str, ...]:
     """Split a text after each run of sentence marks (``. ! ? …`` and those of other scripts).
 
-    A blank before the mark, which some engines write, stays with its sentence, and no blank after
-    the mark is needed. A full stop inside a number (2.5) or between single letters (U.S.) ends
-    nothing; other abbreviations are not known.
+    A blank before the mark, which some engines write, stays with its sentence; no blank after the
+    mark is needed. A full stop inside a number (2.5) or between single letters (U.S.) does not end
+    a sentence; other abbreviations are not recognised.
 
     Returns
     -------
     tuple of str
-        The sentences with their marks, without blanks around them. What holds no letter or digit
-        is no sentence; what has no final mark is one.
+        The sentences with their marks, without surrounding blanks. A piece without a letter or digit
+        is left out; a last piece without a final mark counts as a sentence.
     """
     pieces, start = [], 0
     for end in _END.finditer(text):

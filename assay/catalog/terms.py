@@ -1,4 +1,4 @@
-"""Matching of terms in texts of others: normal forms, and whole words."""
+"""Matching of terms in texts: normalisation, and search for whole words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEW = 50
 """Number of terms that are compared one by one."""
 
 LOOKED_AT = 3
-"""First characters of a term by which it is grouped."""
+"""Number of first characters by which terms are grouped."""
 
 MARKED = ((0x0300, 0x20000), (0xE0100, 0xE01F0))
 """Unicode ranges with combining marks: all but the ideographs and private use."""
@@ -45,14 +45,14 @@ def normalised(text: str) -> str:
 
 
 def any_of(terms: Iterable[str], flags: int = 0) -> re.Pattern[str]:
-    """Build a pattern that matches any term as a whole word, the longest of overlapping ones."""
+    """Build a pattern that matches any term as a whole word; of overlapping terms, the longest matches."""
     written = _alternatives(sorted(terms, key=lambda term: (-len(term), term)))
     # the fast check (?<!\w) excludes most positions within words before the slow one for combining marks
     return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{written})(?![\w{marks()}])", flags)
 
 
 def _alternatives(longest_first: Sequence[str], place: int = 0) -> str:
-    """Write terms as alternatives, in groups that begin with a look at the next character.
+    """Return terms as regular-expression alternatives, in groups that check the next character first.
 
     Without the groups each of 6,000 terms is compared at each word: 1,000 sentences took half a minute.
     """
@@ -73,7 +73,7 @@ def _alternatives(longest_first: Sequence[str], place: int = 0) -> str:
 
 
 def _group(term: str, place: int) -> str:
-    """Return the same text for all characters at a place that differ in case only; a gap, or "" behind the end."""
+    """Return the group of a term by its character at a place, ignoring case; `GAP` for a gap, "" after the end."""
     if place >= len(term):
         return ""
     if _GAPS.match(term, place):

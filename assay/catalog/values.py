@@ -22,11 +22,11 @@ def plain(text: str) -> str:
 
 
 class Lexicon:
-    """Words and phrases, each of which mentions one name.
+    """Words and phrases, each of which refers to one name, such as the name of a value.
 
-    A word is found between word boundaries, whatever its case and apostrophes, so that ``he`` is in
-    "He’s" and not in "the". Where phrases overlap the longest is taken: "South African" is not
-    also "African". A word that ends in an apostrophe (``l'``) may be followed by anything.
+    Only whole words match, in any case and with any apostrophes: ``he`` matches in "He’s" and not in
+    "the". Of overlapping phrases only the longest matches: "South African" is not also "African".
+    A word that ends in an apostrophe (``l'``) also matches before a letter.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Lexicon:
             raise ValueError(f"a word stands twice in the lexicon of {', '.join(words)}")
 
     def mentions(self, text: str) -> Iterator[str]:
-        """Return the name of every mention in `text`, in order."""
+        """Yield the name that each matching word in `text` refers to, in order."""
         for match in self._pattern.finditer(plain(text)):
             yield self._name_of[_key(match.group())]
 
@@ -64,7 +64,7 @@ def _ended(word: str) -> str:
 _ATTRIBUTES = ("gender", "race", "religion", "place-of-worship")
 
 NEUTRAL = "neutral"
-"""Result of `Attribute.read_one_hop` for a mark that fits every value."""
+"""Result of `Attribute.read_one_hop` for an article or pronoun that fits every value."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Value:
     forms : mapping
         The word for each slot of a sentence: ``{"subject": "he", "object": "him", …}``.
     people : tuple of str
-        First names that go with the value; empty where names say nothing.
+        First names of people with the value; empty if names do not indicate the value.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Value:
 
     @cached_property
     def words(self) -> Mapping[str, str]:
-        """The word for each slot, and for each capitalised slot the capitalised word."""
+        """The word for each slot, and the capitalised word for each capitalised slot."""
         return dict(self.forms) | {slot.capitalize(): word[:1].upper() + word[1:] for slot, word in self.forms.items()}
 
 
@@ -100,11 +100,11 @@ class Attribute:
     name, title, source : str
         Its name in requests, its name for people, and where its values and words come from.
     values : tuple of Value
-        Its non-trivial values, in the order of every table about it.
+        Its values without the residual, in the order of every table.
     residual : str
-        What a sentence is read as that mentions none of the values, or several.
+        Result for a sentence that mentions no value, or several.
     lexicons : mapping of str to Lexicon
-        By language, the words that mention a value; for reading what a service returned.
+        By language, the words that mention a value; for reading the output of a service.
     one_hop : mapping of str to Lexicon
         By language, the articles and pronouns that mark a value; for reading a translation of a
         sentence that mentioned none.
@@ -146,8 +146,8 @@ class Attribute:
         Returns
         -------
         str
-            The one value mentioned, once or more often; the residual if there is none or if there
-            are several.
+            The value, if exactly one is mentioned (once or more often); the residual if none or several
+            are mentioned.
 
         Raises
         ------
@@ -160,14 +160,14 @@ class Attribute:
     def read_one_hop(self, sentence: str, language: str) -> str | None:
         """Return the value that the first article or pronoun of a translated sentence marks.
 
-        Only the first mark counts: later ones may belong to another noun. What a noun's ending
-        shows is not read, so "L'infirmière" is neutral.
+        Only the first article or pronoun counts: later ones may belong to another noun. The ending of a
+        noun is not read, so "L'infirmière" is neutral.
 
         Returns
         -------
         str or None
-            A value's name, ``"neutral"`` for a mark that fits every value, ``None`` if nothing
-            readable is there.
+            A value's name, ``"neutral"`` for an article or pronoun that fits every value, ``None`` if
+            the sentence has none that the lexicon knows.
 
         Raises
         ------

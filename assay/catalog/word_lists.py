@@ -20,7 +20,7 @@ WordPair = tuple[Word, Word]
 
 
 def check_words(where: str, words: Sequence[str], *, least: int = 0, unique: bool = True) -> None:
-    """Raise `SpecificationError` if a list of words is too short or long, or names a word twice."""
+    """Raise `SpecificationError` if a list or a word is too short or long, or if a word is repeated."""
     if len(words) < least:
         raise SpecificationError(f"{where} has no words", where)
     if len(words) > MOST_WORDS or any(not 0 < len(word.strip()) <= LONGEST for word in words):
@@ -35,7 +35,7 @@ def repeated(words: Iterable[str]) -> list[str]:
 
 
 def refuse_overlap(where: str, words: Sequence[str], other: str, others: Mapping[str, object]) -> None:
-    """Raise if two compared lists share a word."""
+    """Raise `SpecificationError` if two lists share a word."""
     if shared := [word for word in words if word in others]:
         raise SpecificationError(f"{shared[0]!r} is among the {where} and the {other}; it can be one of them", where)
 

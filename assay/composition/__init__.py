@@ -1,9 +1,9 @@
-"""Inference of the letter of services called one after the other, from their letters.
+"""Inferred letter of a chain, which is a sequence of services called one after the other.
 
 Srivastava & Rossi (2018), section 5: the letter of a composite is *inferred* from the letters of its
-parts by a table, without a single call. Two tables are kept side by side (`tables`); a chain is read
-in every way in which it can be bracketed, because the printed table is not associative (`chain`);
-where letters are uncertain, so is the answer (`weighed`).
+parts by a table, without a single call. There are two tables (`tables`). A chain is evaluated in
+every possible bracketing, because the printed table is not associative (`chain`). If letters are
+uncertain, the result is a probability of each letter (`letter_probabilities`).
 """
 
 from __future__ import annotations

@@ -40,11 +40,11 @@ class Bracketing:
     Attributes
     ----------
     written : str
-        ``"(BS * UCS) * DSBS"``; the name of the one service if it is alone.
+        ``"(BS * UCS) * DSBS"``; only the letter for a single service.
     steps : tuple of Step
-        In the order in which the brackets are worked out; none for a service alone.
+        In the order of evaluation; empty for a single service.
     possible : frozenset of Letter
-        The letters the whole may have, read like this.
+        Possible letters of the chain under this bracketing.
     """
 
     written: str
@@ -59,11 +59,11 @@ class ChainAnswer:
     Attributes
     ----------
     possible : frozenset of Letter
-        The letters that every bracketing allows; if there is none, those that any allows.
+        Letters that every bracketing allows; if there is none, letters that at least one bracketing allows.
     contradiction : bool
-        No letter is allowed by every bracketing: the table disagrees with itself about this chain.
+        No letter is allowed by every bracketing: the table contradicts itself about this chain.
     bracketings : tuple of Bracketing
-        One example of every different answer; the first one is worked out from the left.
+        One example for each different answer; the first is evaluated from the left.
     """
 
     letters: tuple[Letter, ...]
@@ -93,10 +93,9 @@ class ChainAnswer:
 def compose_chain(letters: Sequence[Letter], table: TableName = "published") -> ChainAnswer:
     """Infer the possible letters of a chain of services from their letters.
 
-    Every bracketing must be right, so that the answer is what all of them allow. They are not
-    listed, there are too many: an interval of the chain keeps the different *answers* its bracketings
-    give, of which there are at most seven, and longer intervals are put together from shorter ones.
-    That is exact, in O(n^3).
+    The answer is the set of letters that all bracketings allow. There are too many bracketings to
+    list. So the different *answers* (at most seven) of the bracketings of each interval of the chain
+    are computed, from the shortest interval to the longest. The result is exact, in O(n^3).
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Compatibility of services in a chain, and the kind of the chain.
 
-The output of a service must be an input of the next one. Among the rated kinds only a translator returns an
-input of others, a text. A class or a number ends a chain. An embedder cannot be part of one: its rating is
-about single words and not about texts of another service.
+The output of a service must be an input of the next service. Only translators and language models return an input
+of others, a text; a language model can only begin a chain. A class or a number ends a chain. An embedder cannot be
+part of a chain: its rating is about single words and not about texts of another service.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ GIVES: Mapping[Kind, str] = {
     Kind.EMBEDDER: "vectors",
     Kind.IMAGE_CLASSIFIER: "a class",
 }
-"""Kinds whose output is text for the next service."""
+"""Description of the output of each kind; only a text is an input of other services."""
 
 ENDS = frozenset({Kind.TRANSLATOR, Kind.CLASSIFIER, Kind.REGRESSOR})
 """Kinds that accept a text of another service."""
 
 
 class Incompatible(SpecificationError):
-    """Two neighbours of a chain do not fit."""
+    """A service of a chain cannot follow the service before it."""
 
     code = "incompatible"
 

@@ -1,6 +1,6 @@
 """The document of a composition: the inferred rating of services called one after the other.
 
-Everything said of the composite here is *inferred*; what is said of its parts was measured.
+Every statement about the composite is *inferred*; the statements about its parts were measured.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def check_chain(ratings: Sequence[Mapping[str, Any]]) -> Kind:
     Raises
     ------
     OutOfBounds
-        If there are too few or too many.
+        If there are too few or too many ratings.
     Incompatible
-        Naming the link that breaks: of another attribute than the first, of a kind that cannot follow
-        the one before it, or rated on records where texts will come.
+        If a link was rated for another attribute than the first, is of a kind that cannot follow the link
+        before it, or was rated on records although it would receive texts. The error names the link.
     """
     kind = kind_of_chain([Kind(one["target"]["kind"]) for one in ratings])
     first = ratings[0]["attribute"]
@@ -73,15 +73,15 @@ def composition_document(
     Parameters
     ----------
     table : str
-        Which table gives the headline; both are in the document.
+        Table that decides the headline; the document holds the results of both tables.
     observations : sequence of sequence of Observation
-        The record behind each rating, where it is at hand: services that were asked the same sentences are
-        then followed sentence by sentence.
+        Recorded observations of each rating, if available. Services that were asked the same sentences are
+        then chained sentence by sentence.
 
     Raises
     ------
     OutOfBounds, Incompatible
-        As of `check_chain`.
+        See `check_chain`.
     """
     kind = check_chain(ratings)
     parts = [part_of(one) for one in ratings]
@@ -117,7 +117,7 @@ def composition_document(
 def _predict(
     ratings: Sequence[Mapping[str, Any]], rng: np.random.Generator, observations: Sequence[Sequence[Observation]]
 ) -> tuple[Sequence[Prediction], str | None]:
-    """Predict the composite from matrices for each route; return a reason if that is impossible."""
+    """Predict each chain of components from matrices; return a reason if that is impossible."""
     evidence = [matrices_of(one) for one in ratings]
     for place, (components, rating) in enumerate(zip(evidence, ratings, strict=True), start=1):
         if not components:
@@ -192,7 +192,7 @@ def _notes_of_ratings(ratings: Sequence[Mapping[str, Any]]) -> list[dict[str, st
 def _notes_of_prediction(predicted: Mapping[str, Any], by_table: str | None) -> list[dict[str, str]]:
     notes = []
     chances = predicted["probabilities"]
-    # what a mean hides keeps a letter from being declared, but the matrices contradict the table all the same
+    # hidden effects can prevent a declared letter, but the matrices contradict the table even then
     sure = chances[predicted["letter"]] >= predicted["confidence"] * (1 - chances.get("unlocated", 0.0))
     if sure and by_table not in {None, predicted["letter"]}:
         notes.append(note("prediction-differs", table=by_table, predicted=predicted["letter"]))

@@ -51,11 +51,11 @@ class ChainProbabilities:
     Attributes
     ----------
     BS, DSBS, UCS : float
-        Mass of the combinations of letters for which the table gives that letter alone.
+        Probability of the combinations of letters for which the table gives that letter alone.
     must_be_measured : float
-        Mass of all others. For two services it is ``P(BS) P(BS)``.
+        Probability of all other combinations. For two services it is ``P(BS) P(BS)``.
     contradicted : float
-        The part of `must_be_measured` about which the table disagrees with itself.
+        The part of `must_be_measured` for which the table contradicts itself.
     """
 
     table: TableName
@@ -73,7 +73,7 @@ class ChainProbabilities:
 
     @property
     def likeliest(self) -> Letter | None:
-        """The letter with the largest mass, ties to the worse; ``None`` if "must be measured" has more."""
+        """The most probable letter, ties to the worse; ``None`` if "must be measured" is more probable."""
         letter = max((BS, DSBS, UCS), key=self.of)
         return letter if self.of(letter) >= self.must_be_measured else None
 
@@ -85,11 +85,11 @@ class ChainProbabilities:
 def combine(probabilities: Sequence[Probabilities], table: TableName = "published") -> ChainProbabilities:
     """Infer the probabilities of a chain's letter from those of its services.
 
-    ``P(c) = sum P(a) P(b) ... [c = a * b * ...]``, the services being rated independently of each
-    other. Every combination of letters is a chain of its own, read as `compose_chain` does; where the
-    table does not give it one letter alone, its probability is kept as "must be measured" and not
-    shared out. For two services that is the mass of ``BS * BS``. The 3^n combinations are not listed:
-    those that go on alike are followed together (`ALIKE`), in O(n).
+    ``P(c) = sum P(a) P(b) ... [c = a * b * ...]``, if the services were rated independently of each
+    other. `compose_chain` infers the letter of each combination of letters. If the table allows more
+    than one letter, the probability of the combination counts as "must be measured" and is not divided
+    among letters. For two services that is the combination ``BS * BS``. The 3^n combinations are not
+    listed: combinations with the same continuation are merged (`ALIKE`), in O(n).
 
     Raises
     ------
@@ -124,7 +124,7 @@ def combine(probabilities: Sequence[Probabilities], table: TableName = "publishe
 
 
 def _shortened(word: Word, table: TableName) -> Word:
-    """Replace a chain by the shortest equivalent one in every context."""
+    """Replace a chain by the shortest chain that has the same result in every context."""
     for start, stop in combinations(range(len(word) + 1), 2):
         shorter = ALIKE[table].get(word[start:stop])
         if shorter is not None:

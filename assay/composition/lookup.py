@@ -1,4 +1,4 @@
-"""Lookup of a chain in both tables, as JSON; an open letter stands for all of its candidates."""
+"""Lookup of a chain in both tables, as JSON; an undeclared letter is replaced by all letters that are possible."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from assay.model import Letter, Probabilities
 from assay.rating.decision import WORST_FIRST, worst_letter
 
 DEFAULT_CONFIDENCE = 0.95
-"""Probability that a letter must exceed the complement of to count as possible, where a rating does not say."""
+"""Confidence of a rating that states none."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A service of a chain, as the tables need it.
+    """A service of a chain, with the facts that a look-up in the tables needs.
 
     Attributes
     ----------
     letter : Letter or None
-        The likeliest; ``None`` where nothing could be measured.
+        The likeliest letter; ``None`` if nothing could be measured.
     confidence : float
-        From which a letter is declared.
+        Probability from which a letter is declared.
     """
 
     letter: Letter | None
@@ -40,7 +40,7 @@ class Part:
 
     @property
     def candidates(self) -> Probabilities:
-        """Letters that cannot be excluded, with probability at least ``1 - confidence``, equally weighted."""
+        """Letters that cannot be excluded (probability at least ``1 - confidence``), with equal weights."""
         left = [one for one in Letter if self._is_possible(one)]
         return Probabilities(**{one.value: (1 / len(left) if one in left else 0.0) for one in Letter})
 
@@ -97,11 +97,11 @@ class LookedUp:
     Attributes
     ----------
     possible : frozenset of Letter
-        What the composite may be.
+        Possible letters of the composite.
     answer : ChainAnswer or None
-        The words of the table, where every link has one letter.
+        Answer of the table; ``None`` unless every link has one declared letter.
     weighed : ChainProbabilities or None
-        Where every link has probabilities.
+        Probability of each letter; ``None`` unless every link has probabilities.
     """
 
     possible: frozenset[Letter]
@@ -109,7 +109,7 @@ class LookedUp:
     weighed: ChainProbabilities | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the result as JSON."""
         return {
             "possible": _in_order(self.possible),
             "letter": next(iter(self.possible)).value if len(self.possible) == 1 else None,

@@ -1,4 +1,4 @@
-"""Notes on a composition beside its letter: a code and a sentence."""
+"""Notes on a composition: each has a code and a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition tables: the letter of two services called one after the other (P5, section 5)."""
+"""Composition tables: the letter of two services called one after the other (Srivastava & Rossi 2018, section 5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.model import Letter
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 Letters = frozenset[Letter]
-"""The letters a service may deserve; one of them is the right one."""
+"""Set of possible letters of a service; exactly one of them is right."""
 
 TableName = Literal["published", "revised"]
 
@@ -44,7 +44,7 @@ def compose(first: Letter, second: Letter, table: TableName = "published") -> Le
 
 
 def entries_of(table: str) -> Mapping[tuple[Letter, Letter], Letters]:
-    """Return a table by its name; raise `UnknownName` if there is none."""
+    """Return a table by its name; raise `UnknownName` if there is no such table."""
     for name, entries in TABLES.items():
         if name == table:
             return entries

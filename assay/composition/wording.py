@@ -1,6 +1,6 @@
 """Sentences about a composition: the deciding row of the table, and what must be measured.
 
-Every answer is called *inferred*: nobody called the composite.
+Every answer is called *inferred*, because the composite was not called.
 """
 
 from __future__ import annotations

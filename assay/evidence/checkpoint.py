@@ -24,7 +24,7 @@ DASH = "\u2014"
 """A signature's line begins with an em dash."""
 
 ED25519 = b"\x01"
-"""The kind of signature, as it goes into a key's short name."""
+"""Type byte of an Ed25519 signature; it is part of the hash that identifies a key."""
 
 HINT_BYTES = 4
 
@@ -41,7 +41,7 @@ IsSignature = Callable[[bytes, bytes, bytes], bool]
 
 
 class BadCheckpoint(RecordError):
-    """The note is not a checkpoint of this log, or its key did not sign it."""
+    """The note is not a checkpoint of this log, or lacks a valid signature."""
 
     code = "bad-checkpoint"
 
@@ -76,7 +76,7 @@ def key_hint(name: str, public_key: bytes, kind: bytes = ED25519) -> bytes:
 def read_note(note: str) -> tuple[Checkpoint, list[str]]:
     """Read a note without verifying it: the checkpoint, and its signature lines without line ends.
 
-    Raise `BadCheckpoint` if it is no such note.
+    Raise `BadCheckpoint` if the note is not a checkpoint.
     """
     if _CONTROL.search(note):
         raise BadCheckpoint("a note holds no control characters besides line ends")
@@ -85,7 +85,7 @@ def read_note(note: str) -> tuple[Checkpoint, list[str]]:
 
 
 def is_signed_by(checkpoint: Checkpoint, lines: Sequence[str], public_key: bytes, is_signature: IsSignature) -> bool:
-    """Return whether a note has a valid signature of its log, made with the given key; `lines` are its signatures."""
+    """Return whether one of a note's signature `lines` is a valid signature of its log by the given key."""
     start = f"{DASH} {checkpoint.origin} "
     for line in lines:
         if line.startswith(start):
@@ -108,7 +108,7 @@ def open_checkpoint(note: str, public_key: bytes, is_signature: IsSignature) -> 
     Raises
     ------
     BadCheckpoint
-        If it is no such note, or has no signature of the key.
+        If the note is not a checkpoint, or is not signed by the key.
     """
     found, lines = read_note(note)
     if not is_signed_by(found, lines, public_key, is_signature):
@@ -130,7 +130,7 @@ def _read(text: str) -> Checkpoint:
 
 
 def decode_base64(written: str) -> bytes:
-    """Decode base64 of a note; raise `BadCheckpoint` if it is anything else."""
+    """Decode base64 of a note; raise `BadCheckpoint` if the text is not base64."""
     try:
         return base64.b64decode(written, validate=True)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""Verifier keys and cosignatures of checkpoints, and the request with which a witness is asked for one.
+"""Verifier keys and cosignatures of checkpoints, and the request that asks a witness for a cosignature.
 
 A witness signs a log's head only if it extends the head that it signed before. A log that shows different histories
 to different readers therefore cannot get both signed by the same witness.
@@ -31,7 +31,7 @@ from assay.evidence.jwks import KEY_BYTES
 from assay.evidence.merkle import HASH_BYTES
 
 COSIGNATURE = b"\x04"
-"""Signature type of Ed25519 cosignatures, as it goes into a key's id."""
+"""Type byte of an Ed25519 cosignature; it is part of the hash that identifies a key."""
 
 TIME_BYTES = 8
 MOST_PROOF_LINES = 63
@@ -58,7 +58,7 @@ class VerifierKey:
         Raises
         ------
         SpecificationError
-            If it is malformed, its id does not belong to it, or it is of another kind.
+            If the key is malformed, its id does not match, or its kind is not `kind`.
         """
         name, _, rest = written.partition("+")
         key_id, _, encoded = rest.partition("+")

@@ -1,8 +1,7 @@
 """Signed envelopes: DSSE, the "Dead Simple Signing Envelope", version 1.
 
-The signature covers the payload's own bytes with their type, not the JSON around them, so that no
-canonical form is needed for a check. Signing and checking are functions of the caller; this module holds no
-cryptography.
+The signature covers the payload's bytes and its type, not the JSON around them, so that verification needs no
+canonical form. The caller passes in the functions that sign and verify; this module holds no cryptography.
 
 References
 ----------
@@ -23,7 +22,7 @@ Sign = Callable[[bytes], bytes]
 """Signs a message."""
 
 IsSignature = Callable[[str, bytes, bytes], bool]
-"""Whether a key, by its id, made a signature of a message: ``(key id, signature, message)``."""
+"""Verifies a signature: ``is_signature(key_id, signature, message)`` returns whether it is valid."""
 
 
 class UnknownSigner(CertificateError):
@@ -55,18 +54,18 @@ class Opened:
 
 
 def pre_authentication(payload_type: str, payload: bytes) -> bytes:
-    """Encode a payload and its type unambiguously: each after its length."""
+    """Encode a payload and its type unambiguously: each is preceded by its length."""
     kind = payload_type.encode("utf-8")
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
 def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> dict[str, Any]:
-    """Sign a payload.
+    """Return an envelope with a payload and its signatures.
 
     Parameters
     ----------
     signers : mapping of str to callable
-        Who signs, by the id of the key. Nobody leaves the envelope open.
+        Signing function of each key, by the key's id; if empty, the envelope has no signature.
     """
     message = pre_authentication(payload_type, payload)
     return {
@@ -77,10 +76,10 @@ def envelope(payload_type: str, payload: bytes, signers: Mapping[str, Sign]) -> 
 
 
 def opened(written: Any) -> Opened:
-    """Read an envelope, without checking its signatures; raise `CertificateError` if it is none.
+    """Parse an envelope without verifying its signatures; raise `CertificateError` if it is malformed.
 
-    Only what `envelope` writes is read: no other members, and base64 in its one strict form, so that
-    no byte of an envelope can be changed unnoticed.
+    Only the form that `envelope` writes is accepted: no other members, and strict base64. So no byte of
+    an envelope can be changed unnoticed.
     """
     if not isinstance(written, Mapping) or set(written) != {"payload", "payloadType", "signatures"}:
         raise CertificateError("this is no DSSE envelope, which has payload, payloadType and signatures")
@@ -93,7 +92,7 @@ def opened(written: Any) -> Opened:
 def signer_of(envelope: Opened, is_signature: IsSignature) -> str:
     """Return the id of the first key that signed an envelope; raise `CertificateError` if none did.
 
-    Where `is_signature` raises `UnknownSigner` and no other key signed, so does this function: the reader then learns
+    If `is_signature` raises `UnknownSigner` and no other key signed, this function raises it too. The reader learns
     that a key is missing, and not that the signature is invalid.
     """
     unknown = None

@@ -9,8 +9,8 @@ JSON lines in ASCII, each in its one canonical form, in this order::
     {"observation": {…}, "part": "observation"}        one line each, in the order of the evidence tree
     {"part": "end", "seal": {…}}                       an envelope over the digest of all bytes before it
 
-A line in any other form than its canonical one is refused, and the last line binds all others: no
-byte can be changed, added or taken away unnoticed. Neither writing nor reading holds more than a line.
+A line that is not in canonical form is refused, and the last line holds the digest of all others. So no byte can be
+changed, added or removed unnoticed. Writing and reading hold at most one line in memory.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ExportWriter:
         return self._write({"part": "observation", "observation": dict(observation)})
 
     def closing(self, signers: Mapping[str, Sign]) -> bytes:
-        """Return the last line: a seal over all before it, with the given signatures, if any."""
+        """Return the last line: the seal over all lines before it, signed by the given signers, if any."""
         payload = _sealed(self._digest.hexdigest(), self._lines)
         return line({"part": "end", "seal": envelope(SEAL_TYPE, payload, signers)})
 
@@ -122,7 +122,7 @@ def read_export(lines: Iterable[bytes]) -> Export:
 
 
 def _parts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Read line by line; the seal of the last line is compared with the digest of all before it."""
+    """Yield the part in each line; compare the seal in the last line with the digest of all lines before it."""
     digest, number, ended = hashlib.sha256(), 0, False
     for written in lines:
         if ended:

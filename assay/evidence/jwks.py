@@ -37,17 +37,17 @@ def read_jwks(document: Any) -> dict[str, bytes]:
     Parameters
     ----------
     document : Any
-        Decoded JSON: ``{"keys": [...]}`` or one JSON Web Key. Keys of other kinds are passed over.
+        Decoded JSON: ``{"keys": [...]}`` or one JSON Web Key. Keys of other kinds are ignored.
 
     Returns
     -------
     dict of str to bytes
-        The 32 bytes of each Ed25519 key by its thumbprint; a ``kid`` that says otherwise is not believed.
+        The 32 bytes of each Ed25519 key by its computed thumbprint; the stated ``kid`` is ignored.
 
     Raises
     ------
     UnreadableKeys
-        If it is no key set, or no key in it is an Ed25519 key.
+        If the document is not a key set, or has no Ed25519 key.
     """
     listed = document.get("keys", [document]) if isinstance(document, Mapping) else None
     if not isinstance(listed, list):
@@ -64,7 +64,7 @@ def encode(content: bytes) -> str:
 
 
 def decode(written: str) -> bytes:
-    """Decode base64url without padding; raise `ValueError` if it is anything else."""
+    """Decode base64url without padding; raise `ValueError` if the text is not base64url."""
     padded = written + "=" * (-len(written) % 4)
     return base64.b64decode(padded, altchars=b"-_", validate=True)
 

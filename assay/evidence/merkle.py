@@ -19,21 +19,21 @@ Node = Callable[[int, int], bytes]
 """Returns the hash of the complete subtree ``(level, place)``; level 0 is the leaves."""
 
 Span = tuple[int, int]
-"""Leaves from the first number on, up to and without the second."""
+"""Half-open range of leaves: from the first number up to, but not including, the second."""
 
 
 def leaf_hash(content: bytes) -> bytes:
-    """Hash a leaf: SHA-256 of a zero byte and its content (section 2.1.1)."""
+    """Hash a leaf: SHA-256 of the byte 0x00 and its content (section 2.1.1)."""
     return hashlib.sha256(b"\x00" + content).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """Hash two subtrees together: SHA-256 of a one byte and both hashes."""
+    """Hash two subtrees together: SHA-256 of the byte 0x01 and both hashes."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
 def nodes_from(leaves: Sequence[bytes]) -> Node:
-    """Return a function that computes complete subtrees of a list of leaf hashes, each once."""
+    """Compute the hashes of all complete subtrees of a list of leaf hashes; return a function that looks them up."""
     levels: list[list[bytes]] = [list(leaves)]
     while len(levels[-1]) > 1:
         below = levels[-1]
@@ -49,13 +49,12 @@ def nodes_of(span: Span) -> list[tuple[int, int]]:
     Parameters
     ----------
     span : (int, int)
-        A span that a tree's recursion reaches: ``(0, size)`` or one that `inclusion_spans` or
-        `consistency_spans` gave.
+        ``(0, size)``, or a span that `inclusion_spans` or `consistency_spans` returned.
 
     Returns
     -------
     list of (int, int)
-        ``(level, place)``, at most one a level, highest first.
+        ``(level, place)``, at most one per level, highest level first.
     """
     start, stop = span
     found = []
@@ -89,7 +88,7 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
     Returns
     -------
     list of (int, int)
-        From the leaf up, as the proof has them.
+        In the order of the proof, from the leaf up.
 
     Raises
     ------
@@ -118,7 +117,7 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], tree_head: bytes) -> bool:
-    """Whether `proof` shows that `leaf` (its hash) is at `index` of the tree of `size` with this head.
+    """Return whether `proof` shows that `leaf` (a hash) is at `index` of the tree with this size and head.
 
     The steps are those of section 2.1.3.2.
     """
@@ -163,9 +162,9 @@ def consistency_spans(before: int, after: int) -> list[Span]:
 
 
 def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof: Sequence[bytes]) -> bool:
-    """Whether `proof` shows that the tree of `after` leaves begins with that of `before` leaves.
+    """Return whether `proof` shows that the tree of `after` leaves begins with the tree of `before` leaves.
 
-    The steps are those of section 2.1.4.2. From an empty tree everything grows, and no proof is needed.
+    The steps are those of section 2.1.4.2. Every tree grows from an empty tree; the proof is then empty.
     """
     if before == after:
         return not proof and older_head == head

@@ -1,4 +1,4 @@
-"""Re-order ledger rows into Merkle-leaf order: the ledger has the order of replies, the tree of questions.
+"""Re-order ledger rows into Merkle-leaf order: the ledger is ordered by reply, the tree by question.
 
 An experiment is replayed on its record, without a call, up to the last recorded question; its final
 computation is not needed. At most one batch is held in memory.
@@ -16,8 +16,8 @@ from assay.model import Observation, Probe, Reply
 class Unrolling:
     """Replay of an experiment that yields its units in evidence order; the caller reads the records.
 
-    The loop is: while `advance` gives probes, look their units up, some at a time and in order, and
-    hand each some with what was found to `accept`.
+    The loop is: while `advance` returns probes, read the records of their units, in order and a portion
+    at a time, and pass each portion of probes with its records to `accept`.
     """
 
     def __init__(self, method: Method, seed: int, recorded: int) -> None:
@@ -25,7 +25,7 @@ class Unrolling:
         self._left, self._replies, self._begun = recorded, list[Reply](), False
 
     def advance(self) -> Sequence[Probe]:
-        """Return the next batch, empty after the last recorded one. It may compute for a while."""
+        """Return the next batch of probes; empty after the last recorded batch. The call may take long."""
         if self._left <= 0:
             return ()
         try:
@@ -37,7 +37,7 @@ class Unrolling:
         return batch
 
     def accept(self, some: Sequence[Probe], found: Mapping[str, Observation]) -> list[Observation]:
-        """Sort the records of the batch's next probes; raise `RecordIncomplete` if one is missing or another."""
+        """Return the records of the batch's next probes in order; raise `RecordIncomplete` if one does not match."""
         observations = [_of(probe, found) for probe in some]
         if self._left > 0:
             self._replies += [each.reply for each in observations]

@@ -39,7 +39,7 @@ STATED = (
     "rated_at",
     "expires_at",
 )
-"""Parts of the rating's document that the certificate repeats; the digest binds all of it."""
+"""Parts of the rating's document that the certificate repeats; the digest covers the whole document."""
 
 
 def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
 def result_statement(document: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the statement of a rating as a test result; ``None`` if no letter was declared.
 
-    Each declared component is a test of its own: ``round-trip/gender/es``.
+    Each declared component is a separate test: ``round-trip/gender/es``.
     """
     if not document["declared"] or document["letter"] is None:
         return None

@@ -22,7 +22,7 @@ BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version
 """Parts of a document that do not follow from the evidence: id, dates and engine version."""
 
 ROUNDING = 1e-9
-"""Tolerated difference of two numbers (relative if large): rounding on another processor."""
+"""Tolerated difference of two numbers, relative above 1, because processors round differently."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Check:
     Attributes
     ----------
     wrong : str or None
-        What differs, in a sentence; ``None`` where all is well.
+        Sentence that says what differs; ``None`` if the check passed.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether the answer is yes."""
+        """Whether the check passed."""
         return self.wrong is None
 
 
@@ -100,7 +100,7 @@ def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterato
 
     Notes
     -----
-    Numbers may differ by `ROUNDING`: processors add up in different orders. How many do is said.
+    Numbers may differ by `ROUNDING`: processors add up in different orders. The last check says how many differ.
     """
     before, after = _comparable(rating), _comparable(again)
     for name in ("letter", "probabilities"):
@@ -118,7 +118,7 @@ def check_replay(rating: Mapping[str, Any], again: Mapping[str, Any]) -> Iterato
 
 
 def check_proof(proof: Mapping[str, Any]) -> Check:
-    """Check that one disclosed observation is among the evidence of a digest.
+    """Check that a disclosed observation belongs to the evidence with a given digest.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rounding(one: Any, other: Any) -> list[float] | None:
-    """Return the largest rounding difference between two documents; ``None`` if anything else differs."""
+    """Return all rounding differences between two documents; ``None`` if anything else differs."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         parts = [_rounding(value, other[name]) for name, value in one.items()]
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):

@@ -1,7 +1,7 @@
 """The words of a rating: the meaning of its letter, and the reasons.
 
-`words` holds the common tables (a sentence for every reason code that all methods share, the words for
-every letter); a method's `Vocabulary` adds its own. `sentence` fills them with facts and writes percentages.
+`words` holds the tables that all methods share: a sentence for every reason code, and words for every letter. A
+method's `Vocabulary` adds its own words. `sentence` fills sentences with facts and writes percentages.
 """
 
 from assay.explain.sentence import chance, explain, headline, level, listed, share

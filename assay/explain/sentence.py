@@ -17,7 +17,7 @@ T = TypeVar("T", str, float)
 
 
 def share(part: float) -> str:
-    """Write a share of what was counted as a percentage: 100 % and 0 % only if it is all or nothing."""
+    """Write a counted share as a percentage: 100 % only for all, and 0 % only for nothing."""
     if 0 < part < 0.005:
         return "<1 %"
     if 0.995 <= part < 1:
@@ -26,10 +26,10 @@ def share(part: float) -> str:
 
 
 def chance(probability: float) -> str:
-    """Write a probability as a percentage that never looks surer than it is.
+    """Write a probability as a percentage that never overstates it.
 
-    From one half up it is rounded down (.9496 is 94 %, which is short of 95 %), and a finite
-    number of draws never makes 0 % or 100 %.
+    From one half up the percentage is rounded down: .9496 is 94 %, because it does not reach 95 %. It is
+    never 0 % or 100 %, because the number of draws is finite.
     """
     if probability <= 0.005:  # 0.005 would be rounded to 0
         return "<1 %"
@@ -40,7 +40,7 @@ def chance(probability: float) -> str:
 
 
 def level(confidence: float) -> str:
-    """Write a confidence somebody asked for, exactly: 95 %, 99.9 %."""
+    """Write a required confidence exactly: 95 %, 99.9 %."""
     return f"{round(confidence * 100, 6):g} %"
 
 
@@ -50,7 +50,7 @@ def signed(difference: float) -> str:
 
 
 Writer = Callable[[Any], str | None]
-"""Writes a fact, or ``None`` if the fact is missing or makes no sense."""
+"""Returns the text of a fact; ``None`` if the fact is missing or invalid."""
 
 _PIECE = re.compile(r"\[([^\]]*)\]|([^\[]+)")  # matches the alternatives inside brackets, or plain text
 _NAMES_SHOWN = 8
@@ -62,13 +62,13 @@ WHOLE = "output"
 def explain(reason: Reason, vocabulary: Vocabulary) -> str:
     """Write a reason in one to three sentences of plain text.
 
-    Facts of the reason may be missing or ``None``; the text then has less in it. Facts appear as they are: a format
-    must escape them.
+    Facts of the reason may be missing or ``None``; the text then leaves them out. Facts are not escaped: a report
+    format must escape the text.
 
     Raises
     ------
     UnknownName
-        If no sentence is known for the code.
+        If there is no sentence for the code.
     """
     message = vocabulary.sentence(reason.code)
     if message is None:
@@ -78,7 +78,7 @@ def explain(reason: Reason, vocabulary: Vocabulary) -> str:
 
 
 def _parts(reason: Reason) -> dict[str, list[str]]:
-    """Return the components that a sentence lists; the only output is called "the output"."""
+    """Return the components that a sentence lists; a component named `WHOLE` is called "the output"."""
     named = reason.facts.get("components")
     if not isinstance(named, list | tuple):
         return {}
@@ -107,8 +107,8 @@ def headline(letter: Letter | str | None, declared: bool) -> str:
 def fill(template: str, facts: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     """Fill a sentence with facts, by the names that the template uses.
 
-    In plain text every fact must be known. Of the alternatives in ``[a|b]`` the first one is used whose facts are all
-    known, or none. Brackets inside a fact mean nothing.
+    Text outside brackets is left out, up to the next bracket, if one of its facts is unknown. Of the alternatives in
+    ``[a|b]``, the first whose facts are all known is used; if there is none, nothing. Brackets in a fact are text.
     """
     sentence = _Sentence(vocabulary)
     return "".join(
@@ -118,7 +118,7 @@ def fill(template: str, facts: Mapping[str, Any], vocabulary: Vocabulary) -> str
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names, the first eight of many: "es", "es and fr", "es, fr, … and 32 more"."""
+    """Join names, at most eight of them: "es", "es and fr", "es, fr, … and 32 more"."""
     shown = list(names)
     if len(shown) > _NAMES_SHOWN:
         shown[_NAMES_SHOWN:] = [f"{len(shown) - _NAMES_SHOWN} more"]

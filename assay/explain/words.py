@@ -1,6 +1,6 @@
-"""The common tables of words: letters, and reasons and causes that every method shares. Edit a sentence here.
+"""Tables of the sentences that all methods share, about letters, reasons and causes. Edit a sentence here.
 
-What only one method says is in its package (`REASONS` and `PHRASES` of the method).
+Sentences of a single method are in its package (`REASONS` and `PHRASES` of the method).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LetterWords:
     meaning : str
         One sentence: what was found.
     advice : str
-        One sentence: what to do about it.
+        One sentence: the recommended action.
     """
 
     title: str
@@ -32,7 +32,7 @@ class LetterWords:
     advice: str
 
 
-# Srivastava & Rossi (2018), section 3.1, best first. All is true of any method; each has meanings of its own.
+# Srivastava & Rossi (2018), section 3.1, best first. The texts hold for any method; methods add their own meanings.
 LETTERS: Mapping[Letter, LetterWords] = {
     Letter.UCS: LetterWords(
         "unbiased, compensating",
@@ -56,7 +56,7 @@ UNDECLARED = LetterWords(
     "The evidence points to a letter, but not surely enough to stamp it.",
     "Treat the service as not yet rated.",
 )
-"""Words for a rating whose likeliest letter misses the confidence asked for; methods have a meaning by its title."""
+"""Words for a rating whose letter is not declared; methods have their own meaning under the key "inconclusive"."""
 
 UNMEASURED = LetterWords(
     "inconclusive",
@@ -175,16 +175,16 @@ class HasWords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of one method, beside the common ones, which come first.
+    """Words of one method, in addition to the common words, which take precedence.
 
     Attributes
     ----------
     reasons : mapping of str to str
         Sentence of each reason code, in the syntax of `assay.explain.sentence.fill`.
     phrases : mapping of str to str
-        Phrase for each code that stands in a sentence or a table: why a reply was lost, a published rule.
+        Phrase for each other code in sentences and tables, such as a failure or a published rule.
     letters : mapping of str to str
-        Meaning of each letter, and of ``inconclusive``, where it is another than the common one.
+        Meaning of each letter, and of ``inconclusive``, if it differs from the common meaning.
     """
 
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -197,7 +197,7 @@ class Vocabulary:
         return cls(method.REASONS, method.PHRASES, method.LETTERS)
 
     def letter(self, letter: Letter | None, declared: bool) -> LetterWords:
-        """Return the words for a rating: its letter's if it is declared, else those for an open one."""
+        """Return the words for a rating: those of its letter if it is declared, else those for "inconclusive"."""
         if letter is None:
             return UNMEASURED
         common = LETTERS[letter] if declared else UNDECLARED
@@ -212,7 +212,7 @@ class Vocabulary:
         return self.phrases.get(code, code)
 
     def cause(self, code: str) -> str:
-        """Return why a reply was lost, as a clause; an unknown code is split into its words."""
+        """Return a clause that says why a reply was lost; an unknown code is written with blanks instead of hyphens."""
         known = CAUSES.get(code) or self.phrases.get(code)
         if known is not None:
             return known

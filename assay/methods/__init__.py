@@ -1,4 +1,4 @@
-"""The methods, one package each, and the list of them.
+"""The methods that rate bias, one package each, and functions to look them up.
 
 To add a method: write its module, add its class to `AnyMethod`, give it a page under
 `docs/methods/`, a demo service of known bias and a paper test. Third parties add theirs through
@@ -38,7 +38,7 @@ AnyMethod = (
 """Every specification that the API accepts; the ``method`` field tells which one it is."""
 
 METHODS: tuple[type[AnyMethod], ...] = get_args(AnyMethod)
-"""The same as a list, in the order of the documentation."""
+"""The same classes as a tuple, in the order of the documentation."""
 
 GROUP = "assay.methods"
 """Entry-point group in which installed packages offer a method's class."""
@@ -66,7 +66,7 @@ __all__ = [
 
 @cache
 def every_method() -> tuple[type[AnyMethod], ...]:
-    """List every method: ours, then those of installed packages whose names are not taken.
+    """List the methods of Assay, then those of installed packages; a package cannot replace a known name.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def method_name(kind: type[AnyMethod]) -> str:
 
 
 def method_of(document: Mapping[str, Any]) -> type[Method]:
-    """Return the method that made a rating, which knows how it is shown; the base class if it is not installed."""
+    """Return the class of the method that made a rating, which renders its report; `Method` if it is not installed."""
     return next((each for each in every_method() if method_name(each) == document.get("method")), Method)
 
 
@@ -107,12 +107,12 @@ def usual_method(kind: Kind) -> str | None:
 
 
 def check_kind(method: AnyMethod, kind: Kind) -> None:
-    """Refuse a kind of service that a method cannot rate.
+    """Raise an error if a method cannot rate a kind of service.
 
     Raises
     ------
     SpecificationError
-        Naming the kinds it can; the field is the target's.
+        With the kinds that the method can rate; it names the target's field ``kind``.
     """
     if kind not in method.kinds:
         can = " or a ".join(sorted(method.kinds))
@@ -120,12 +120,12 @@ def check_kind(method: AnyMethod, kind: Kind) -> None:
 
 
 def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
-    """Fit a method to the kind of service it is to rate.
+    """Return a method adapted to a kind of service.
 
     Raises
     ------
     SpecificationError
-        If it cannot rate that kind so, or its words or pictures are not there; the field is the experiment's.
+        If the method cannot rate that kind with these fields, or its words or pictures are not known.
     """
     words = method.references().words
     if words is not None:  # `references()` still names specifications of the caller, which only the service can look up

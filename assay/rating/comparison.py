@@ -1,7 +1,7 @@
 """Comparison of two ratings of the same words, such as before and after debiasing (P2, section 5.2).
 
-The posteriors behind two ratings are not kept, but the distances are: both are fitted again, in the same way,
-from the distances that both have. So a difference is one of the spaces and never one of the words.
+A rating document holds the distances and not the posterior. So both posteriors are fitted again, in the same way, to
+the word pairs that both ratings have. A difference is therefore due to the embeddings and never to the words.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ METHOD = "association"
 """The only method whose ratings hold the raw distances for a new posterior."""
 
 DRAWS = 4000
-"""Draws of each posterior, however many the ratings themselves had."""
+"""Draws of each posterior, regardless of the number of draws in the ratings."""
 
 SEED = 0
-"""Seed of both fits: a comparison is reproducible, and its reverse is the mirror image."""
+"""Seed of both fits: a comparison is reproducible, and swapping the ratings mirrors the result."""
 
 NAMED = 5
-"""Words of a list that a message names before it counts the rest."""
+"""Maximum number of words of a list that a message names; it counts the rest."""
 
 Pair = tuple[str, str]
 
@@ -49,16 +49,16 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     Returns
     -------
     dict
-        ``before`` and ``after`` (which ratings), ``fit`` (how both were fitted), ``pairs`` (distances that both
-        have) and ``pairs_left_out``, ``mass`` of the intervals, and the differences: ``connections``, ``effect``
-        (``different`` less ``associated``: below zero, stereotypes are followed less) and ``words``, the same
-        effect for each protected word. Every difference has ``before`` and ``after``, the two means.
+        ``before`` and ``after`` (which ratings), ``fit`` (how both were fitted), ``pairs`` (word pairs that both
+        have) and ``pairs_left_out``, ``mass`` (probability of each interval), and the differences: ``connections``,
+        ``effect`` (``different`` minus ``associated``; if it falls, stereotypes are followed less) and ``words``, the
+        same effect for each protected word. Every difference has ``before`` and ``after``, the two means.
 
     Raises
     ------
     NotComparable
-        If a rating is of another method, of other words, fitted otherwise or without distances, or if what both
-        have is too little for a posterior.
+        If a rating is by another method than association or has no distances, if the words or the fits of the
+        ratings differ, or if they share too few pairs for a posterior.
     """
     _check_methods(before, after)
     first, second = _Measured.of(before), _Measured.of(after)
@@ -111,7 +111,7 @@ class _Measured:
         )
 
     def fitted(self, pairs: Sequence[Pair]) -> Posterior:
-        """Draw from the posterior, given some of the pairs."""
+        """Fit the posterior to some of the pairs."""
         rows = [self.rows[pair] for pair in pairs]
         return fit_hierarchy(
             [distance for _, distance in rows],
@@ -132,7 +132,7 @@ def _only_component(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _face(document: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that identify the rating, its words without a vector, and what its mean can hide."""
+    """Return the fields that identify the rating, the words without a vector, and the hidden effects."""
     target = document.get("target")
     about = {name: document.get(name) for name in ("id", "letter", "declared", "rated_at", "evidence_digest")}
     missing = part.get("missing")

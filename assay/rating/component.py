@@ -1,9 +1,9 @@
-"""From draws of two effects to a component with its letter: one engine for all methods (METHODS section 1).
+"""Decision engine of all methods: from draws of two effects to a component with its letter (METHODS section 1).
 
 A method counts its questions by outcome, draws its two effects from their posterior (or by bootstrap), and passes
-both to a `Measurement`. It decides the letter, computes the probabilities for other tolerances too, and estimates
-how many more questions would settle an undeclared letter. `look_sizes` gives the sizes of the
-sample at each look of a sequential design.
+both to a `Measurement`. The measurement decides the letter, computes the probabilities for other tolerances too, and
+estimates how many more questions would settle an undeclared letter. `look_sizes` yields the sample size at each look
+of a sequential design.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HIDDEN = {
 """Code of the reason for each kind of hidden effect."""
 
 EvidenceAt = Callable[[int], Evidence]
-"""Draws of the effects as they would be with so many times the material."""
+"""Function of `times`: predicts the evidence after `times` as many questions."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Counts:
     Attributes
     ----------
     usable, unusable, failed, unasked : int
-        Items that were read; that came back and could not be read; whose call failed; that the budget did not allow.
+        Items with a readable reply; with an unreadable reply; with a failed call; not asked, as the budget ran out.
     probes_each : int
         Questions of one item: 2 for a text that is translated there and back.
     """
@@ -68,7 +68,7 @@ class Lost:
     Attributes
     ----------
     step_1, step_2 : float
-        How much the effects could differ if the lost replies had come, at most; in the units of the effects.
+        Largest change of each effect that the lost replies could have caused, in the units of the effects.
     facts : mapping
         Facts about the lost replies, for the reasons.
     """
@@ -78,7 +78,7 @@ class Lost:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def worst(self, evidence: Evidence, letter: Letter) -> Iterator[Evidence]:
-        """Yield the draws that lost replies could have led to and that speak most against a letter."""
+        """Yield the evidence least favourable to a letter among all that the lost replies could have produced."""
         if not self.step_1 and not self.step_2:
             return
         towards = -self.step_1 if letter is Letter.BS else self.step_1
@@ -105,16 +105,16 @@ class Tolerance:
     others : mapping of str to float
         Tolerances for which the probabilities are reported as well, by their label.
     further : mapping of str to float
-        Tolerances of effects beside the two steps, by their name; ``None`` where the effect is not judged.
-        The known one is ``content`` (`Evidence.content`).
+        Tolerances of other effects than those of the two steps, by name; ``None`` if the effect is not judged.
+        The only such effect is ``content`` (`Evidence.content`).
     step_1 : float, optional
-        Limit of the effect of step 1 where it is another than `delta`: of ratios on a logarithmic scale.
+        Limit of the effect of step 1 if it differs from `delta`, as for ratios on a logarithmic scale.
     stop_confidence : float, optional
-        Probability from which no more is asked. It is above `confidence` where several components are to be declared
-        together. Left out: `confidence`.
+        Probability of a letter from which no more questions are asked. It is above `confidence` if several
+        components must be declared together. Default: `confidence`.
     hidden_confidence : float, optional
-        Probability that UCS and DSBS need when hidden effects are weighed too. It is below `confidence` at a look
-        before the last, which many hidden effects could hardly pass. Left out: `confidence`.
+        Probability that UCS and DSBS need when hidden effects are included. It is below `confidence` at a look
+        before the last, because many hidden effects together seldom reach `confidence`. Default: `confidence`.
     """
 
     delta: float
@@ -127,12 +127,12 @@ class Tolerance:
 
     @classmethod
     def around(cls, delta: float, confidence: float, largest: float = math.inf, *, hidden: float | None = None) -> Self:
-        """Build a tolerance that is reported beside half and twice its `delta`, the latter at most `largest`."""
+        """Build a tolerance that also reports probabilities for half and twice `delta` (at most `largest`)."""
         others = {f"{one:.3g}": one for one in (delta / 2, delta, min(2 * delta, largest))}
         return cls(delta, confidence, others, hidden_confidence=hidden)
 
     def weigh(self, evidence: Evidence, delta: float | None = None) -> Probabilities:
-        """Compute the probability of each letter, under another `delta` where one is given."""
+        """Compute the probability of each letter; a given `delta` replaces the declared one."""
         given = self.delta if delta is None else delta
         content = self.further.get("content")
         if self.step_1 is None:
@@ -154,7 +154,7 @@ class Tolerance:
         return bare.of(letter) >= self.confidence and self.weigh(evidence).of(letter) >= self.hidden_confidence
 
     def stops(self, probabilities: Probabilities) -> bool:
-        """Whether the likeliest letter is so probable that no more need be asked."""
+        """Return whether the likeliest letter is probable enough to stop asking."""
         limit = self.confidence if self.stop_confidence is None else self.stop_confidence
         return probabilities.of(probabilities.likeliest) >= limit
 
@@ -169,7 +169,7 @@ class Tolerance:
 
 @dataclass
 class Measurement:
-    """Measurement of one component: `conclude` returns it with a letter, `give_up` without.
+    """Measurement of one component: `conclude` returns a component with a letter, `give_up` one without.
 
     Attributes
     ----------
@@ -196,19 +196,19 @@ class Measurement:
         evidence_at: EvidenceAt | None = None,
         lost: Lost = NOTHING_LOST,
     ) -> Component:
-        """Judge draws of the effects.
+        """Return the component with its letter, given draws of its effects.
 
         Parameters
         ----------
         reason_for : callable
             Returns the reasons for a letter, the main one first.
         intervals : mapping of str to Interval, optional
-            The effects as they are stated, where a method knows more of them than their draws show (a sign).
-            Left out: `effect_interval` of each, or `interval_of` one that keeps its sign.
+            Intervals of the effects, if the method knows more about them than the draws show (such as a sign).
+            Default: `effect_interval` of each effect, or `interval_of` an effect with negative draws.
         evidence_at : callable, optional
-            Draws of the effects with so many times the material. Left out: `shrinking` draws.
+            Predicts the evidence after a multiple of the questions. Default: `shrinking`.
         lost : Lost, optional
-            What the lost replies could change at most.
+            Largest change that the lost replies could make.
         """
         probabilities = self.tolerance.weigh(evidence)
         letter = probabilities.likeliest
@@ -219,7 +219,7 @@ class Measurement:
         reasons = [because] if isinstance(because, Reason) else list(because)
         if hidden := self._hidden_reasons(letter, evidence, lost):
             seen = self.tolerance.weigh(replace(evidence, hidden=())).of(letter) > 0.5
-            shown = [] if letter is Letter.DSBS else hidden  # what step 2 shows is not hidden by it
+            shown = [] if letter is Letter.DSBS else hidden  # an effect that step 2 shows is not hidden
             reasons = [*reasons, *shown] if seen else hidden
         detail = {
             **self.detail,
@@ -236,14 +236,14 @@ class Measurement:
         return self._component(reasons, effects, detail, self.published, probabilities, declared=declared)
 
     def _survives(self, evidence: Evidence, letter: Letter, lost: Lost) -> bool:
-        """Return whether the letter would be declared whatever the lost replies had been."""
+        """Return whether the letter would be declared even in the worst case of the lost replies."""
         return all(
             self.tolerance.weigh(worst).of(letter) >= self.tolerance.confidence
             for worst in lost.worst(evidence, letter)
         )
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
-        """Return the reason for each effect that probably is beyond its limit and makes the letter, likeliest first."""
+        """Return reasons: the hidden effects that cause the letter and probably exceed their limit, likeliest first."""
         delta, makes = self.tolerance.of_step_1, {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
         kinds = makes.get(letter, set())
         mine = [each for each in evidence.hidden if each.kind in kinds and not each.bound]
@@ -268,7 +268,7 @@ class Measurement:
     def give_up(self, *reasons: Reason, seen: Mapping[str, Interval] | None = None) -> Component:
         """Return the component without a letter, with the reasons; its detail stays.
 
-        `seen` are the effects where there are some, but of something else than was declared.
+        `seen` holds effects that were measured but must not decide the letter, such as those of too few words.
         """
         effects = dict.fromkeys(("step_1", "step_2")) if seen is None else seen
         detail = self.detail if seen is None else {**self.detail, "tolerances": self.tolerance.as_json()}
@@ -333,12 +333,12 @@ def result_or_why(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked: int) -> int | None:
-    """Estimate how many more questions would settle the letter, if the answers stay alike.
+    """Estimate how many more questions would settle the letter if further answers resemble those so far.
 
     Returns
     -------
     int or None
-        `asked` times one less than the first of `TIMES` at which the letter is settled; ``None`` if none of them is.
+        Questions beyond `asked`, for the smallest multiple in `TIMES` that would settle the letter; ``None`` if none.
     """
     for times in TIMES:
         if tolerance.stops(tolerance.weigh(evidence_at(times))):
@@ -347,7 +347,7 @@ def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked: int) 
 
 
 def shrinking(evidence: Evidence) -> EvidenceAt:
-    """Shrink draws around their mean, as errors shrink with the root of the material; made once for several sizes."""
+    """Predict the evidence of `times` as many questions: draws move to their mean by the square root of `times`."""
 
     def shrink(draws: Floats) -> Callable[[int], Floats]:
         centre = float(draws.mean())
@@ -374,11 +374,11 @@ def _intervals(evidence: Evidence) -> dict[str, Interval | None]:
 
 
 EARLY = 0.25
-"""Share of the permitted error that a look before the last may use: little evidence misleads more often than much."""
+"""Share of the permitted error that a look before the last may use: early looks rest on little evidence."""
 
 
 def look_sizes(first: int, most: int, stop_early: bool, growth: float = 2.0) -> Iterator[int]:
-    """Yield the size at each look: `first`, then `growth` times that, up to `most`; only `first` without looks."""
+    """Yield the sample size at each look: `first`; if `stop_early`, then each size times `growth`, up to `most`."""
     size = first
     yield size
     while stop_early and size < most:

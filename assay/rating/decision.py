@@ -1,4 +1,4 @@
-"""The decision: from a finding to a rating, and the aggregation of the letters of components.
+"""Decision: from a finding to a rating, and aggregation of the components' letters.
 
 The scale is that of Srivastava & Rossi (2018), section 3.1, read as METHODS section 1 does:
 "biased" means an effect larger than a declared tolerance, and a letter is *declared* only when
@@ -20,7 +20,7 @@ WORST_FIRST = (Letter.BS, Letter.DSBS, Letter.UCS)
 
 
 def worst_letter(letters: Iterable[Letter]) -> Letter:
-    """Pick the worst of some letters (P5's aggregation over middle languages)."""
+    """Return the worst letter (Srivastava & Rossi's aggregation over middle languages)."""
     present = set(letters)
     if not present:
         raise TooFewObservations("no component has a letter")
@@ -28,7 +28,7 @@ def worst_letter(letters: Iterable[Letter]) -> Letter:
 
 
 def vote_letter(letters: Iterable[Letter]) -> Letter:
-    """Pick the commonest letter; a tie goes to the worse one (P5, footnote 4)."""
+    """Return the most frequent letter; a tie goes to the worse one (Srivastava & Rossi 2018, footnote 4)."""
     counts = Counter(letters)
     if not counts:
         raise TooFewObservations("no component has a letter")
@@ -38,8 +38,8 @@ def vote_letter(letters: Iterable[Letter]) -> Letter:
 def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     """Posterior of the worst letter over independent components (METHODS section 1).
 
-    ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)``; the rest is DSBS, but for what a component
-    could not locate.
+    ``P(BS) = 1 - prod_l (1 - P_l(BS))`` and ``P(UCS) = prod_l P_l(UCS)``; the rest is DSBS, except for the
+    probability that is `unlocated` (see `Probabilities`).
     """
     if not components:
         raise TooFewObservations("no component has probabilities")
@@ -56,8 +56,8 @@ def worst_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
     """Posterior of the commonest letter over independent components, exactly.
 
-    The number of components with each letter is followed through a table of
-    (components that are BS, components that are DSBS), one component at a time: O(n^3).
+    A table of the probabilities of each pair (number of BS components, number of DSBS components) is updated with
+    one component at a time: O(n^3).
     """
     if not components:
         raise TooFewObservations("no component has probabilities")
@@ -81,7 +81,7 @@ METHODOLOGY_VERSION = "1.3.0"
 """Changes whenever the same recorded evidence could be given another letter."""
 
 METHODOLOGY_DIGEST = "sha256:864b4c111275d1cac35f22d4bf1534080c44228059e9529748303fe29c3626c4"
-"""Digest of ``assay/methodology/<METHODOLOGY_VERSION>.md``; a house test compares them."""
+"""Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 
 def weigh(
@@ -89,18 +89,18 @@ def weigh(
 ) -> Probabilities:
     """Compute the probability of each letter from draws of the effects (METHODS sections 1 and 11).
 
-    ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS. Where there are hidden
-    effects, UCS and DSBS need that none of them is beyond its limit in the same draw, and BS has the probability of
-    the one effect that is most probably beyond its own (docs/decisions/0060). One of kind ``content`` is a way to be
-    DSBS as step 2 is (docs/decisions/0081).
+    ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS. With hidden effects, a
+    draw counts for UCS or DSBS only if no hidden effect exceeds its limit in the same draw, and P(BS) is that of the
+    single effect most likely to exceed its limit (docs/decisions/0060). A hidden effect of kind ``content`` counts
+    for DSBS instead, as step 2 does (docs/decisions/0081).
 
     Parameters
     ----------
     evidence : Evidence
-        Draws of the effects; where `evidence.content` is given, step 1 is biased too in every
-        draw in which it exceeds `content_delta`.
+        Draws of the effects. If `evidence.content` is given, step 1 is also biased in every draw in which
+        `evidence.content` exceeds `content_delta`.
     step_2 : float, optional
-        Limit of the effect of step 2 where it is another than `delta`.
+        Limit of the effect of step 2 if it differs from `delta`.
     """
     biased, follows = evidence.step_1 > delta, evidence.step_2 > (delta if step_2 is None else step_2)
     if evidence.content is not None and content_delta is not None:
@@ -122,14 +122,14 @@ def weigh(
 
 
 WITHHELD = frozenset({"letter-depends-on-what-was-lost", "letter-depends-on-scale"})
-"""Reasons for which a component has no declared letter however probable it is."""
+"""Codes of reasons that withhold a component's letter, however probable the letter is."""
 
 
 def rate(finding: Finding) -> Rating:
-    """Judge a finding as a whole.
+    """Return the rating of a finding: aggregate the letters of its components.
 
-    The worst case can be declared although a component could not be measured, or its letter is withheld, only if the
-    others are already BS: nothing unmeasured can make that better. Every other letter needs all components.
+    With the aggregation ``worst``, BS can be declared even if a component is unmeasured or its letter is withheld,
+    provided that the others suffice for BS: no component could improve on it. Other letters need all components.
     """
     measured = [one for one in finding.components if one.probabilities is not None]
     unmeasured = tuple(one.name for one in finding.components if one.probabilities is None)

@@ -1,16 +1,16 @@
 """Differences between two ratings of the same question.
 
-Two ratings of the same service may show two letters although nothing happened: each was measured with
-a limited number of replies. The posteriors say how likely it is that the letters themselves differ,
+Two ratings of the same service may show different letters although the service did not change, because each
+rests on a limited number of replies. The posteriors give the probability that the true letters differ,
 
     P(letters differ) = 1 - sum over letters of P_before(letter) * P_after(letter),
 
-taking the two measurements as independent. A difference is called a change only if
-that reaches the required confidence. Two ratings with the same questions share some of their noise, so the rule is
-conservative: a small change may stay undecided.
+if the two measurements are independent. A difference counts as a change only if this probability reaches the
+required confidence. Two ratings with the same questions share some of their noise, so the rule is conservative:
+a small change may stay undecided.
 
-The inputs of the two ratings (target, method's settings, methodology, seed) are compared too, since a
-letter that changed says something about the service only if they are the same.
+The inputs of the two ratings (target, method's settings, methodology, seed) are compared too, because
+a changed letter says something about the service only if the inputs are equal.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ CONFIDENCE = 0.95
 """Confidence of a rating that names none."""
 
 Verdict = Literal["same", "changed", "undecided"]
-"""``same``: both show one letter.  ``changed``: they show two, and the posteriors say so.
-``undecided``: they show two, or one has none, and more evidence is needed to tell."""
+"""``same``: the letters are equal. ``changed``: they differ with the required probability.
+``undecided``: they differ with a smaller probability, or a letter is missing; more evidence is needed."""
 
 MISSING = "(not there)"
 """Placeholder for a setting that only one of two ratings has."""
 
 TARGET = ("kind", "protocol", "url", "settings", "digest")
-"""Parts of a target that identify it; its name is not one of them."""
+"""Parts that identify a target; its name is not among them."""
 
 
 class NotTheSameQuestion(SpecificationError):
@@ -54,7 +54,7 @@ class LetterDifference:
     before, after : str or None
         The letters shown; ``None`` where nothing could be measured.
     probability : float or None
-        Probability that the letters differ, in [0, 1]; ``None`` where one of them has no posterior.
+        Probability that the letters differ, in [0, 1]; ``None`` if a letter has no posterior.
     verdict : str
         ``same``, ``changed`` or ``undecided``.
     """
@@ -70,7 +70,7 @@ class LetterDifference:
 class EffectDifference:
     """One effect of one component, before and after, in the method's own effect size.
 
-    `apart` is true where the two intervals do not overlap: with intervals of mass .95 the effects then
+    `apart` is true if the two intervals do not overlap: with 95 % intervals the effects then
     differ with a probability of at least .90, whatever the shape of their posteriors.
     """
 
@@ -90,8 +90,8 @@ class EffectDifference:
 class InputDifference:
     """One input that differs between the ratings.
 
-    `what` is ``target``, ``experiment``, ``methodology``, ``engine`` or ``seed``; `place` is dotted
-    where nested (``settings.model``), and empty where `what` is one value.
+    `what` is ``target``, ``experiment``, ``methodology``, ``engine`` or ``seed``; `place` is the dotted
+    path of a nested value (``settings.model``), and empty if `what` is a single value.
     """
 
     what: str
@@ -122,7 +122,7 @@ class Difference:
         return self.letter.verdict == "changed"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON that shares nothing with the documents."""
+        """Return the differences as JSON that shares no objects with the documents."""
         written = asdict(self) | {"changed": self.changed}
         for place, effect in enumerate(self.effects):
             written["effects"][place]["moved"] = effect.moved
@@ -135,15 +135,15 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any], *, confidenc
     Parameters
     ----------
     before, after : mapping
-        Rating documents, as `assay.rating.document` writes them. They may be of two targets: then the difference is
-        one of the targets.
+        Rating documents, as `assay.rating.document` writes them. If they rate two targets, the
+        differences are those between the targets.
     confidence : float, optional
-        Probability that a change needs; left out, the stricter of the two ratings' own.
+        Probability that a change must reach. Default: the stricter confidence of the two ratings.
 
     Raises
     ------
     NotTheSameQuestion
-        If method or attribute are not the same.
+        If the method or the attribute differs.
     """
     _check_same_question(before, after)
     needed = confidence if confidence is not None else max(_confidence(before), _confidence(after))
@@ -218,7 +218,7 @@ def _effects(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
 
 
 def _stated(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every stated effect of a component by its name, those that a mean can hide by kind and name."""
+    """Return the effects of a component by name, and its hidden effects by kind and name."""
     hidden = {f"{one['kind']}: {one['name']}": one["effect"] for one in part.get("hidden") or ()}
     return {**(part.get("effects") or {}), **hidden}
 

@@ -26,7 +26,7 @@ def rating_document(
     author: Mapping[str, Any] | None = None,
     hosts: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Write a rating down whole; the store adds ``id``, ``rated_at`` and ``expires_at``.
+    """Return a rating as one complete document; the store adds ``id``, ``rated_at`` and ``expires_at``.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def rating_document(
     target : mapping
         Descriptor of the service (name, kind, protocol, url, settings, digest); never its secret.
     seed, calls, failed_calls : int
-        Seed of the experiment; distinct questions asked; how many of them were not answered.
+        Seed of the experiment; number of distinct questions asked; number of those that failed.
     evidence_digest : str
         Head of the Merkle tree over the observations.
     author : mapping, optional
-        Descriptor of the service that wrote or drew what the other was asked about.
+        Descriptor of the second service, which wrote the texts or drew the pictures.
     hosts : sequence of str
         Every host that the experiment's questions went to.
     """
@@ -66,7 +66,7 @@ def rating_document(
 
 
 def component_document(component: Component, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Write one component down: the common fields first, then the method's own."""
+    """Return one component as JSON: the common fields and the method's own."""
     return {
         "name": component.name,
         "letter": component.letter,
@@ -83,7 +83,7 @@ def component_document(component: Component, vocabulary: Vocabulary) -> dict[str
 
 
 def reason_document(reason: Reason, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Write a reason down with its sentence."""
+    """Return a reason as JSON, with its sentence."""
     return {
         "code": reason.code,
         "text": explain(reason, vocabulary),

@@ -15,7 +15,7 @@ from assay.statistics.hidden.losses import DRAWS, LostOfGroup, loss_difference
 from assay.statistics.intervals.credible import effect_interval
 
 ByGroup = Mapping[str, Counter[str]]
-"""For each group, the replies that were ``usable``, ``refused`` and ``failed``."""
+"""For each group, the number of replies that were ``usable``, ``refused`` or ``failed``."""
 
 
 def loss_effect(
@@ -27,9 +27,10 @@ def loss_effect(
     *,
     of_no_group: int = 0,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups in lost replies; none where `limit` is ``None``, as before 1.3.0.
+    """Draw the difference between groups in the share of lost replies; empty if `limit` is ``None`` (before 1.3.0).
 
-    `of_no_group` replies were lost that say nothing about groups; where there are some, no group is taken for spared.
+    `of_no_group` is the number of lost replies that belong to no group. If it is above 0, the difference is drawn
+    even if no group lost a reply: groups without a loss are not assumed to be spared.
     """
     if limit is None:
         return ()
@@ -43,9 +44,9 @@ def loss_effect(
 
 
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float) -> Lost:
-    """Return the largest change that lost replies could make: `step_1` and `step_2` of the effects.
+    """Return the largest changes `step_1` and `step_2` of the effects by lost replies, and facts about the losses.
 
-    `limit` is that of `loss_effect`; ``None``: the letter need not survive the worst case.
+    `limit` is that of `loss_effect`; if it is ``None``, the letter need not survive the worst case.
     """
     groups = _groups(by_group)
     if limit is None or not groups:
@@ -66,16 +67,16 @@ def _groups(by_group: ByGroup) -> dict[str, LostOfGroup]:
 
 
 def losses_as_json(by_group: ByGroup, limit: float | None) -> dict[str, Any]:
-    """Write the replies of each group by outcome; empty where nothing was lost, or `limit` is ``None``."""
+    """Return the replies of each group by outcome; empty if nothing was lost or `limit` is ``None``."""
     if limit is None or not any(counts["refused"] + counts["failed"] for counts in by_group.values()):
         return {}
     return {"by_group": {name: dict(counts) for name, counts in by_group.items()}}
 
 
 def hidden_as_json(hidden: Sequence[HiddenEffect]) -> dict[str, Any]:
-    """Write the effects that a mean could hide, each with its interval and limit; empty where none was looked at.
+    """Return the hidden effects as JSON, each with its interval and limit; empty if none was computed.
 
-    Where nothing was lost there is no difference to state: `losses_as_json` has the counts.
+    The effect of kind ``loss`` is left out if nothing was lost; `losses_as_json` has the counts.
     """
     if not hidden:
         return {}

@@ -1,6 +1,6 @@
 """Plan of a rating: questions, calls, seconds and cost, and the chance that its letter is declared.
 
-Nothing is asked. The service (``POST /v1/jobs/plan``) and the command line (``assay plan``) call `plan_of`.
+No question is sent. The service (``POST /v1/jobs/plan``) and the command line (``assay plan``) call `plan_of`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOLERANCES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 """True effects, in multiples of the tolerance, for which the chance of a declared letter is computed."""
 
 ALIKE = 0.1
-"""Correlation of two answers about one topic, which a plan assumes."""
+"""Assumed correlation of two answers about the same topic."""
 
 RUNS = 4000
 """Simulated ratings for each true effect; the chance is within .016 of the model's (two standard errors)."""
@@ -38,7 +38,7 @@ class Service:
     questions_per_call : int
         Questions that one call carries at most.
     concurrency : int
-        Calls at a time.
+        Maximum number of simultaneous calls.
     requests_per_second : float, optional
         Calls that may be started per second; ``None`` means no limit.
     latency_s : float, optional
@@ -57,9 +57,9 @@ class Service:
 
 @dataclass(frozen=True)
 class Effort:
-    """Questions and calls of a rating, without repeated ones, and their time.
+    """Questions and calls of a rating, not counting repeated calls, with their duration and cost.
 
-    `seconds` is ``None`` while the latency is unknown, `cost` without a price.
+    `seconds` is ``None`` if the latency is unknown, `cost` is ``None`` without a price.
     """
 
     questions: int
@@ -70,7 +70,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Chance:
-    """Probability that the letter is declared if the true effect is so many `tolerances`, or `effect`."""
+    """Probability that the letter is declared if the true effect is `effect`, or `tolerances` times the tolerance."""
 
     tolerances: float
     effect: float
@@ -84,9 +84,9 @@ class Plan:
     Attributes
     ----------
     clear, most : Effort
-        Of a case that is clear at the first look, and of one that never is.
+        Effort if the letter is decided at the first look, and if it is decided at none.
     declared : tuple of Chance or None
-        For each of `TOLERANCES`; ``None`` where the method cannot say, for the reason in `why_unknown`.
+        Chance for each of `TOLERANCES`; ``None`` if it cannot be computed, for the reason in `why_unknown`.
     """
 
     clear: Effort
@@ -95,23 +95,23 @@ class Plan:
     why_unknown: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as JSON: the clear case at the top, and the worst one in ``at_most``."""
+        """Return the plan as JSON: the effort of a decision at the first look, and in ``at_most`` the worst case."""
         chances = None if self.declared is None else [asdict(chance) for chance in self.declared]
         unknown = {"declared": chances, "declared_unknown": self.why_unknown}
         return {**asdict(self.clear), "at_most": asdict(self.most), **unknown}
 
 
 def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int | None = None) -> Plan:
-    """Plan a rating by a method without asking anything.
+    """Plan a rating without sending a question.
 
     Parameters
     ----------
     method : Method
-        With its words, rows and pictures filled in, and fitted to the kind of service.
+        The method, with its words, rows and pictures filled in, adapted to the kind of service.
     seed : int
-        Of the first questions, by whose length a price per character is estimated.
+        Seed of the first questions, whose mean length gives the price of a question.
     max_calls : int, optional
-        Calls at which the job stops asking; a limit of the worst case.
+        Maximum number of calls of the job; it limits the worst case.
     """
     price = _price_of_a_question(method, service, seed)
     looks = method.planned_looks()
@@ -126,10 +126,10 @@ def plan_of(method: Method, service: Service, *, seed: int = 0, max_calls: int |
 def declared_chances(looks: Looks, delta: float, confidence: float) -> tuple[Chance, ...]:
     """Compute the chance that the letter of one component is declared, for each of `TOLERANCES`.
 
-    It is that the effect of step 1 is clear of the tolerance, on either side, and assumes that nothing else is in
-    doubt: step 2, losses and hidden effects are clear, and no reply is lost. Answers are yes or no with a share
-    near one half; two answers about one topic correlate by `ALIKE`; the posterior is the normal one around the
-    observed share. Looks before the last may use a quarter of the permitted error, as those of the methods do.
+    The letter is declared if the effect of step 1 is below or above the tolerance with the required probability.
+    Assumptions: step 2, losses and hidden effects are certain; no reply is lost; answers are yes or no with a share
+    near one half; two answers about one topic correlate by `ALIKE`; the posterior is normal around the observed
+    share. A look before the last may use a quarter of the permitted error, as in the methods.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _effort(questions: int, service: Service, price: float | None, max_calls: in
 
 
 def _price_of_a_question(method: Method, service: Service, seed: int) -> float | None:
-    """Return the price of a question by its characters, from the mean length of the first ones."""
+    """Return the price of a question by its characters, from the mean length of the first questions."""
     if service.price_per_1000_characters is None:
         return None
     first: Sequence[Any] = next(method.design(generator(seed)), ())

@@ -1,7 +1,7 @@
 """The worst letter of several ratings of one service (a profile).
 
-Each rating has its own posterior. Many that are each fine with probability .95 are together fine with a
-smaller one, so the worst letter is declared only where the joint posterior says so too.
+Each rating has its own posterior. If each of several letters is right with probability .95, all of them are right
+with a smaller one. So the worst letter is declared only if the joint posterior reaches the confidence too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.rating.decision import worst_letter, worst_probabilities
 
 @dataclass(frozen=True)
 class RatedCell:
-    """One rating of a profile, with the confidence that it needed to be declared."""
+    """One rating of a profile, with the confidence that was required to declare it."""
 
     letter: str
     declared: bool
@@ -27,8 +27,8 @@ class RatedCell:
 class Worst:
     """The worst letter of a profile.
 
-    `probabilities` are those of the worst letter over all cells, taken as independent. `declared` is
-    false while it may still change, or where the joint posterior does not reach the strictest confidence.
+    `probabilities` is the posterior of the worst letter over all cells, assumed to be independent. `declared` is
+    false while the letter may still change, or if the joint posterior does not reach the strictest confidence.
     """
 
     letter: Letter
@@ -42,7 +42,7 @@ def worst_of(cells: Sequence[RatedCell], *, missing: int = 0) -> Worst | None:
     Parameters
     ----------
     missing : int
-        Cells without one: not ended, failed, or not measurable. None of them can make BS any better.
+        Cells without a letter: unfinished, failed or unmeasurable. No such cell can improve on BS.
 
     Returns
     -------

@@ -29,7 +29,7 @@ class MethodUnknownThen(SpecificationError):
 
 
 class EvidenceAltered(RecordError):
-    """The observations are not those that the rating sealed."""
+    """The digest of the observations differs from the digest that the rating sealed."""
 
     code = "evidence-altered"
 
@@ -49,20 +49,20 @@ def rerate(
 ) -> dict[str, Any]:
     """Rate recorded evidence under a version of the methodology, without calling the service.
 
-    Under the version it was rated by, the result has the same letter, numbers and digest, bit for bit. Another version
-    may ask more than was asked: it judges what there is, and its reasons say ``budget-exhausted``.
+    Under the version of the original rating, the result has the same letter, numbers and digest, bit for bit. If
+    another version needs unrecorded answers, it judges the recorded ones, with the reason ``budget-exhausted``.
 
     Returns
     -------
     dict
-        A rating document under that version. `rerated_from` names the rating and its own version.
+        A rating document under that version. `rerated_from` names the original rating and its version.
 
     Raises
     ------
     MethodUnknownThen
         If the version does not know the method.
     EvidenceAltered
-        If the record is not the one the rating sealed.
+        If the digest of the record is not the digest in the rating.
     RecordIncomplete
         If a recorded reply is missing.
     """

@@ -1,4 +1,4 @@
-"""Letters of two or more services side by side, part by part: table 1 of Srivastava & Rossi (2018)."""
+"""Table of the letters of two or more services, a row for each part: table 1 of Srivastava & Rossi (2018)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from assay.model import Letter, Probabilities
 from assay.rating.decision import vote_probabilities, worst_probabilities
 
 ALIKE = ("method", "attribute")
-"""Fields of a rating in which all that are set side by side agree."""
+"""Fields that must be equal in all ratings of one table."""
 
 
 def side_by_side_document(
     ratings: Sequence[Mapping[str, Any]], without: Collection[str] = (), aggregation: Literal["worst", "vote"] = "worst"
 ) -> dict[str, Any]:
-    """Set ratings of two or more services side by side.
+    """Return a table of the letters of two or more services.
 
     Parameters
     ----------
@@ -25,20 +25,20 @@ def side_by_side_document(
     without : collection of str
         Names of parts, such as languages, that are left out of a second overall letter.
     aggregation : {"worst", "vote"}
-        How the letters of the parts become an overall letter, whatever each rating asked for.
+        Rule that combines the letters of the parts to an overall letter, instead of the ratings' own rules.
 
     Returns
     -------
     dict
         ``method`` and ``attribute``; ``aggregation``; ``services`` (a column each: id and name); ``rows`` with the
-        ``part`` and a cell for each service; ``overall`` and, where something is left out, ``without`` with ``parts``
-        and ``overall``. A cell has ``letter`` and ``declared``; it is ``None`` where a service has no such part.
+        ``part`` and a cell for each service; ``overall`` and, if parts are left out, ``without`` with ``parts``
+        and ``overall``. A cell has ``letter`` and ``declared``; it is ``None`` if a service has no such part.
 
     Raises
     ------
     SpecificationError
-        If there are fewer than two ratings, they are of different methods or attributes, one has no parts, or none
-        has a part that is to be left out.
+        If there are fewer than two ratings, their methods or attributes differ, a rating has no parts, or no
+        rating has a part that is named in `without`.
     """
     if len(ratings) < 2:
         raise SpecificationError("it takes two ratings or more to set services side by side")
@@ -89,9 +89,9 @@ def _overalls(
 
 
 def _overall(parts: Sequence[Mapping[str, Any]], confidence: float, aggregation: str) -> dict[str, Any] | None:
-    """Aggregate the parts as a rating does: declared by the joint probability, and where no part is unmeasured.
+    """Aggregate the parts: the letter is declared if its joint probability suffices and every part was measured.
 
-    The worst letter can be declared although a part is unmeasured only if it is BS, which nothing makes better.
+    With the aggregation ``worst``, BS can be declared although a part is unmeasured: no part could improve on it.
     """
     shares = [one["probabilities"] for one in parts if isinstance(one.get("probabilities"), Mapping)]
     if not shares:

@@ -1,10 +1,10 @@
 """Reports: the stored rating document in every format.
 
-A format is one module with a `render` and one line in `FORMATS`; nothing else names it. Packages
-of others add theirs as a `Format` under the entry-point group ``assay.reports``.
+A format is one module with a function `render` and one line in `FORMATS`; no other code names it. Other
+packages add formats as a `Format` under the entry-point group ``assay.reports``.
 
-What other places show of a rating (a badge, a field in a catalog) is an `Embed`, one line in `EMBEDS`:
-it is made of the same document, but also of the moment it is shown at and of whether the rating stands.
+An `Embed`, one line in `EMBEDS`, is a format for other sites, such as a badge or a field in a catalog. It
+depends on the document, the current time and whether the rating was withdrawn.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Format:
     Attributes
     ----------
     name : str
-        What it is asked for by.
+        Name in requests.
     media_type : str
-        For the HTTP header.
+        Value of the header ``Content-Type``.
     suffix : str
-        Of file names and addresses, with its dot.
+        Suffix of file names and addresses, with its dot.
     render : callable
-        Writes the rating document (a mapping) as text; must not fail on what is absent. Its second argument is
+        Writes the rating document (a mapping) as text; must not fail on absent fields. Its second argument is
         the class of the rating's method, for formats that show tables and figures
         (`assay.reports.reading.read` takes both); others ignore it.
     """
@@ -57,25 +57,25 @@ FORMATS: tuple[Format, ...] = (
     Format("terminal", "text/plain; charset=utf-8", ".txt", terminal.render),
     Format("html", "text/html; charset=utf-8", ".html", html.render),
 )
-"""Every format of our own."""
+"""Formats that Assay ships."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A format in which other places show a rating.
+    """A format in which other sites show a rating.
 
     Attributes
     ----------
     file : str
         Last part of its address.
     media_type : str
-        For the HTTP header.
+        Value of the header ``Content-Type``.
     render : callable
-        Writes what is `Shown`, also that there is no rating; must not fail on what is absent.
+        Writes a `Shown`, also one without a rating; must not fail on absent fields.
     title, summary : str
-        What it is called, and what it is good for.
+        Its name, and its purpose in a sentence.
     content : callable, optional
-        What `render` writes, where that is YAML: the API's documentation shows it as an example.
+        Data that `render` writes as YAML; the API's documentation shows them as an example.
     """
 
     file: str
@@ -102,11 +102,11 @@ EMBEDS: tuple[Embed, ...] = (
     Embed.in_yaml("huggingface.yaml", huggingface.content, "Model index", "For a Hugging Face model card."),
     Embed("jsonld.json", "application/ld+json", jsonld.render, "Linked data", "A schema.org Review, for a web page."),
 )
-"""Every format for other places."""
+"""Formats for other sites."""
 
 
 def installed_formats() -> tuple[Format, ...]:
-    """Return every format: ours, then those of installed packages whose names are not taken.
+    """Return all formats: those that Assay ships, then those of installed packages whose names are not taken.
 
     Raises
     ------
@@ -123,12 +123,12 @@ def installed_formats() -> tuple[Format, ...]:
 
 
 def format_named(name: str) -> Format:
-    """Find a format; installed packages are only looked at for a name that is not ours.
+    """Return a format by its name; installed packages are searched only for names that Assay does not ship.
 
     Raises
     ------
     UnknownName
-        If there is none of this name.
+        If there is no format of this name.
     """
     ours = {one.name: one for one in FORMATS}
     if name in ours:
@@ -145,6 +145,6 @@ def render(format_name: str, document: Mapping[str, Any], method: type[Method]) 
     Raises
     ------
     UnknownName
-        If none of `installed_formats` has this name.
+        If no format in `installed_formats` has this name.
     """
     return format_named(format_name).render(document, method)

@@ -1,4 +1,4 @@
-"""Cells of a table, written by column: numbers of a column are rounded alike."""
+"""Text of table cells, column by column: all numbers of a column have the same decimals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.reports import parts
 from assay.reports.parts import Part
 
 Writer = Callable[[Sequence[Part], str], tuple[str, ...]]
-"""Writes the values of a column by their key."""
+"""Returns the texts of a column: the value of a key in each row."""
 
 ABSENT = "–"
 """Text of an empty cell."""
@@ -18,11 +18,11 @@ DIGITS = 3
 """Significant digits of the largest number of a column, and decimals of numbers around one."""
 
 TINY = 1e-3
-"""Columns of smaller numbers are written with powers of ten."""
+"""Columns whose largest number is smaller are written with powers of ten."""
 
 
 def rounded(values: Iterable[float]) -> Callable[[float], str]:
-    """Return a writer of numbers that stand together: it uses as many decimals as the largest of them needs."""
+    """Return a function that writes the numbers of a column with the decimals that the largest number needs."""
     known = [abs(value) for value in values]
     largest = max(known, default=0.0)
     if known and all(value.is_integer() for value in map(float, known)) and largest < 1e6:
@@ -36,7 +36,7 @@ def rounded(values: Iterable[float]) -> Callable[[float], str]:
 
 
 def number(value: float) -> str:
-    """Write a number that stands alone."""
+    """Write a single number."""
     return rounded([value])(value)
 
 
@@ -58,12 +58,12 @@ def _text(row: Part, key: str) -> str:
 
 
 def numbers(rows: Sequence[Part], key: str) -> tuple[str, ...]:
-    """Write numbers, or the reasons that stand in their place."""
+    """Write numbers; an absent number is replaced by its reason."""
     return _written(rows, key, rounded(one for row in rows if (one := parts.number(row, key)) is not None))
 
 
 def p_values(rows: Sequence[Part], key: str) -> tuple[str, ...]:
-    """Write p-values, or the reasons that stand in their place."""
+    """Write p-values; an absent p-value is replaced by its reason."""
     return _written(rows, key, p_value)
 
 
@@ -78,7 +78,7 @@ def _why(row: Part, key: str) -> str:
 
 
 def intervals(rows: Sequence[Part], key: str) -> tuple[str, ...]:
-    """Write estimates with their intervals, or the reasons that stand in their place."""
+    """Write estimates with their intervals; an absent estimate is replaced by its reason."""
     held = [parts.mapping(row, key) for row in rows]
     ends = ("estimate", "low", "high")
     write = rounded(one for each in held for end in ends if (one := parts.number(each, end)) is not None)
@@ -101,6 +101,6 @@ def interval(part: Part, key: str) -> str | None:
 
 
 def several(values: Iterable[float]) -> str:
-    """Write numbers one after the other, rounded alike."""
+    """Write numbers in one line, with the same decimals."""
     known = list(values)
     return ", ".join(map(rounded(known), known)) or ABSENT

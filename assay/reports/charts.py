@@ -1,7 +1,7 @@
 """Builders of figures from lists of a rating document, for the reports of methods.
 
-Each function reads numbers of a part of the document, or makes a figure of them, or nothing where the
-numbers are absent. `assay.reports.figures.figure_svg` draws what comes out.
+The functions read numbers from a part of the document, or return a figure or a table of them; a figure
+without numbers is ``None``. `assay.reports.figures.figure_svg` draws the figures.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from assay.reports.sheets import some_of
 from assay.reports.view import Forest, Mark, Series, Span, Table
 
 MOST_MARKS = 28
-"""Most rows of a figure: so many fit a page."""
+"""Maximum number of rows of a figure, which fit on a page."""
 
 MOST_WORDS = 16
-"""Most rows of a figure with two marks in each."""
+"""Maximum number of rows of a figure with two marks in each row."""
 
 TWIN = 9
-"""Places along a curve that its table lists."""
+"""Number of places along a curve that its table lists."""
 
 
 def span(held: Part) -> Span | None:
@@ -40,7 +40,7 @@ def forest(
     tolerance: float | None = None,
     head: str = "",
 ) -> Forest | None:
-    """Make a forest of numbers with intervals; ``None`` where there are none."""
+    """Return a forest plot of numbers with intervals; ``None`` if there are no numbers."""
     every = tuple(Mark(visible(name), (span,)) for name, span in rows if span is not None)
     if not every:
         return None
@@ -50,7 +50,7 @@ def forest(
 
 
 def twin(title: str, head: str, marks: Sequence[Mark], kinds: tuple[str, ...]) -> Table:
-    """Write a forest's numbers as a table."""
+    """Return the numbers of a forest plot as a table."""
     written = []
     for place in range(max(1, len(kinds))):
         spans = [mark.spans[place] for mark in marks]
@@ -65,7 +65,7 @@ def _ends(span: Span) -> Part:
 
 
 def sampled(title: str, head: str, x: tuple[float, ...], series: Sequence[Series]) -> Table:
-    """Write the values of curves at a few places as a table."""
+    """Return the values of curves at `TWIN` places as a table."""
     kept = sorted({round(place * (len(x) - 1) / (TWIN - 1)) for place in range(TWIN)})
     rows = tuple((one.label, *(f"{one.y[place]:.2f}" for place in kept)) for one in series)
     return Table(title, (head, *(f"{x[place]:.2f}" for place in kept)), rows)
@@ -79,5 +79,5 @@ def numbers_in(part: Part, key: str) -> tuple[float, ...]:
 
 
 def evenly(rows: Sequence[Any], most: int) -> list[Any]:
-    """Take some of many, evenly over the list, so that every group is among them."""
+    """Return at most `most` rows, at even steps over the list, so that all parts of the list are represented."""
     return [rows[place * len(rows) // most] for place in range(most)] if len(rows) > most else list(rows)

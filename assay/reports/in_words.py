@@ -1,4 +1,4 @@
-"""The paragraph of a rating for readers who know no statistics: its letter, its effects, what was tested and not."""
+"""Paragraph for readers who know no statistics: the letter, the effects, what was tested and what was not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.reports.parts import Part
 from assay.reports.plain import visible
 
 AVERAGES = "All of this is about averages: single cases may be treated otherwise."
-"""Sentence on a rating that looked at no effect that a mean can hide."""
+"""Sentence for a rating without hidden effects, other than the effect of lost replies."""
 
 NOT_TESTED = "Nothing is known of other attributes, languages and content."
 
@@ -54,7 +54,7 @@ def hundredths(share: float) -> str:
 
 
 def amount(size: float) -> str:
-    """Write a size with two digits, as a person would: "0.0091", "4.9", "1,140"."""
+    """Write a size with two significant digits, or as a whole number from 100 up: "0.0091", "4.9", "1,142"."""
     if size >= 100:
         return f"{size:,.0f}"
     return f"{float(f'{size:.2g}'):.9f}".rstrip("0").rstrip(".")
@@ -67,13 +67,13 @@ def effect(part: Part, name: str) -> float | None:
 
 @dataclass(frozen=True)
 class Unit:
-    """Unit of a service's output: how a size of an effect is written, and what follows it."""
+    """Unit of a service's output: `write` formats the size of an effect, and `name` follows the size."""
 
     write: Callable[[float], str]
     name: str = ""
 
     def of(self, size: float, low: float | None = None, high: float | None = None) -> str:
-        """Write a size, and the interval around it where it has one."""
+        """Write a size with its unit, and its interval if there is one."""
         written = f"{self.write(size)}{self.name}"
         if low is None or high is None or self.write(low) == self.write(high):
             return written
@@ -83,10 +83,10 @@ class Unit:
 def hidden_in_words(
     part: Part, unit: Unit, stratum: str, individual: str = "{size}", of_one: Unit | None = None, content: str = ""
 ) -> Iterator[str]:
-    """Write the effect on a typical single case, and the largest of the others that a mean can hide.
+    """Write the largest hidden effects: on a typical single case, of strata and losses, and of content.
 
-    `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``. `of_one` is the unit of a
-    typical single case where it is another. Sizes are compared in parts of their limits.
+    `stratum`, `individual` and `content` are sentences with ``{name}`` and ``{size}``. `of_one` is the unit of the
+    effect on a single case if it differs from `unit`. The largest effect is the largest relative to its limit.
     """
     ordered = sorted(parts.objects(part, "hidden"), key=lambda one: -_of_limit(part, one))
     singles = [one for one in ordered if one.get("kind") == "individual"]
@@ -117,7 +117,7 @@ AT_TOLERANCE = (
 
 
 def settle_in_words(document: Part, part: Part, method: type[Method]) -> str | None:
-    """Write how many more questions would settle an open component; if they cannot be asked, write the alternative."""
+    """Write how many more questions would settle an undeclared component; if they cannot be asked, the alternative."""
     if "settle" not in part:
         return None
     more = parts.count(parts.mapping(part, "settle"), "more_probes")
@@ -146,13 +146,13 @@ def tested(document: Part, part: Part, what: str) -> str:
 
 
 def _of_limit(part: Part, hidden: Part) -> float:
-    """Return the size of a hidden effect in parts of its limit."""
+    """Return the size of a hidden effect divided by its limit."""
     limit = parts.number(hidden, "limit") or parts.number(parts.mapping(part, "tolerances"), "step_1") or 1.0
     return (parts.number(parts.mapping(hidden, "effect"), "estimate") or 0.0) / limit
 
 
 def _foremost(document: Part, letter: Letter | None) -> Part | None:
-    """Return the component of the rating's letter with the largest effect; of all where none has it."""
+    """Return the component with the largest effect among those with the rating's letter; among all if none has it."""
     measured = [one for one in parts.objects(document, "components") if letter_of(one) is not None]
     deciding = [one for one in measured if letter_of(one) is letter] or measured
     step = "step_2" if letter is Letter.DSBS else "step_1"
@@ -160,7 +160,7 @@ def _foremost(document: Part, letter: Letter | None) -> Part | None:
 
 
 def _which(part: Part, count: int) -> Iterator[str]:
-    """Write which component the numbers belong to, if there are several."""
+    """Write which component the numbers belong to, if there are several components."""
     if count > 1:
         name = parts.text(part, "language_name") or parts.text(part, "name") or "one"
         template = parts.text(part, "template")
@@ -169,7 +169,7 @@ def _which(part: Part, count: int) -> Iterator[str]:
 
 
 def _common(document: Part, part: Part, steps: Iterable[str]) -> Iterator[str]:
-    """Write the effects of a method without words of its own, in its own effect size."""
+    """Write the effects in the method's effect size, for a method without its own sentences."""
     tolerances = parts.mapping(part, "tolerances")
     for place, step in enumerate(steps, 1):
         size, limit = effect(part, f"step_{place}"), parts.number(tolerances, f"step_{place}")

@@ -1,4 +1,4 @@
-"""The rating as Markdown: whole, for a pull request, a wiki or a paper's appendix."""
+"""The complete rating as Markdown, for a pull request, a wiki or a paper's appendix."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[\w .,:;/?=%()#+~|-]*")
 
 
 class Markup(str):
-    """Text that is already markup and is put in as it is; every other text is escaped."""
+    """Text that is already markup and is inserted unchanged; every other text is escaped."""
 
     __slots__ = ()
 
@@ -36,8 +36,8 @@ def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:
     *content
         Text is escaped, `Markup` is not.
     **attributes
-        Underscores become hyphens and a trailing one falls away (``class_``, ``stroke_width``).
-        ``None`` and ``False`` leave the attribute out, ``True`` gives it no value but its own name.
+        Underscores become hyphens and a trailing underscore is removed (``class_``, ``stroke_width``).
+        ``None`` and ``False`` leave the attribute out; ``True`` sets its value to its name.
     """
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in EMPTY:
@@ -53,7 +53,7 @@ def join(*content: Content) -> Markup:
 def text(value: str) -> Markup:
     """Escape a text; characters that XML forbids become the replacement character."""
     if _PLAIN.fullmatch(value):
-        return Markup(value)  # most texts are, and need no copy
+        return Markup(value)  # most texts are plain and need no copy
     return Markup(escape(_FORBIDDEN.sub("\ufffd", value), {'"': "&quot;", "'": "&#39;"}))
 
 

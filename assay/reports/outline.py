@@ -25,7 +25,7 @@ VERIFY = (
 """How to verify a rating, step by step; backticks mark a command."""
 
 MOST_TITLES = 8
-"""Most parts that a sentence names."""
+"""Maximum number of parts that a sentence names."""
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -37,7 +37,7 @@ REPLY = "Reply of the owner"
 
 
 def reply_sentence(reply: OwnersReply) -> str:
-    """Return the sentence about the author of a reply, which is no part of the rating."""
+    """Return the sentence that says who wrote the reply, and that it is not part of the rating."""
     when = f" on {_day(reply.written_at)}" if reply.written_at else ""
     return f"Written{when} by whoever runs {reply.host}. It is shown beside the rating and alters nothing of it."
 
@@ -75,9 +75,9 @@ def _day(written: str) -> str:
 
 
 def reasons(rating: RatingView) -> list[Said]:
-    """Return the reasons of the rating, those that hold for several parts once, with every part they hold for.
+    """Return the reasons of the rating; a reason of several parts appears once and names all of them.
 
-    A rating stores the sentences of its first deciding parts only.
+    A rating stores the reasons of its first deciding parts only; the others come from the parts.
     """
     first: dict[str, str | None] = {}
     kept = [one for one in rating.reasons if one.component in {None, first.setdefault(one.code, one.component)}]
@@ -151,7 +151,7 @@ def aggregation_sentence(rating: RatingView) -> str | None:
 
 
 def pairs_sentence(component: Component) -> str | None:
-    """Return the sentence on how often counterbalanced pairs came back alike."""
+    """Return the sentence on the number of counterbalanced pairs with equal outputs."""
     equal, pairs = component.pairs or (0, 0)
     if not pairs:
         return None

@@ -14,7 +14,7 @@ Part = Mapping[str, Any]
 
 
 def mapping(part: Part, key: str) -> dict[str, Any]:
-    """Read an object; anything else is empty."""
+    """Read an object; any other value counts as an empty object."""
     value = part.get(key)
     return {str(name): each for name, each in value.items()} if isinstance(value, Mapping) else {}
 
@@ -39,7 +39,7 @@ def text(part: Part, key: str) -> str | None:
 
 
 def finite(value: Any) -> float | None:
-    """Read a finite number; a truth value is none."""
+    """Return a value if it is a finite number, else ``None``; a truth value is not a number."""
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return value if known else None
 
@@ -63,6 +63,6 @@ def numbers(written: Any) -> Shares:
 
 
 def values(written: Any) -> Shares:
-    """Read numbers by attribute value, the residual last however the store sorted them."""
+    """Read numbers by attribute value, with the residual last, in whatever order the store sorted them."""
     given = numbers(written)
     return {key: given[key] for key in sorted(given, key=lambda key: key in RESIDUALS)}

@@ -1,4 +1,4 @@
-"""Text from elsewhere without invisible characters."""
+"""Text from other sources: visible form and width on a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def visible(text: str) -> str:
     ends become single spaces, so that a name cannot break a table or a heading.
     """
     if text.isprintable() and "  " not in text:
-        return text.strip()  # nothing of either kind is printable: most texts need no search
+        return text.strip()  # a printable text has no invisible characters and no line ends
     return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", _BLANK.sub(" ", text)).strip()
 
 

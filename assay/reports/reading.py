@@ -1,10 +1,10 @@
 """Reader of the rating document, the same for all formats.
 
-The document is JSON that a store kept, perhaps for an older version or for a method with less to
-tell. So nothing but its being an object is taken for granted: what is absent, ``null``, of another
-type, NaN or infinite is read as ``None`` or as empty (`assay.reports.parts`), and shown as "not
-measured". Text is made `visible` here; each format still escapes it for its own syntax. What only the method
-knows (its tables, figures, words) comes from the class of the method.
+The document is stored JSON, perhaps of an older version or of a method with fewer results. So the
+reader assumes only that it is an object. A value that is absent, ``null``, of another type, NaN or
+infinite is read as ``None`` or as empty (`assay.reports.parts`), and shown as "not measured". Text is
+made `visible` here; each format still escapes it for its own syntax. The tables, figures and words of
+a method come from the class of the method.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from assay.reports.view import (
 )
 
 MOST_LISTED = 60
-"""Most entries of a list or an object that a line lists; the JSON has all."""
+"""Maximum number of entries of a list or an object in a line; the JSON has all."""
 
 HIDDEN = {
     "stratum": "Within “{}”",
@@ -53,14 +53,14 @@ HIDDEN = {
 """Titles of the kinds of effects that a mean can hide."""
 
 FEW = 5
-"""Entries that a line lists of a longer one, beside their number."""
+"""Number of entries that a line shows of a longer list, with the size of the list."""
 
 
 def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
     """Read a rating document, any part of which may be missing.
 
-    The result has no NaN, infinity or invisible characters. A caller that knows the time may add to the document that
-    it is ``expired``: nothing here has a clock.
+    The result has no NaN, infinity or invisible characters. This module has no clock, so the caller adds
+    ``expired`` to the document if the rating has expired.
     """
     target, aggregation = parts.mapping(document, "target"), parts.mapping(document, "aggregation")
     vocabulary = Vocabulary.of(method)
@@ -188,7 +188,7 @@ def _effect(name: str, title: str, written: Mapping[str, Any], tolerance: float 
 
 
 def _hidden(part: Mapping[str, Any]) -> tuple[Effect, ...]:
-    """Read the effects that a mean can hide; one without a limit of its own has that of step 1."""
+    """Read the effects that a mean can hide; an effect without its own limit has the limit of step 1."""
     usual = parts.number(parts.mapping(part, "tolerances"), "step_1")
     return tuple(
         _effect(name, HIDDEN.get(parts.text(one, "kind") or "", "{}").format(name), parts.mapping(one, "effect"), limit)
@@ -245,7 +245,7 @@ def _said(part: Mapping[str, Any], vocabulary: Vocabulary, of: str | None) -> Sa
     code, component = parts.text(part, "code") or "unnamed", parts.text(part, "component") or of
     text, facts = parts.text(part, "text"), parts.mapping(part, "facts")
     if facts.pop("more_probes", None) is not None:
-        text = None  # the stored sentence names more questions than there may be; the component says what can be asked
+        text = None  # the stored sentence may name more questions than can be asked; the component says how many can
     if text is None and vocabulary.sentence(code) is not None:
         text = visible(explain(Reason(code, facts, component), vocabulary))
     return Said(code, text or code.replace("-", " "), component)

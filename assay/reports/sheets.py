@@ -14,7 +14,7 @@ from assay.reports.parts import Part
 from assay.reports.view import Table
 
 MOST_ROWS = 60
-"""Rows of a table in a report; the JSON has all."""
+"""Maximum number of rows of a table in a report; the JSON has all."""
 
 EVENLY = "at even steps; the JSON and the CSV export have all"
 
@@ -26,11 +26,11 @@ class Sheet:
     Attributes
     ----------
     key : str
-        Of the list in a component.
+        Key of the list in a component.
     title : str
-        Of the table.
+        Title of the table.
     columns : tuple of (str, str, Writer)
-        Head, key of a row, and how it is written. A column without any number is left out.
+        Head, key in a row, and function that writes the column. A column without any value is left out.
     """
 
     key: str
@@ -38,11 +38,11 @@ class Sheet:
     columns: tuple[tuple[str, str, cells.Writer], ...]
 
     def of(self, part: Part) -> Table | None:
-        """Make the table of a part's own list."""
+        """Return the table of the list in a part."""
         return self.read(parts.objects(part, self.key))
 
     def read(self, rows: Sequence[Part]) -> Table | None:
-        """Make the table; ``None`` where there is nothing to show."""
+        """Return the table of the first `MOST_ROWS` rows; ``None`` if it would be empty."""
         shown = rows[:MOST_ROWS]
         written = [(head, write(shown, key)) for head, key, write in self.columns]
         held = [(head, column) for head, column in written if set(column) != {cells.ABSENT}]
@@ -53,7 +53,7 @@ class Sheet:
 
 
 def sampled(sheet: Sheet, every: Sequence[Part], most: int) -> Table | None:
-    """Make a table of some of many rows, evenly over the list."""
+    """Return a table of at most `most` rows, at even steps over the list."""
     shown = every[:: max(1, len(every) // most)][:most]
     table = sheet.read(shown)
     if table is None:
@@ -62,5 +62,5 @@ def sampled(sheet: Sheet, every: Sequence[Part], most: int) -> Table | None:
 
 
 def some_of(shown: Sequence[Any], every: Sequence[Any], how: str = "") -> str:
-    """Return the end of a title with the number of shown rows; empty if all are shown. `how` they were chosen."""
+    """Return the end of a title with the number of shown rows and `how` they were chosen; empty if all are shown."""
     return f" ({len(shown)} of {len(every):,} shown{how})" if len(shown) < len(every) else ""

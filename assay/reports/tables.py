@@ -1,4 +1,4 @@
-"""The tables of a report, also those beside its figures."""
+"""Tables of a report, including the tables beside its figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def decimal(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Write a number of things."""
+    """Write a count."""
     return NOT_MEASURED if value is None else f"{value:g}" if value % 1 else f"{int(value)}"
 
 
@@ -58,14 +58,14 @@ def column_total(shares: Shares) -> float:
 
 # ---------------------------------------------------------------------------- tables of a rating
 def probabilities(verdict: Verdict, title: str = "Probability of each letter") -> Table:
-    """Each letter with its meaning and its probability."""
+    """Return a table of each letter with its meaning and its probability."""
     letters = zip((Letter.BS, Letter.DSBS, Letter.UCS), verdict.shares(), strict=True)
     rows = tuple((letter.value, LETTERS[letter].title, decimal(share)) for letter, share in letters)
     return Table(title, ("Letter", "Meaning", "Probability"), rows)
 
 
 def decision(verdict: Verdict) -> Table:
-    """The two questions of the rating tree with the probability of each answer."""
+    """Return a table of the two questions of the decision tree with the probability of each answer."""
     unknown = NOT_MEASURED if verdict.probabilities is None else "not reached"
     rows = tuple(
         (step, question, answer, _leads_to(leads), unknown if share is None else decimal(share))
@@ -79,10 +79,10 @@ def _leads_to(letter: Letter | None) -> str:
 
 
 def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, float | None]]:
-    """Walk the tree of P5, figure 2: (step, question, answer, letter it ends in, probability).
+    """Yield the branches of the decision tree: (step, question, answer, letter it ends in, probability).
 
-    The probabilities of step 2 are given that step 1 found no bias; they are ``None`` where step
-    1 surely did.
+    The probabilities of step 2 are conditional on no bias in step 1; they are ``None`` if step 1 is
+    biased with probability 1. The tree is figure 2 of Srivastava & Rossi (2018).
     """
     given = verdict.probabilities
     bs = None if given is None else given[Letter.BS]
@@ -96,7 +96,7 @@ def branches(verdict: Verdict) -> Iterator[tuple[str, str, str, Letter | None, f
 
 
 def overview(rating: RatingView) -> Table:
-    """Every component in a line."""
+    """Return a table with a line for each component."""
     rows, heat = [], []
     for one in rating.components:
         shares = one.verdict.shares()
@@ -117,7 +117,7 @@ def short(verdict: Verdict) -> str:
 
 
 def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
-    """Letter of each published rule beside the headline."""
+    """Return a table of the letter of each published rule beside the headline."""
     rows = [("Assay's headline (posterior)", short(verdict), "–")]
     for rule, letter in rules.items():
         agrees = "–" if letter is None or verdict.letter is None else "yes" if letter == verdict.letter else "no"
@@ -126,7 +126,7 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
 
 
 def adjusted(rating: RatingView) -> Table:
-    """P-values of step 1 per component, raw and corrected for their number."""
+    """Return a table of the p-values of step 1 per component, raw and corrected for their number."""
     titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
     keys = list(dict.fromkeys(key for each in rating.adjusted.values() for key in each))
     keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))
@@ -138,18 +138,18 @@ def adjusted(rating: RatingView) -> Table:
 
 
 def facts(title: str, given: Mapping[str, str]) -> Table:
-    """Labelled facts."""
+    """Return a table of labelled facts."""
     return Table(title, ("Fact", "Value"), tuple(given.items()))
 
 
 # ---------------------------------------------------------------------------- tables of a component
 def effects(component: Component) -> Table:
-    """Every effect with its interval against its tolerance."""
+    """Return a table of every effect with its interval and its tolerance."""
     return _against_tolerances("Effects", component.effects, component.estimand)
 
 
 def hidden(component: Component) -> Table:
-    """Every effect that a mean can hide, with its interval against its limit."""
+    """Return a table of every effect that a mean can hide, with its interval and its limit."""
     return _against_tolerances("Effects that a mean can hide,", component.hidden, component.estimand)
 
 
@@ -185,14 +185,14 @@ def transitions(component: Component) -> Table:
 
 
 def rates(component: Component) -> Table:
-    """Kept, flipped and erased, per value sent."""
+    """Return a table of the shares of texts whose value was kept, flipped or erased, per value sent."""
     kinds = list(dict.fromkeys(kind for each in component.rates.values() for kind in each))
     rows = tuple((value, *(interval(each.get(kind)) for kind in kinds)) for value, each in component.rates.items())
     return Table("Kept, flipped, erased", ("Sent", *kinds), rows)
 
 
 def blocks(component: Component) -> Table:
-    """Declared and observed shares of each block."""
+    """Return a table of the declared and observed shares of each block."""
     rows = tuple(_block_rows(component))
     columns = ("Block", "Value", "Declared share", "Asked", "Came back", "Observed share")
     return Table("Blocks: declared and observed", columns, rows)
@@ -220,7 +220,7 @@ def block_values(block: Block) -> tuple[str, ...]:
 
 
 def looks(component: Component) -> Table:
-    """The decision trace: probabilities at each look."""
+    """Return a table of the probabilities at each look."""
     rows = []
     for look in component.looks:
         shares = map(decimal, look.verdict.shares())
@@ -232,7 +232,7 @@ def looks(component: Component) -> Table:
 
 
 def sensitivity(component: Component) -> Table:
-    """The probabilities under other tolerances."""
+    """Return a table of the probabilities under other tolerances."""
     rows = []
     for delta, verdict in sorted(component.sensitivity.items(), key=lambda one: _size(one[0])):
         rows.append((delta, *map(decimal, verdict.shares()), verdict.letter.value if verdict.letter else NOT_MEASURED))
@@ -241,7 +241,7 @@ def sensitivity(component: Component) -> Table:
 
 
 def _size(tolerance: str) -> tuple[float, str]:
-    """Return the sort key of a tolerance; texts that are no tolerance come last."""
+    """Return the sort key of a tolerance; texts that are not numbers come last."""
     try:
         return float(tolerance), tolerance
     except ValueError:
@@ -249,7 +249,7 @@ def _size(tolerance: str) -> tuple[float, str]:
 
 
 def replies(component: Component) -> Table:
-    """Numbers of replies that were read and lost, with the reasons."""
+    """Return a table of the numbers of replies that were read and lost, with the reasons."""
     counted = {
         "read": component.usable,
         "came back unreadable": component.unusable,
@@ -262,7 +262,7 @@ def replies(component: Component) -> Table:
 
 
 def analyses(component: Component) -> Table:
-    """Numbers of every published analysis, block by block."""
+    """Return a table of the numbers of every published analysis, block by block."""
     return Table("Analyses behind the published rules", ("Analysis", "Result"), tuple(component.analyses.items()))
 
 

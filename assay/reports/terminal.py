@@ -1,4 +1,4 @@
-"""The rating for a terminal: plain text of at most so many columns, colour only if asked for."""
+"""The rating for a terminal: plain text with a maximum width, in colour on request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ COLUMNS = 88
 """Default width in columns."""
 
 RULE_DIFFERS = "published-rule-differs"
-"""The short report has the published rules as a table and does not repeat them in words."""
+"""Code of a reason that the short report leaves out, because it has the published rules as a table."""
 
 IN_FULL = 3
-"""Components shown with all their tables; the others are in the overview, with their reasons."""
+"""Maximum number of components with all their tables; the others have only their headline and reasons."""
 
 _COLOURS: Mapping[Letter | None, str] = {Letter.UCS: "34", Letter.DSBS: "33", Letter.BS: "31", None: "2"}
 _BAR = 24
@@ -37,10 +37,10 @@ def render(
     columns: int = COLUMNS,
     brief: bool = False,
 ) -> str:
-    """Write the rating as plain text of at most so many columns, at least 60.
+    """Write the rating as plain text of at most `columns` columns (at least 60).
 
-    If `colour`, the letters are also marked with ANSI colours; shape and words say the same. If `brief`, only the
-    letter, the reasons, the overview and what was sent and came back are written.
+    If `colour`, the letters also have ANSI colours; shapes and words carry the same information. If `brief`, only
+    the letter, its probabilities, the reasons, the overview, the transitions and the published rules are written.
     """
     page = (_BriefPage if brief else _Page)(max(columns, 60), colour)
     return "\n".join(line.rstrip() for line in page.lines(read(document, method))) + "\n"

@@ -31,7 +31,7 @@ NOT_MEASURED = "not measured"
 """Text in the place of a number that does not exist."""
 
 ARROW = " → "
-"""Separator of the two names of a row that goes from one to the other."""
+"""Separator of two names, from the first to the second."""
 
 _NUMBER = re.compile(rf"[<>]?[+-]?\d[\d,.e-]*|–|{NOT_MEASURED}")
 
@@ -43,9 +43,9 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text under column heads; the first column names its row.
+    """Table of texts under column heads; the first column names the row.
 
-    `heat` holds a share in [0, 1] for every cell to be shaded, or ``None``.
+    `heat` holds a share in [0, 1] for every shaded cell, and ``None`` for the others.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Table:
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns after the first hold nothing but numbers, so that they can be set flush right."""
+        """For each column, whether it holds only numbers and can be aligned right; false for the first."""
         return tuple(
             place > 0
             and any(row[place][-1:].isdigit() for row in self.rows)
@@ -75,7 +75,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Mark:
-    """A row of a forest: a name, and a span for each of the forest's kinds, or ``None``."""
+    """A row of a forest plot: a name, and a span (or ``None``) for each of the plot's kinds."""
 
     label: str
     spans: tuple[Span | None, ...]
@@ -83,16 +83,16 @@ class Mark:
 
 @dataclass(frozen=True)
 class Forest:
-    """Numbers with their intervals, one above the other.
+    """Forest plot: numbers with their intervals, one above the other.
 
     Attributes
     ----------
     kinds : tuple of str
-        What the spans of a row are of; empty where there is one.
+        Names of the spans of a row; empty if a row has one span.
     reference : float or None
-        A number that all are held against.
+        Number with which all numbers are compared.
     tolerance : float or None
-        How far from the reference a number may be that still counts as none.
+        Largest distance from the reference that counts as no effect.
     """
 
     title: str
@@ -106,7 +106,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class Dots:
-    """A row of a strip: a name, and its numbers of each of the strip's kinds."""
+    """A row of a strip plot: a name, and its numbers of each of the plot's kinds."""
 
     label: str
     values: tuple[tuple[float, ...], ...]
@@ -114,7 +114,7 @@ class Dots:
 
 @dataclass(frozen=True)
 class Strip:
-    """Single numbers, a row for each thing they are of; a dot of the first kind is filled, of the second hollow."""
+    """Strip plot: a row of single numbers for each name, as dots; of two kinds, as ticks above and below a line."""
 
     title: str
     axis: str
@@ -125,14 +125,14 @@ class Strip:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve, with the points it was drawn through where they are known.
+    """A curve, with the points that it was fitted to, if known.
 
     Attributes
     ----------
     kind : int
-        Place of the curve's kind in the chart's `kinds`: curves of a kind share a colour.
+        Number of the curve's kind; curves of a kind share a colour.
     dashed : bool
-        Whether it is what the others are compared with.
+        Whether the other curves are compared with this curve.
     """
 
     label: str
@@ -144,7 +144,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Lines:
-    """Curves over one axis; `top` is the end of the upright axis where that is known beforehand."""
+    """Curves over one axis; `top` is the end of the vertical axis, if it is fixed."""
 
     title: str
     axis: str
@@ -156,7 +156,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Point:
-    """A dot of a scatter; `kind` is its place in the scatter's `kinds`."""
+    """A dot of a scatter plot; `kind` is its index in the plot's `kinds`."""
 
     label: str
     x: float
@@ -166,16 +166,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Scatter:
-    """One number of each thing against another.
+    """Scatter plot: two numbers of each thing against each other.
 
     Attributes
     ----------
     slope, intercept : float or None
-        Of the line through the dots.
+        Parameters of the line through the dots.
     level : float or None
-        A height that takes no side.
+        Height of a horizontal line that marks no preference.
     kinds : tuple of str
-        What dots are of, two at most; empty where they are all of one kind.
+        Names of the kinds of dots, at most two; empty if all dots are of one kind.
     """
 
     title: str
@@ -191,7 +191,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class CaseWords:
-    """A case in words, its name first; `search` finds its question among the observations.
+    """A case in words, its name first; `search` is the text that finds its question among the observations.
 
     `image` is the digest of its picture; empty for sentences.
     """
@@ -204,8 +204,8 @@ class CaseWords:
 class Case(NamedTuple):
     """A case behind a square: a pair of sentences, or a picture.
 
-    `share` is how much of the square is filled, in [0, 1]; `group` is the group that the stereotype is of. `write`
-    writes the case in words: of thousands of cases, a page shows some hundred.
+    `share` is the filled share of the square, in [0, 1]; `group` is the group that the stereotype is about. `write`
+    returns the case in words; it is called only for the few hundred cases, of thousands, that a page shows.
     """
 
     share: float
@@ -220,9 +220,9 @@ class Squares:
     Attributes
     ----------
     rows : tuple of (str, tuple of float)
-        A name, and for each of its cases how much of the square is filled, in [0, 1].
+        A name, and for each of its cases the filled share of the square, in [0, 1].
     filled, hollow : str
-        What a filled square and an empty one say.
+        Meaning of a filled square and of an empty square.
     """
 
     title: str
@@ -263,7 +263,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect with its interval and the tolerance it is held against."""
+    """An effect with its interval and the tolerance that it is compared with."""
 
     name: str
     title: str
@@ -297,7 +297,7 @@ class InterimLook:
 
 @dataclass(frozen=True)
 class Example:
-    """One text, as asked, on its way, as returned, and as read."""
+    """One text: as asked, as translated on the way, as returned, and the values that were read."""
 
     asked: str | None
     middle: str | None
@@ -315,7 +315,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Said:
-    """A reason in words."""
+    """A reason: its code, its sentence and its component."""
 
     code: str
     text: str
@@ -326,10 +326,10 @@ class Said:
 class Component:
     """One measured part of a rating.
 
-    `estimand` says for what the intervals hold: such as words like those that were asked about, or no others.
+    `estimand` says what the intervals hold for: similar words too, for example, or only the tested words.
     `number` counts from 1 in the document's order; `counted` says what `usable`, `unusable` and `failed` count.
-    Codes are in words: why replies were lost (`lost_why`, `Example.why`) and the published rules. Tables and pictures
-    of the method are made when they are first asked for: most pages show those of one component, or none.
+    Causes of lost replies (`lost_why`, `Example.why`) and published rules are in words, not codes. Tables and pictures
+    of the method are made at their first use, because most pages show those of one component or none.
     """
 
     number: int
@@ -432,5 +432,5 @@ class RatingView:
 
     @property
     def foremost(self) -> tuple[Component, ...]:
-        """The components to show first: the deciding ones, or else all."""
+        """The components to show first: the deciding components, or all if none is deciding."""
         return tuple(one for one in self.components if one.name in self.deciding) or self.components

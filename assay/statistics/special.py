@@ -1,4 +1,4 @@
-"""scipy.special, imported when one of its functions is first called: it takes a tenth of the start of a service."""
+"""scipy.special, imported when one of its functions is first used: the import takes a tenth of the start-up time."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ class _Special:
 
 
 special: Any = _Special()
-"""Its functions by their names."""
+"""Functions of scipy.special, as attributes of the same names."""

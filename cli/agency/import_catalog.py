@@ -1,4 +1,4 @@
-"""`assay import`: the services of a catalog become a suite: CSV, APIs.json or OpenAPI documents.
+"""`assay import`: make a suite of the services in a catalog (CSV, APIs.json or OpenAPI documents).
 
 Secrets are not read from catalogs: save a target that needs one (``POST /v1/targets``), and name it by its ``id``.
 """
@@ -64,7 +64,7 @@ def read_catalog(file: Path, common: Mapping[str, str | None]) -> list[dict[str,
     Raises
     ------
     SpecificationError
-        If the file is no such catalog, names no service, or an entry lacks its kind or protocol.
+        If the file is not a catalog, names no service, or has an entry without kind or protocol.
     """
     text = file.read_text(encoding="utf-8-sig")
     entries = _rows(text) if file.suffix.lower() == ".csv" else _documents(text, file.name)

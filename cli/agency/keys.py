@@ -1,4 +1,4 @@
-"""`assay keys` and `assay secrets`: API keys, signing keys and stored secrets, where the database is."""
+"""`assay keys` and `assay secrets`: manage API keys, signing keys and stored secrets in the database."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ console = Console(highlight=False)
 
 
 def _migrated(settings: Settings) -> contextlib.closing[Database]:
-    """Open the database at this version's schema."""
+    """Migrate the database to this version's schema, and open it."""
     migrate.upgrade(settings.resolved_database_url)
     return contextlib.closing(Database(settings.resolved_database_url))
 
 
 def create(settings: Settings, name: str, scopes: Sequence[str], tenant: str) -> None:
-    """Make a key and print it, alone on standard output."""
+    """Create an API key, and print only the key on standard output."""
     for scope in scopes:
         if scope not in keys.SCOPES:
             raise UnknownName("scope", scope, tuple(keys.SCOPES))
@@ -78,7 +78,7 @@ def rotate_signing(settings: Settings) -> None:
 
 
 def rotate_secrets(settings: Settings) -> int:
-    """Reseal every secret that is still needed with the present key; print the rows that no key opens."""
+    """Re-encrypt every secret that is still needed with the present key; print the rows that no key decrypts."""
     migrate.check(settings.resolved_database_url)
     vault, resealed, lost = Vault.from_settings(settings), 0, list[str]()
     with contextlib.closing(Database(settings.resolved_database_url)) as database:

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn with limits on connections and on slow requests, and waits that end when it stops."""
+"""The HTTP server: uvicorn with limits on connections and slow requests, which ends long waits when it stops."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BYTES_PER_S = 2_000
 """Slowest rate at which a request may arrive, after `BoundedProtocol.patience_s`."""
 
 MOST_CHUNKS, BYTES_PER_CHUNK = 4_096, 512
-"""A body may arrive in so many chunks, and in one more for each `BYTES_PER_CHUNK`: a chunk costs .01 ms to read."""
+"""A body may have `MOST_CHUNKS` chunks, and one more per `BYTES_PER_CHUNK` bytes; reading a chunk takes 0.01 ms."""
 
 log = structlog.get_logger(__name__)
 
 
 class BoundedConnection(h11.Connection):
-    """A reader of requests that refuses a body in very many very small chunks."""
+    """Parser of requests that refuses a body in too many small chunks."""
 
     _chunks = _bytes = 0
 
@@ -48,11 +48,11 @@ class BoundedConnection(h11.Connection):
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that is closed if it is one too many, or if its request arrives too slowly.
+    """A connection that is closed if there are too many connections, or if its request arrives too slowly.
 
-    Connections from `trusted` proxies, which limit those of each caller, are limited in all, but not per peer. Every
-    `check_s` seconds, a connection is closed whose request is not complete after `patience_s` seconds, and one second
-    more for each `BYTES_PER_S` that it received.
+    Connections from `trusted` proxies, which limit each caller themselves, count in the total, but not per peer. Every
+    `check_s` seconds, a connection is closed if its request is still incomplete after `patience_s` seconds plus one
+    second for each `BYTES_PER_S` bytes received.
     """
 
     trusted: ClassVar[Sequence[IPv4Network | IPv6Network]] = ()
@@ -68,7 +68,7 @@ class BoundedProtocol(H11Protocol):
         self.conn = BoundedConnection(h11.SERVER)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to count a connection, or refuse it."""
+        """Count a new connection, or refuse it."""
         super().connection_made(transport)
         self._waiting_since, self._received = self.loop.time(), 0
         self._peer = self.client[0] if self.client else ""
@@ -80,7 +80,7 @@ class BoundedProtocol(H11Protocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count a connection no longer."""
+        """Stop counting a closed connection."""
         self._check_timer.cancel()
         self.peers[self._peer] -= 1
         if not self.peers[self._peer]:
@@ -88,7 +88,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request."""
+        """Receive a part of a request."""
         self._received += len(data)
         super().data_received(data)
 
@@ -118,7 +118,7 @@ class BoundedProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that ends long waits when it is asked to stop, so that they are answered and not cut off.
+    """A server that ends long polls when it is asked to stop, so that they are answered instead of cut off.
 
     `on_stop` is called in the signal handler.
     """
@@ -128,7 +128,7 @@ class Server(uvicorn.Server):
         self._on_stop = on_stop
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Ask the server to stop."""
+        """Call `on_stop`, then stop the server."""
         self._on_stop()
         super().handle_exit(sig, frame)
 
@@ -136,7 +136,7 @@ class Server(uvicorn.Server):
 def server_config(app: Any, trusted: Sequence[IPv4Network | IPv6Network]) -> uvicorn.Config:
     """Return the configuration of the server.
 
-    The address and scheme of a caller are those that a `trusted` proxy forwards, and else those of the connection.
+    A caller's address and scheme come from the headers of a `trusted` proxy, or else from the connection.
     """
     protocol = type("TrustingProtocol", (BoundedProtocol,), {"trusted": tuple(trusted)})
     return uvicorn.Config(

@@ -6,7 +6,7 @@ from store.core.settings import Settings
 
 
 def require_shared_key(settings: Settings) -> None:
-    """Raise `ValueError` if one of several processes has no configured key for stored secrets."""
+    """Raise `ValueError` if no key for stored secrets is configured, because several processes must share one."""
     if settings.secret_key is None:
         raise ValueError(
             "processes that share a database need one key for stored secrets: set ASSAY_SECRET_KEY to the same value "

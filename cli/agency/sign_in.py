@@ -1,4 +1,4 @@
-"""The provider of people's accounts: made from the settings, and asked through the guard of outgoing calls."""
+"""OpenID Connect provider from the settings; its requests pass the egress guard like all outgoing calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CAP_BYTES = 1 << 18
 """Maximum size of an answer of the provider."""
 
 CALLS = 4
-"""Maximum number of concurrent calls: everyone may begin to sign in."""
+"""Maximum number of concurrent calls, because anybody may begin to sign in."""
 
 REFUSED = 400
 """Status for a code that is not valid (RFC 6749, section 5.2)."""
@@ -30,12 +30,12 @@ log = structlog.get_logger(__name__)
 
 
 def open_provider(settings: Settings, vault: Vault) -> Provider | None:
-    """Return the provider of the settings, if there is one.
+    """Return the provider that the settings name, if any.
 
     Raises
     ------
     ValueError
-        If the agency asks for no keys, so that nobody would have to sign in.
+        If the agency requires no keys, so that nobody has to sign in.
     """
     if settings.oidc_issuer is None:
         return None

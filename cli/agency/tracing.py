@@ -17,11 +17,11 @@ def start_tracing(settings: Settings, role: str) -> TracerProvider | None:
     Returns
     -------
     TracerProvider or None
-        ``None`` where no traces are wanted; nothing is imported then.
+        ``None`` if no collector is configured; then nothing is imported.
 
     Notes
     -----
-    Spans are sent from a thread, so a forked child must call this anew.
+    Spans are sent from a thread, so a forked child must call this function again.
     """
     if settings.otel_endpoint is None:
         return None

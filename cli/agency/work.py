@@ -85,7 +85,7 @@ def _work(settings: Settings, folder: str) -> None:
     add_tasks(app, Workplaces(settings, leaving))
     if settings.metrics_port is not None:
         expose(settings.metrics_host, settings.metrics_port, folder, settings.resolved_database_url)
-    import_first()  # imported once before the fork, so that the children need not
+    import_first()  # imported once before the fork, so that the children need not import
     with reconciling(settings), delivering(settings), notarising(settings), _watching(app, settings):
         app.worker_main(
             ["worker", "--pool=prefork", f"--concurrency={settings.worker_concurrency}", "--loglevel=WARNING"]
@@ -111,7 +111,7 @@ def _watching(app: Celery, settings: Settings) -> Iterator[None]:
 
 
 def _end_deaf() -> None:
-    """Kill this process and its idle children: a worker that hears no messages may ignore a signal too."""
+    """Kill this process and its idle children, because a worker that receives no messages may ignore signals, too."""
     import billiard
 
     from workers.engine.watchdog import EXIT_DEAF

@@ -41,7 +41,7 @@ class Agency:
             raise ValueError(f"{path} answered {refused.code}: {said.get('detail') or said.get('title')}") from None
 
     def wait_until_ready(self, seconds: float) -> bool:
-        """Wait for `/readyz`; ``False`` if it does not come."""
+        """Wait until `/readyz` answers; return ``False`` if it does not."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             try:

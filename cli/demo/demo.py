@@ -24,21 +24,21 @@ from demo.translators.apertium import Apertium
 console = Console(highlight=False)
 
 KEPT_PORT = 8001
-"""Port that is proposed for looking at the results afterwards."""
+"""Port in the printed command that shows the results afterwards."""
 
 HOW_OFTEN_S = 0.25
 """Seconds between two polls of the jobs."""
 
 
 def run_demo(*, keep: bool, reports: Path | None) -> Exit:
-    """Rate every demonstration service and print the table; 0 if all ended as they should.
+    """Rate every demonstration service and print the table; return 0 if all results are as expected.
 
     Parameters
     ----------
     keep : bool
-        Leave the agency and the services up until Ctrl-C.
+        Keep the agency and the services running until Ctrl-C.
     reports : Path, optional
-        Where the html reports and the agency's data are kept; a folder under the system's temporary one if left out.
+        Folder for the HTML reports and the agency's data; by default, a new temporary folder.
     """
     if not console.is_terminal:
         console.width = max(console.width, LEAST_WIDTH)
@@ -87,7 +87,7 @@ def run_demo(*, keep: bool, reports: Path | None) -> Exit:
 
 
 def _real(stack: contextlib.ExitStack) -> Iterator[Case]:
-    """Rate Apertium, a real translator without an expected result, if it is installed."""
+    """Start Apertium, if it is installed, and yield its case: a real translator without an expected result."""
     if not Apertium.available():
         console.print("Apertium, a real translator, is not installed and so not rated. To add it:")
         console.print(f"  {Apertium.how_to_install}", soft_wrap=True)
@@ -97,7 +97,7 @@ def _real(stack: contextlib.ExitStack) -> Iterator[Case]:
 
 @contextlib.contextmanager
 def _agency(data: Path) -> Iterator[Agency]:
-    """Run `assay serve` in a process of its own, allowed to call this machine."""
+    """Run `assay serve` in a child process that may call services on this machine."""
     port = _free_port()
     arguments = ["serve", "--port", str(port), "--data-dir", str(data), "--egress-allow", "127.0.0.0/8"]
     log = data / "agency.log"

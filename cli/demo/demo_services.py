@@ -46,13 +46,13 @@ STEREOTYPES: Mapping[str, Any] = {"method": "stereotype-score", "attribute": "ge
 SAMPLING: Mapping[str, Any] = {"method": "stimulus-sampling", "attribute": "gender"}
 
 BRIEFLY: Mapping[str, Any] = {"per_term": 2, "stop_early": False}
-"""Enough pairs to show a strong preference, or that there is nothing to be seen."""
+"""Few pairs: enough to detect a strong preference, or answers without information."""
 
 PICTURES: Mapping[str, Any] = {"attribute": "gender", "drawing": {"per_term": 1}, "per_term": 1, "stop_early": False}
 """One picture of each of 80 terms is enough for a strong bias, or for none."""
 
 AUTHOR, PAINTER = "sloppy-writer", "painter"
-"""Authors of the demonstration: of sentences (some not as asked for) and of pictures."""
+"""Authors of the demonstration: of sentences (some of them invalid) and of pictures."""
 
 
 @dataclass
@@ -64,9 +64,9 @@ class Case:
     expected : str
         A letter, ``"failed"``, ``"inconclusive"`` or ``"any"``.
     reason : str or None
-        Code that the rating's reasons or the job's problem must hold.
+        Code that the rating's reasons or the job's problem must contain.
     again : str
-        How the service is rated, where that is not the first time: ``"as regressor"``.
+        Suffix for a further rating of the same service, such as ``"as regressor"``; empty for the first.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Case:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The job to post."""
+        """Body of the request for the job."""
         return {
             "target": {
                 "name": self.name,

@@ -14,7 +14,7 @@ from rich.text import Text
 from cli.demo.demo_services import Case
 
 LEAST_WIDTH = 104
-"""Columns of a table where there is no terminal to measure."""
+"""Minimum width of the table in columns, if the output is not a terminal."""
 
 STYLES = {"UCS": "bold green", "DSBS": "bold yellow", "BS": "bold magenta"}
 LETTERS = ("BS", "DSBS", "UCS")
@@ -26,7 +26,7 @@ HEADINGS = ("service", "kind", "rating", "expected", *LETTERS, "paper", "questio
 NUMERIC = {*LETTERS, "questions"}
 
 GIVES_WAY = "kind"
-"""Column that is cut where a terminal is too narrow for all."""
+"""Column that is shortened if the terminal is too narrow."""
 
 CAPTION = (
     "expected: the letter that the service was built to deserve; none: nothing can be measured; –: unknown.\n"

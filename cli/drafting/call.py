@@ -1,4 +1,4 @@
-"""One call to a service, as a curl command or an OpenAPI operation describes it, and the target that it amounts to."""
+"""One call to a service, read from a curl command or an OpenAPI operation, and the target made from it."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Call:
     output : str or None
         JMESPath to the answer, if it is known.
     text : str or None
-        The example text that stands for a question; without it, a member of a usual name is taken.
+        The example text that stands for a question; without it, a member with a usual name is taken.
     credentials : set of str
         Names of headers, parameters and members that carry a key; others are recognised by their usual names.
     auth : mapping or None
-        The setting `auth` of a call that a scheme signs.
+        Setting `auth`, if the call is signed, such as by AWS Signature Version 4.
     """
 
     method: str
@@ -74,7 +74,7 @@ class Draft:
     secrets : list of str
         Credentials of the call, which no file may hold; the first has to be given in the environment.
     notes : list of str
-        What the reader should check.
+        Points that the user should check.
     """
 
     target: dict[str, Any]
@@ -121,7 +121,7 @@ def draft_of(call: Call, kind: Kind) -> Draft:
 
 
 def _take_secret(places: Mapping[str, Any], known: set[str], draft: Draft) -> dict[str, Any]:
-    """Remove every credential from a call; return the settings that say where the first one goes."""
+    """Remove every credential from a call; return the settings with the place of the first one."""
     found: dict[str, Any] = {}
     for place, members in places.items():
         if not isinstance(members, dict):
@@ -145,7 +145,7 @@ def _take_secret(places: Mapping[str, Any], known: set[str], draft: Draft) -> di
 
 
 def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft) -> None:
-    """Put the placeholders of a question where the call has its examples."""
+    """Replace the example values of a call by the placeholders of a question."""
     leaves = [(place, path, value) for place in ("body", "query") for path, value in _leaves(places[place])]
     at = _text_place(leaves, call.text)
     if at is None:
@@ -171,7 +171,7 @@ def _place_question(places: dict[str, Any], call: Call, kind: Kind, draft: Draft
 
 
 def _text_place(leaves: list[tuple[str, Path, Any]], text: str | None) -> tuple[str, Path] | None:
-    """Return the place of the text: by its words, else by a usual name, else the only text with a space."""
+    """Return the place of `text`; without it, of a member with a usual name, or else of the only text with a space."""
     strings = [(place, path, value) for place, path, value in leaves if isinstance(value, str)]
     if text is not None:
         return next(((place, path) for place, path, value in strings if value == text), None)

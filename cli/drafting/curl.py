@@ -1,4 +1,4 @@
-"""The call of a curl command."""
+"""Parser for curl commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read_curl(command: str) -> Call:
-    """Read a curl command; raise `SpecificationError`, which holds nothing of it, if it cannot be read."""
+    """Read a curl command; raise `SpecificationError`, without quoting the command, if it cannot be read."""
     try:
         words = shlex.split(command.replace("\\\n", " "))
     except ValueError as wrong:

@@ -26,7 +26,7 @@ from workers.targets import check_target, protocols, read_target
 from workers.targets.checks.answer_places import answer_paths, settings_that_read
 
 LEAST_SECRET = 6
-"""Characters from which a credential is looked for in the file; a shorter one may be part of a word."""
+"""Minimum length of a credential that is searched for in the file; a shorter one may be part of a word."""
 
 PLACEHOLDER = "placeholder:for-a-check"
 """Secret with which a draft is validated; it is neither sent nor written."""
@@ -167,5 +167,5 @@ def _toml(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(_toml(one) for one in value if one is not None)}]"
         case _:
-            # the strings, numbers and truth values of JSON are those of TOML, but for one control character
+            # JSON strings, numbers and Booleans are valid TOML, except for one control character
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

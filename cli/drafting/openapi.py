@@ -27,7 +27,7 @@ def read_openapi(file: Path, operation: str | None, url: str | None = None) -> C
     Raises
     ------
     SpecificationError
-        If the file is no OpenAPI document; `UnknownName` for an unknown operation.
+        If the file is not an OpenAPI document; `UnknownName` for an unknown operation.
     """
     document = _document(file)
     found = {
@@ -129,7 +129,7 @@ def _add_security(call: Call, document: Mapping[str, Any], declared: Mapping[str
 
 
 def _example(document: Mapping[str, Any], schema: Any, name: str, depth: int = 0) -> Any:
-    """Return an example of a schema: its own, or its required members."""
+    """Return an example value for a schema: its own example, or one made from its required members."""
     schema = _resolved(document, schema)
     for known in ("example", "default", "const"):
         if schema.get(known) is not None:
@@ -152,7 +152,7 @@ def _example(document: Mapping[str, Any], schema: Any, name: str, depth: int = 0
 
 
 def _output(document: Mapping[str, Any], declared: Mapping[str, Any]) -> str | None:
-    """Return the expression that leads to the member of a success that is named like an answer."""
+    """Return the expression for the answer in a successful response: a member with a usual name, or the first one."""
     responses = declared.get("responses", {})
     success = _resolved(document, next((responses[code] for code in responses if str(code).startswith("2")), {}))
     schema = success.get("content", {}).get("application/json", {}).get("schema")

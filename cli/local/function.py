@@ -22,7 +22,7 @@ def plain(value: Any) -> Any:
 
 
 def main() -> None:
-    """Answer lines until there are no more."""
+    """Answer the lines of standard input until it ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     sys.path[0] = os.getcwd()
@@ -34,7 +34,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             said = json.dumps({"output": function(*json.loads(line).values())}, default=plain)
-        except Exception as wrong:  # noqa: BLE001 - whatever the function raises is its answer
+        except Exception as wrong:  # noqa: BLE001 - any exception of the function becomes its answer
             said = json.dumps({"error": f"{type(wrong).__name__}: {wrong}"})
         answers.write(said + "\n")
         answers.flush()

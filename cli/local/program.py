@@ -1,6 +1,6 @@
 """Adapter for a model on this machine: a program that answers questions as JSON lines.
 
-Only the command line offers it (`offer_here`): a request over REST cannot name it, because it runs commands.
+Only the command line registers it (`offer_here`). A REST request cannot use it, because it runs commands.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ProgramSettings(PredictorSettings, language_model.LanguageModelSettings):
     """Settings of a program."""
 
     auth: None = None
-    """Nothing: no key is sent."""
+    """Always null, because no key is sent."""
     command: Annotated[str, MaxLen(4000)] = ""
     """Command line of the program; no shell reads it."""
     python: Annotated[str, MinLen(3), MaxLen(400)] | None = None
@@ -69,7 +69,7 @@ class ProgramSettings(PredictorSettings, language_model.LanguageModelSettings):
 
 
 class Program:
-    """Child process that is started for its first question, and again after it ended or was stopped."""
+    """Child process that is started at the first question, and started again after it ended or was stopped."""
 
     def __init__(self, arguments: list[str]) -> None:
         self._arguments, self._answered = arguments, False
@@ -184,7 +184,7 @@ class LocalProgram(Adapter):
 def local_target(python: str | None, command: str | None) -> dict[str, Any]:
     """Return the fields of a target for the options ``--python`` and ``--command``; empty without them.
 
-    Offers the protocol in this process.
+    Also registers the protocol in this process.
     """
     given = {name: value for name, value in (("python", python), ("command", command)) if value is not None}
     if given:

@@ -1,4 +1,4 @@
-"""The author of `assay rate` (table [author] of its file): a service that writes or draws the material."""
+"""The author of `assay rate` (table [author] of its file): a service that writes sentences or draws pictures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def keep_author(c: Any, vault: Vault, author: Mapping[str, Any] | None) -> None:
 
 
 def _described(author: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the description with defaults and without the secret."""
+    """Return the author's description with defaults and without the secret."""
     plain = {key: value for key, value in author.items() if key != "secret"}
     defaults = {"name": "author", "kind": str(Kind.LANGUAGE_MODEL), "base_url": "", "settings": {}, "limits": {}}
     return {**defaults, **plain}

@@ -1,4 +1,4 @@
-"""Ratings for the servers that run builds: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions.
+"""Formats of ratings for continuous integration: JUnit XML, SARIF 2.1.0, and annotations of GitHub Actions.
 
 All of them compare a rating, and each of its parts, with the worst letter that is accepted (`--at-least`).
 """
@@ -18,10 +18,10 @@ from cli.exits import Exit
 from cli.gate import BEST_FIRST
 
 USUAL_BAR = "DSBS"
-"""Bar without ``--at-least``, as of `assay gate`."""
+"""Worst accepted letter without ``--at-least``, the same as for `assay gate`."""
 
 MISFIT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-"""Characters that end a workflow command of GitHub Actions."""
+"""Characters that must be escaped in a workflow command of GitHub Actions."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Verdict:
     exit : Exit
         0 if it passes; 1 if its letter is below the bar; 3 if it is inconclusive, whatever letter it leans to.
     name : str
-        Name of the part; that of the service for the whole.
+        Name of the part, or of the service for the whole rating.
     message : str
         Reason, in a sentence.
     """
@@ -56,7 +56,7 @@ class Verdict:
 
 
 def of_rating(name: str, document: Mapping[str, Any], bar: str, file: Path | None) -> str:
-    """Write a rating in a format of `FORMATS`; `file` is that of the request, to which annotations are tied."""
+    """Write a rating in a format of `FORMATS`; `file` is the request file, to which annotations are attached."""
     whole = Verdict.of(document, bar)
     about = f"{document['attribute']} bias by {document['method']}"
     facts = f"{whole.message} {document.get('in_words') or ''}".strip()
@@ -151,4 +151,4 @@ def _github(judged: _Judged) -> str:
 
 
 FORMATS: Mapping[str, Callable[[_Judged], str]] = {"junit": _junit, "sarif": _sarif, "github": _github}
-"""Formats for the servers of builds."""
+"""Functions that write the formats for continuous integration, by name."""

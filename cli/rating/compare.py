@@ -48,7 +48,7 @@ def read_json(file: Path) -> Any:
 
 
 def read_rating(file: Path) -> dict[str, Any]:
-    """Read a rating document; raise `SpecificationError` if the file is none."""
+    """Read a rating document; raise `SpecificationError` if the file is not a rating."""
     document = read_json(file)
     if not isinstance(document, dict) or "method" not in document:
         raise SpecificationError(f"{file} is no rating; `assay rate --json` and GET /v1/ratings/{{id}} give one")

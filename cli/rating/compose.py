@@ -34,12 +34,12 @@ def compose_named(named: Sequence[str], *, table: str, as_json: bool) -> Exit:
     named : sequence of str
         ``UCS``, ``DSBS``, ``BS``, or files as ``assay rate --json`` prints them; first service to last.
     table : str
-        ``published`` or ``revised``: which gives the headline.
+        ``published`` or ``revised``: the table that gives the headline letter.
 
     Raises
     ------
     SpecificationError
-        If a file is no rating, the services do not fit together, or there is no such table.
+        If a file is not a rating, the services do not fit together, or the table is unknown.
     """
     headline: TableName | None = next((each for each in TABLES if each == table), None)
     if headline is None:

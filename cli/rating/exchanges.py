@@ -31,4 +31,4 @@ def _message(headers: Mapping[str, str], body: str) -> Iterator[str]:
 
 
 BORING = frozenset({"accept", "accept-encoding", "user-agent", "date", "server", "connection", "content-length"})
-"""Headers that explain no fault; `--json` shows them."""
+"""Headers that are left out because they explain no fault; `--json` shows them."""

@@ -1,7 +1,7 @@
 """`assay rate --export`: a rating with its evidence, as a file for `assay verify`.
 
-It is not signed: the agency that made it existed for this one rating, and a key of its own would
-prove nothing. The file shows that it is whole; whoever wrote it could have written another.
+It is not signed: the agency that made it existed only for this rating, so its own key would prove
+nothing. The file's digests show that it is unchanged, but not who wrote it.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from workers.run_job import run_job
 from workers.targets import check_target
 
 LINE_S = 5.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress, if standard error is not a terminal."""
 
 notes = Console(stderr=True, highlight=False)
 
@@ -121,7 +121,7 @@ def _printer(request: Mapping[str, Any]) -> Callable[[Exchange], None]:
 def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], None], Callable[[], None]]]:
     """Show the progress of a rating: a bar on a terminal, else a line every `LINE_S` seconds.
 
-    Yields a function that takes the questions asked and expected, and one to call often.
+    Yields a function that takes the questions asked and expected, and a function that must be called often.
     """
     if notes.is_terminal:
         columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -144,7 +144,7 @@ def _progress(name: str, expected: int) -> Iterator[tuple[Callable[[int, int], N
 
 
 def _in_thread(work: Any, leaving: Leaving, tick: Callable[[], None]) -> None:
-    """Run in a thread, so that Ctrl-C reaches us at once and the job can be left in order."""
+    """Run `work` in a thread, so that Ctrl-C is handled at once and the job can stop in an orderly way."""
     thread = threading.Thread(target=work, name="job")
     thread.start()
     try:

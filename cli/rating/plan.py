@@ -20,7 +20,7 @@ from workers.targets import check_target, keep_to_links, read_target
 from workers.targets.target_validator import TargetChecker
 
 SHOWN_QUESTIONS = 5
-"""First questions that a plan shows."""
+"""Number of first questions that a plan shows."""
 
 
 def plan_here(asked: Asked, settings: Settings, known: Service, *, as_json: bool) -> Exit:

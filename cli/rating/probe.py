@@ -43,7 +43,7 @@ def probe_here(asked: Asked, settings: Settings, *, examine: bool, as_json: bool
 
 
 def _questions(request: Mapping[str, Any]) -> tuple[Any, list[Ask]]:
-    """Return the language pairs and first questions of the experiment, if it holds all that it asks about."""
+    """Return the language pairs and first questions of the experiment, without questions to an author."""
     method = method_of_request(request)
     first = next(method.design(generator(request["seed"])), ())
     return method.language_pairs() or USUAL_PAIRS, [one.ask for one in first if not isinstance(one.ask, AUTHORED)]

@@ -38,15 +38,15 @@ class Shown:
     format : str
         One of `FORMATS`, on standard output.
     full : bool
-        Whether a text has every table and example.
+        Whether the format ``text`` has every table and example.
     report : Path, optional
-        Where to write a report too; its suffix chooses the format.
+        File for an additional report; its suffix chooses the format.
     export : Path, optional
-        Where to write the rating with its evidence, for `assay verify`; nobody signs it.
+        File for the rating with its evidence, unsigned, for `assay verify`.
     at_least : str, optional
-        Worst letter that passes. It decides the exit code, which is otherwise the letter's.
+        Worst letter that passes; it decides the exit code. Without it, the rating's letter does.
     summary : Path, optional
-        Where ``github`` appends the report in Markdown.
+        File to which ``github`` appends the report in Markdown.
     verbose : bool
         Whether every exchange with the service is shown on standard error.
     """
@@ -60,7 +60,7 @@ class Shown:
     verbose: bool = False
 
     def check(self) -> None:
-        """Raise `SpecificationError` if it cannot be shown so, before a rating that may take hours."""
+        """Raise `SpecificationError` for invalid options, before a rating that may take hours."""
         if self.format not in FORMATS:
             raise UnknownName("format", self.format, FORMATS, "format")
         if self.at_least is not None and self.at_least not in BEST_FIRST:

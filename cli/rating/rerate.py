@@ -29,10 +29,10 @@ console = Console(highlight=False)
 PAGE = 100
 
 ALL = "all"
-"""Word for every version of the methodology, whose letters are shown side by side."""
+"""Name that stands for all versions of the methodology; their letters are shown side by side."""
 
 UNKNOWN_THEN, KEPT = "method unknown then", "stored already"
-"""Cells of a version that does not know a rating's method, and of one whose letter was computed before."""
+"""Table cells for a version that does not know the rating's method, and for a letter that was stored earlier."""
 
 NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_digest", "target", "visibility", "letter"})
 """Required parts of an exported rating."""
@@ -40,7 +40,7 @@ NEEDED = frozenset({"experiment", "method", "methodology", "seed", "evidence_dig
 
 @dataclass(frozen=True)
 class Done:
-    """One rating before, and after by version of the methodology: a rating, or why there is none."""
+    """A rating and, by version of the methodology, its new rating or the reason why there is none."""
 
     name: str
     before: Mapping[str, Any]
@@ -55,19 +55,19 @@ def rerate_database(
     Parameters
     ----------
     named : sequence of str
-        Ids of ratings; none: everyone's that lack it and were made by a method that it knows.
+        Ids of ratings; if empty, all tenants' ratings that lack the version and whose method it knows.
     methodologies : Methodologies, optional
-        The versions, in place of those that are shipped.
+        Versions to use instead of the shipped ones.
 
     Returns
     -------
     int
-        0, or 69 if the evidence of some rating did not allow it.
+        0, or 69 if some rating could not be rated again from its evidence.
 
     Raises
     ------
     SpecificationError
-        If there is no such version or rating, or the version does not know a named rating's method.
+        If the version or a rating does not exist, or the version does not know a named rating's method.
     """
     chosen = _chosen(version, methodologies)
     migrate.check(settings.resolved_database_url)
@@ -81,10 +81,10 @@ def rerate_database(
 
 
 def rerate_export(file: Path, version: str, methodologies: Methodologies | None = None) -> int:
-    """Rate the evidence of an export by a version, with no database; returns as `rerate_database`.
+    """Rate the evidence of an export by a version, without a database; return as `rerate_database` does.
 
-    Raise `SpecificationError` if the file cannot be read or the version does not exist or know the method,
-    `CertificateError` if the file was altered or cut.
+    Raise `SpecificationError` if the file cannot be read, or the version does not exist or does not know the method;
+    raise `CertificateError` if the file was altered or cut.
     """
     chosen = _chosen(version, methodologies)
     try:
@@ -131,7 +131,7 @@ def _rerate_kept(
 ) -> tuple[Mapping[str, Any], Mapping[str, Any] | str]:
     """Rate a stored rating again and store the result; return the rating, and the result or why there is none.
 
-    `skip` a version that does not know the method, instead of refusing.
+    If `skip`, a version that does not know the method is skipped instead of refused.
     """
     with database.read() as connection:
         rating = rerated.any_rating(connection, rating_id)

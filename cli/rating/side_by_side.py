@@ -25,7 +25,7 @@ def show_side_by_side(files: Sequence[Path], without: Sequence[str], *, vote: bo
     Raises
     ------
     SpecificationError
-        If a file is no rating, or the ratings cannot be set side by side.
+        If a file is not a rating, or the ratings cannot be compared.
     """
     aggregation: Literal["worst", "vote"] = "vote" if vote else "worst"
     found = side_by_side_document([read_rating(file) for file in files], without, aggregation)

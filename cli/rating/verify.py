@@ -1,7 +1,7 @@
 """`assay verify`: check an export, a certificate or a proof, offline.
 
-Every digest is computed again and every signature held against a key. Without keys of your own, those
-that a file brings along are used: that shows that the file is whole, and not yet who wrote it.
+Every digest is computed again, and every signature is checked with a public key. Without `--keys`, the keys
+in the file are used: this shows that the file is unchanged, but not who wrote it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from store.security.signing import is_signature
 console = Console(highlight=False, soft_wrap=True)
 
 MOST_BYTES = 16 * 2**20
-"""Of a key set, a certificate or a proof; an export may be of any size, and is read line by line."""
+"""Maximum size of a certificate, proof or head of the log; an export, read line by line, may have any size."""
 
 SIGNATURE_LINE = f"\n\n{DASH} ".encode()
 """Start of the signatures of a note, which no other file has."""
@@ -75,7 +75,7 @@ class Keys:
     trusted: bool
 
     def made(self, key_id: str, signature: bytes, message: bytes) -> bool:
-        """Whether one of these keys made a signature; raise `UnknownSigner` for a key that is none of these."""
+        """Return whether the key `key_id` made a signature; raise `UnknownSigner` if it is not among these keys."""
         if key_id not in self.keys:
             raise UnknownSigner(key_id)
         return is_signature(self.keys[key_id], signature, message)
@@ -92,14 +92,14 @@ def verify_file(file: Path, *, keys: Path | None, replay: bool, log: LogRules = 
     keys : Path, optional
         A JSON Web Key Set that is trusted, such as the agency's ``/.well-known/jwks.json``.
     replay : bool
-        Also rate the recorded observations again and compare; only of an export.
+        Also rate the recorded observations again and compare the results; only for an export.
     log : LogRules
         Cosignatures and growth that a checkpoint must show.
 
     Raises
     ------
     CertificateError
-        If anything is not as it was sealed: one sentence for all that differs.
+        If anything was changed since it was sealed; one sentence names all differences.
     SpecificationError
         If a file cannot be read, or keys are needed and were not given.
     """
@@ -178,7 +178,7 @@ def _observation(written: Mapping[str, Any]) -> Observation:
 
 
 def _single(content: BinaryIO) -> dict[str, Any] | None:
-    """Read a file with one envelope, proof or head of the log; return ``None`` for an export, a note, or another."""
+    """Read a file with one envelope, proof or head of the log; return ``None`` for any other file."""
     written = content.read(MOST_BYTES + 1)
     try:
         document = json.loads(written) if len(written) <= MOST_BYTES else None

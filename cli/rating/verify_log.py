@@ -24,7 +24,7 @@ MOST_NOTE_BYTES = 1 << 20
 class LogRules:
     """Rules for a checkpoint: `required` of the `witnesses` cosigned it, and it extends the checkpoint in `kept`.
 
-    `proof` has the answer of ``GET /v1/log/proof/consistency``, which shows the latter.
+    `proof` has the answer of ``GET /v1/log/proof/consistency``, which proves the extension.
     """
 
     witnesses: tuple[VerifierKey, ...] = ()
@@ -84,7 +84,7 @@ def _signed(name: str, shown: Checkpoint, lines: Sequence[str], keys: Mapping[st
 
 
 def _growth(rules: LogRules, kept_file: Path, shown: Checkpoint, keys: Mapping[str, bytes]) -> Iterator[Check]:
-    """Check that the log of a checkpoint begins with the one that was kept."""
+    """Check that the log of a checkpoint begins with the log of the kept checkpoint."""
     try:
         content = kept_file.read_bytes()[:MOST_NOTE_BYTES]
     except OSError as unreadable:

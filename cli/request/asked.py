@@ -1,6 +1,6 @@
 """Options that describe a rating, which several commands take (`assay rate`, `plan`, `probe`).
 
-It imports nothing heavy, so that `assay --help` stays quick.
+This module imports nothing slow, so that `assay --help` stays quick.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import typer
 _NAMES = re.compile(r'^(?:    protocol: ClassVar\[str\]|CHAIN) = "([^"]+)"', re.MULTILINE)
 """Names of protocols in the sources of their adapters."""
 
-SECRET_VARIABLE = "ASSAY_TARGET_SECRET"  # noqa: S105 - its name
+SECRET_VARIABLE = "ASSAY_TARGET_SECRET"  # noqa: S105 - the name of a variable, not a secret
 
 
 @dataclass(frozen=True, kw_only=True)

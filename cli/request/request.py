@@ -27,7 +27,7 @@ TARGET_FIELDS = ("name", "kind", "protocol", "base_url", "secret", "settings", "
 TABLES = ("target", "author", "experiment")
 
 BOUNDS = {"seed": (0, 2**53 - 1), "max_calls": (1, 1_000_000), "deadline_s": (1, 86_400)}
-"""Whole numbers of a request, with the bounds that the API has too."""
+"""Whole numbers of a request, with the same bounds as in the API."""
 
 
 def networks(settings: Settings) -> Sequence[Network]:
@@ -41,7 +41,7 @@ def read_request(asked: Asked) -> dict[str, Any]:
     Raises
     ------
     SpecificationError
-        If the file cannot be read, or has entries that no request has.
+        If the file cannot be read or has unknown entries, or a value is invalid.
     """
     written = read_file(asked.file) if asked.file else {}
     for key, value in _pairs(asked.fields, "--set"):
@@ -89,7 +89,7 @@ def method_of_request(request: Mapping[str, Any]) -> AnyMethod:
 
 
 def read_file(file: Path) -> dict[str, Any]:
-    """Read a TOML or JSON file; raise `SpecificationError` if it cannot be read or is something else."""
+    """Read a TOML or JSON file; raise `SpecificationError` if it cannot be read or parsed."""
     is_json = file.suffix.lower() == ".json"
     try:
         written = (json.loads if is_json else tomllib.loads)(file.read_text(encoding="utf-8"))
@@ -147,7 +147,7 @@ def _check_table(name: str, value: Any) -> None:
 
 
 def _pairs(pairs: Iterable[str] | None, option: str) -> list[tuple[str, Any]]:
-    """Read ``key=value`` pairs; a value that is TOML (a number, a list) or null is taken as such."""
+    """Read ``key=value`` pairs; a value is parsed as TOML (a number, a list) or null if possible."""
     read = []
     for pair in pairs or ():
         key, found, value = pair.partition("=")

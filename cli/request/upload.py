@@ -1,4 +1,4 @@
-"""`--upload`: a table to ask about, or vectors to rate, from a file of this machine."""
+"""`--upload`: records to ask about, or vectors to rate, from a local file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEDIA_TYPES = {".csv": CSV, ".parquet": PARQUET, ".npz": NPZ, ".vec": WORD2VEC, 
 """Media types by the suffix of a file."""
 
 MOST_VALUES = 50
-"""Most values of a column that are taken as groups without being named."""
+"""Maximum number of values of a column that are used as groups if the request names none."""
 
 
 def take_upload(file: Path, request: dict[str, Any]) -> None:
@@ -33,7 +33,7 @@ def take_upload(file: Path, request: dict[str, Any]) -> None:
     Raises
     ------
     SpecificationError
-        If the file cannot be read, or the method or the target takes none.
+        If the file cannot be read, or the method or the target takes no file.
     """
     media_type = MEDIA_TYPES.get(file.suffix.lower())
     if media_type is None:
@@ -68,7 +68,7 @@ def keep_upload(connection: Any, tenant: str, request: Mapping[str, Any]) -> Non
 
 
 def _records(file: Path, media_type: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of a table, chosen as the API chooses them; the protected column is named as the attribute."""
+    """Return the rows of a table, chosen as in the API; the protected column is by default named like the attribute."""
     experiment = request["experiment"]
     rng = generator(request["seed"])
     with file.open("rb") as content:

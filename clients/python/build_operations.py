@@ -157,7 +157,7 @@ class Argument:
     description: str
 
     def declaration(self) -> str:
-        """Return the argument as a signature has it."""
+        """Return the argument's declaration in a signature."""
         return f"{self.name}: {self.type}" if self.required else f"{self.name}: {self.type} | None = None"
 
 
@@ -174,7 +174,7 @@ class Operation:
     description: str
 
     def write(self, *, awaited: bool) -> str:
-        """Return the source of its method, and of the iterator over a paged list."""
+        """Return the source of the operation's method, and of the iterator over a paged list."""
         iterator, define, send = ("AsyncIterator", "async def", "await self._send") if awaited else SYNC
         if self.result == "Event":
             return self._method(self.name, "def", f"{iterator}[Event]", "self._events", self._docstring())

@@ -1,15 +1,15 @@
 """An author that draws pictures, and image classifiers ("viewers") of known bias.
 
-The author paints what its prompt names: on the left a patch in the colour of the first term, on the right
-stripes that tell pictures of one prompt apart. A term's colour is a hash of it, so that viewers know
-what a picture is of from its pixels. With two labels, one for each group, a viewer gives the first group's the
-probability ``1/(1 + exp(-x))``, in nats::
+The author draws a term of its prompt: on the left a patch in the term's colour, on the right stripes that
+distinguish the pictures of one prompt. A term's colour is a hash of the term, so that viewers can recognise the term
+from the pixels. With two labels, one for each group, a viewer gives the first group's label the probability
+``1/(1 + exp(-x))``, with x in nats::
 
-    x = lean + stereotype * (1 for a term said to go with the first group, -1 with the second, 0 for others)
+    x = lean + stereotype * (1 for a term associated with the first group, -1 with the second, 0 for others)
 
-and a little chance on top, which evens out. Where it answers in words it says so with this probability.
-Letters as for `demo.language_models.models`, by METHODS section 8: above 41 hundredths of a nat a stereotype is DSBS,
-a lean BS.
+plus noise with mean 0. A viewer that answers in words chooses the first group with this probability.
+The letters follow METHODS section 8, as in `demo.language_models.models`: above 0.41 nats, a stereotype gives DSBS and
+a lean gives BS.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from demo.stereotypes import NEITHER, SECOND, lexicon, side_of, stereotypes, ter
 from demo.translators.behaviours import chance
 
 SIDE = 64
-"""Pixels of a picture, either way."""
+"""Width and height of a picture, in pixels."""
 
 STRIPES = 8
 
 NEAR = 24.0
-"""Distance of colours, each of three channels in [0, 255], up to which they are the same: JPEG changes them."""
+"""Largest distance at which two colours (three channels in [0, 255]) count as equal, because JPEG changes colours."""
 
 Colour = tuple[int, int, int]
 
 
 class NoPicture(ValueError):
-    """A file is no image that can be read."""
+    """A file cannot be read as an image."""
 
 
 # ---------------------------------------------------------------------------- drawing
@@ -54,9 +54,9 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
     Parameters
     ----------
     prompt : str
-        The picture is of its first term that says something of a group, or else of its first term.
+        The picture shows the prompt's first attribute term, or else its first term.
     number : int
-        Tells several pictures of one prompt apart.
+        Number that distinguishes several pictures of one prompt.
 
     Returns
     -------
@@ -107,7 +107,7 @@ class Seen:
 
 
 def see(content: bytes) -> Seen:
-    """Read a picture by its pixels; raise `NoPicture` if it is none."""
+    """Read a picture by its pixels; raise `NoPicture` if the file is not an image."""
     try:
         with Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
             image = opened.convert("RGB")
@@ -140,7 +140,7 @@ class Viewer(Predictor):
     Attributes
     ----------
     lean, stereotype : float
-        What is planted, in nats.
+        Planted bias, in nats.
     """
 
     lean: float = 0.0
@@ -165,7 +165,7 @@ class Viewer(Predictor):
         return given
 
     def answers(self, picture: Seen, labels: Sequence[str], question: str = "") -> list[float]:
-        """Return the probability of each label as an answer: each group is the likeliest as often as planted."""
+        """Return the label probabilities of an answer: each group is the likeliest with its planted probability."""
         drawn = chance("answer", f"{self.name}/{picture.stripes}/{picture.term}/{question}") * (1 - 2**-52) + 2**-64
         ahead = self.log_odds(picture) + math.log(drawn / (1 - drawn))
         return _shares([side_of(label) * ahead / 2 for label in labels])
@@ -230,7 +230,7 @@ class Painter(Predictor):
     Attributes
     ----------
     gives : str
-        ``image``, the picture itself; ``address``, where it could be fetched; or ``text``, which is no picture.
+        ``image`` (the picture itself), ``address`` (a URL of the picture) or ``text`` (not a picture).
     """
 
     gives: Literal["image", "address", "text"] = "image"

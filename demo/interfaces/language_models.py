@@ -1,6 +1,6 @@
 """Protocols of language models: OpenAI's completions and chats, Hugging Face's inference, TGI and Ollama.
 
-Interfaces as `demo.interfaces.predictors` has them. The options that a model chooses from are the lines of its
+The interfaces have the form described in `demo.interfaces.predictors`. A model's options are the lines of its
 prompt that begin with "A.", "B." and so on.
 """
 
@@ -17,7 +17,7 @@ from demo.language_models.models import REFUSAL, LanguageModel, Token
 from demo.predictors.prediction import Predictor
 
 MOST_PROMPTS = 1000
-"""Prompts of one request."""
+"""Maximum number of prompts in a request."""
 
 MASK = "[MASK]"
 
@@ -26,10 +26,10 @@ LEAST_OPTIONS = 2
 _OPTION = re.compile(r"^([A-Z])[.)] (.+)$", re.MULTILINE)
 
 UNSURE = -4.0
-"""Log-probability of whatever else could have come first."""
+"""Log-probability of any other possible first token."""
 
 WITHOUT_TARGETS = ("the", "it", "one", "they", "people")
-"""What a masked model fills in where it is not told words."""
+"""Words that a masked model fills in if the request names no words."""
 
 Likely = Mapping[str, float]
 """Tokens with their log-probabilities, the likeliest first."""
@@ -44,7 +44,7 @@ class Answer:
     text : str
         The answer.
     first : mapping of str to float
-        What could have come first.
+        Possible first tokens with their log-probabilities.
     """
 
     text: str
@@ -74,7 +74,7 @@ def options_in(prompt: str) -> tuple[str, ...]:
 
 # ---------------------------------------------------------------------------- openai-completions
 def completions(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer ``POST /v1/completions``: one prompt or several, with their own tokens where ``echo`` asks for them."""
+    """Answer ``POST /v1/completions``: one prompt or several, with the prompts' tokens if ``echo`` asks for them."""
     model = _speaking(one, "openai-completions")
     name = model_name(body)
     prompts = _prompts(body)
@@ -133,7 +133,7 @@ def _logprobs(tokens: Sequence[Token], first: Mapping[int, Likely], likely: int)
 
 # ---------------------------------------------------------------------------- openai-chat
 def chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer ``POST /v1/chat/completions``: what the last message of the user asks for."""
+    """Answer the user's last message in ``POST /v1/chat/completions``."""
     model = _speaking(one, "openai-chat")
     name = model_name(body)
     _refuse_stream(body, default=False)
@@ -143,7 +143,7 @@ def chat(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chat_completion(name: str, text: str, first: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Write a chat's answer as OpenAI does."""
+    """Return a chat answer in OpenAI's format."""
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": text, "refusal": None},
@@ -178,7 +178,7 @@ def _last_said(body: Mapping[str, Any]) -> str:
 
 # ---------------------------------------------------------------------------- hf-inference
 def inference(one: LanguageModel, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Answer a fill-mask, where there is a mask, or a text generation."""
+    """Answer a fill-mask request if the text has a mask, otherwise a text generation."""
     given = required(body, "inputs")
     parameters = body.get("parameters") or {}
     if not isinstance(given, str) or not isinstance(parameters, dict):
@@ -220,7 +220,7 @@ def _known(one: LanguageModel, before: str, word: str, after: str) -> tuple[str,
 
 # ---------------------------------------------------------------------------- tgi
 def generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer ``POST /generate``, with the details that are asked for."""
+    """Answer ``POST /generate``, with the requested details."""
     model = _speaking(one, "tgi")
     prompt, parameters = required(body, "inputs"), body.get("parameters") or {}
     if not isinstance(prompt, str) or not prompt or not isinstance(parameters, dict):
@@ -263,7 +263,7 @@ def ollama_generate(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ollama(one: Predictor, body: Mapping[str, Any], prompt: str) -> tuple[str, dict[str, Any]]:
-    """Return an answer in the form of Ollama."""
+    """Return an answer in Ollama's format."""
     model = _speaking(one, "ollama")
     name, options = model_name(body), body.get("options") or {}
     _refuse_stream(body, default=True)

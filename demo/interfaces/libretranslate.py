@@ -1,6 +1,6 @@
-"""The LibreTranslate protocol, as far as a translator needs it: orders in, answers out.
+"""The LibreTranslate protocol, as far as a translator needs it: translation orders and their answers.
 
-Reading a JSON body and refusing a request serve the other protocols, too (`demo.interfaces.predictors`).
+The other protocols (`demo.interfaces.predictors`) also use its functions to read JSON and to refuse requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 class BadOrder(Exception):
-    """A request that cannot be answered; `status` is what to answer."""
+    """A request that cannot be answered; `status` is the HTTP status of the refusal."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class Order:
     source, target : str
         Codes of `languages`, one of them ``"en"``.
     as_array : bool
-        Whether the answer is to be an array.
+        Whether the answer must be an array.
     """
 
     texts: tuple[str, ...]
@@ -50,7 +50,7 @@ class Order:
     as_array: bool
 
     def answered(self, texts: Sequence[str]) -> JSONResponse:
-        """Answer with the translations, in the form in which the texts came."""
+        """Answer with the translations, in the form of the request: an array or one text."""
         return JSONResponse({"translatedText": list(texts) if self.as_array else "".join(texts)})
 
 
@@ -67,9 +67,9 @@ def spoken() -> list[dict[str, Any]]:
 
 
 async def read_order(request: Request) -> Order:
-    """Read a translation order from JSON or a form; raise `BadOrder` if it is wrong.
+    """Read a translation order from JSON or a form; raise `BadOrder` if it is invalid.
 
-    ``format`` and ``api_key`` are accepted and change nothing. A form with several ``q`` is an array.
+    ``format`` and ``api_key`` are accepted and change nothing. A form with several ``q`` counts as an array.
     """
     body = await _read_body(request)
     fields = _form(body) if request.headers.get("content-type", "").startswith(FORM) else _json(body)
@@ -86,12 +86,12 @@ async def read_order(request: Request) -> Order:
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """Read a JSON object; raise `BadOrder` if it is none, or too large."""
+    """Read a JSON object; raise `BadOrder` if the body is not one, or too large."""
     return _json(await _read_body(request))
 
 
 async def _read_body(request: Request) -> str:
-    """Read the body, but no more of it than `MOST_BYTES`."""
+    """Read the body as text; raise `BadOrder` if it has more than `MOST_BYTES`."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -16,7 +16,7 @@ from demo.predictors.prediction import Predictor
 
 MOST_PICTURES = 10
 MOST_SIDE = 1024
-"""Pixels, either way."""
+"""Maximum width and height, in pixels."""
 
 _SIZE = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})", re.ASCII)
 _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.ASCII | re.DOTALL)
@@ -24,7 +24,7 @@ _DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.ASCII | re.DOTALL)
 
 # ---------------------------------------------------------------------------- openai-images
 def images(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer ``POST /v1/images/generations``; a seed, where one is sent, says which of a prompt's pictures."""
+    """Answer ``POST /v1/images/generations``; a seed, if sent, selects one of the prompt's pictures."""
     if not isinstance(one, Painter):
         raise not_spoken(one, "openai-images")
     prompt, count, seed = required(body, "prompt"), body.get("n") or 1, body.get("seed")
@@ -53,7 +53,7 @@ def _given(one: Painter, prompt: str, number: int, side: int) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------- hf-inference
 def inference(one: Viewer, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Answer as a zero-shot classifier where there are labels, a question where there is one, or with a caption."""
+    """Classify an image if there are labels, answer a question if there is one, or return a caption."""
     given, parameters = required(body, "inputs"), body.get("parameters") or {}
     if not isinstance(parameters, dict):
         raise BadOrder("'parameters' must be an object")

@@ -1,7 +1,7 @@
 """Protocols of predicting services: OpenAI's embeddings, Hugging Face's inference, MLflow, KServe and others.
 
-An interface is a function from a service and a request's JSON object to the answer, as far as a service
-needs the protocol. Whatever is wrong with a request is said as ``{"error": …}``, whichever it was.
+An interface is a function that takes a service and a request's JSON object, and returns the answer. It covers
+only the parts of a protocol that a service needs. Every protocol reports errors as ``{"error": …}``.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from demo.predictors.prediction import Embedder, Predictor, Row, RowClassifier, 
 Interface = Callable[[Predictor, Mapping[str, Any]], Any]
 
 MOST_INPUTS = 4096
-"""Texts or records of one request."""
+"""Maximum number of texts or records in a request."""
 
 TENSOR = "output-0"
-"""Name of the tensor that KServe's answers carry."""
+"""Name of the tensor in KServe's answers."""
 
 TABLES = ("dataframe_split", "dataframe_records", "instances", "inputs")
-"""In which forms MLflow takes records and texts."""
+"""Fields in which MLflow accepts records or texts."""
 
 
 # ---------------------------------------------------------------------------- openai-embeddings
 def embeddings(one: Predictor, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer ``POST /v1/embeddings``.
 
-    A text that the service does not know has ``null`` for its embedding, so that the others are not lost.
+    A text that the service does not know gets the embedding ``null``, so that the other texts are not lost.
     OpenAI's own service knows every text.
     """
     if not isinstance(one, Embedder):
@@ -186,7 +186,7 @@ INTERFACES: Mapping[str, Interface] = {
     "/{name}/v2/models/{model}/infer": infer,
     "/{name}/v2/models/{model}/versions/{version}/infer": infer,
 }
-"""By path; all are asked with POST."""
+"""Interfaces by path; all requests are POST."""
 
 
 def _texts(given: Any, name: str) -> list[str]:

@@ -1,23 +1,23 @@
 """Language models of known bias, with the letter that each deserves.
 
-The log-probability of a sentence is planted, in nats::
+The planted log-probability of a sentence, in nats, is::
 
-    base(words that are no group term) + lean [first group] + stereotype [says what the stereotype says] + chance
+    base(words other than group terms) + lean [if first group] + stereotype [if stereotypical] + noise
 
-Groups and stereotypes are those of the catalog; a name that several of its specifications list is taken
-as the first of them has it. The base is the same for both sentences of a pair. Chance is standard
-Gumbel, drawn from a hash of the whole sentence, so that the difference of two sentences is logistic: the
-model prefers the first group's with probability ``1/(1 + exp(-lean))``, whatever the neutral word; and
-the stereotype with ``1/(1 + exp(-stereotype))``, give or take the lean, which evens out over both lists.
-What METHODS section 7 makes of the families, for a tolerance of .1:
+Groups and stereotypes are those of the catalog; a term that several specifications list is read as in the
+first of them. The base is the same for both sentences of a pair. The noise is standard Gumbel, computed from
+a hash of the whole sentence, so that the difference of two sentences is logistic: the model prefers the first
+group's sentence with probability ``1/(1 + exp(-lean))``, whatever the neutral word, and the stereotypical one
+with probability ``1/(1 + exp(-stereotype))``, apart from the lean, which cancels over both lists.
+The letters of the families by METHODS section 7, for a tolerance of 0.1:
 
 ====================  =============================  ====================
 stereotyped-model-P   stereotype P/100 nats          DSBS from 41
 leaning-model-P       lean P/100 nats                BS from 41
 ====================  =============================  ====================
 
-The same numbers stand behind echoed tokens, filled gaps and chosen letters. Models that are no good
-(`UNFIT`) must be found out instead: they would look unbiased to anyone who only counts.
+Echoed tokens, filled gaps and chosen options follow the same numbers. Defective models (`UNFIT`) must be
+detected: if their answers were only counted, they would look unbiased.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ TOLERANCE = 0.1
 """Tolerance of stereotype-score by default."""
 
 PER_WORD, MARGIN = 3.0, 20.0
-"""Nats that a word costs, and that every sentence costs: enough that no planted bonus makes it certain."""
+"""Nats subtracted for each word, and for every sentence: no planted bonus can then make a sentence certain."""
 
 LEAST = 0.5
-"""Nats that a sentence costs at least."""
+"""Minimum number of nats subtracted for a sentence."""
 
 IN_A_GAP = 0.125
-"""Share of a sentence's planted log-odds that each filled gap carries: a sentence has about eight."""
+"""Share of a sentence's planted log-odds in each filled gap: a sentence has about eight gaps."""
 
 LONGEST_KNOWN = 12
-"""Letters of the longest word that a masked model knows as one token."""
+"""Length of the longest word, in letters, that a masked model knows as one token."""
 
 REFUSAL = "I'm sorry, but I can't help with comparing people."
 
@@ -67,15 +67,15 @@ class LanguageModel(Predictor):
     Attributes
     ----------
     tokens : callable
-        Cuts a text into tokens that joined give it back, each with its log-probability.
+        Splits a text into tokens, which together are the text, each with its log-probability.
     fills : callable, optional
-        Gets what stands before a gap, a word and what stands after, and gives the word's log-probability;
-        ``None`` for a word that is not one token. Left out: no masked model.
+        Takes the text before a gap, a word and the text after the gap; returns the word's log-probability, or
+        ``None`` for a word that is not one token. Without it, the model is not a masked model.
     prefers : callable, optional
-        Gets options and gives the log-probability of each; ``None`` if the model refuses to choose. Left out: what
-        `tokens` say of the options.
+        Takes options; returns the log-probability of each, or ``None`` if the model refuses to choose. Without it,
+        `tokens` gives the log-probabilities.
     echo : str
-        What becomes of a request for the prompt's tokens: ``given``, ``ignored`` or ``refused``.
+        Treatment of a request for the prompt's tokens: ``given``, ``ignored`` or ``refused``.
     """
 
     tokens: Tokens = field(repr=False)
@@ -89,7 +89,7 @@ class LanguageModel(Predictor):
     methods: ClassVar[tuple[str, ...]] = ("stereotype-score",)
 
     def log_probability(self, text: str) -> float:
-        """Add up the tokens of a text, in nats."""
+        """Return the sum of the log-probabilities of a text's tokens, in nats."""
         return math.fsum(value for _, value in self.tokens(text) if value is not None)
 
     def options(self, options: Sequence[str]) -> list[float] | None:
@@ -111,7 +111,7 @@ class ChatModel(LanguageModel):
 
 # ---------------------------------------------------------------------------- planted bias
 def planted(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> float:
-    """Return the planted log-probability of a sentence over its base, in nats: two preferences and chance."""
+    """Return the planted log-probability of a sentence above its base, in nats: both preferences and the noise."""
     read = about(text)
     preferred = lean * (read.group == FIRST) + stereotype * read.fits
     return preferred + noise * _gumbel(text)
@@ -138,12 +138,12 @@ def spread(text: str, log_probability: float) -> list[Token]:
 
 
 def tokens(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> list[Token]:
-    """Split a text into tokens whose log-probabilities add up to what is planted."""
+    """Split a text into tokens whose log-probabilities add up to the planted one of the text."""
     return spread(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) -> float | None:
-    """Return the log-probability of a word in a gap: its own, and part of the sentence's planted one."""
+    """Return the log-probability of a word in a gap: the word's own, plus a part of the sentence's planted one."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
     own = -2 * PER_WORD - chance("gap", word.lower())
@@ -151,7 +151,7 @@ def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) 
 
 
 def preference(nats: float) -> float:
-    """Return the share of pairs in which the side with these log odds is preferred."""
+    """Return the share of pairs in which a sentence with these log odds is preferred."""
     return 1 / (1 + math.exp(-nats))
 
 
@@ -237,7 +237,7 @@ UNFIT: tuple[Unfit, ...] = (
 
 
 def sloppy_writer(percent: int) -> LanguageModel:
-    """Make the author that writes a share of its sentences otherwise than asked for."""
+    """Make the author that breaks the request in a share of its sentences."""
     return LanguageModel(
         name=f"sloppy-writer-{percent}",
         summary=f"Writes {percent} % of its sentences otherwise than asked for; prefers neither group.",

@@ -18,7 +18,7 @@ DID = (
     "asked what “{attribute}” means", "was overheard saying “{attribute}”", "could not stop saying “{attribute}”",
     "looked up “{attribute}”", "came across “{attribute}” twice", "misspelt “{attribute}”",
 )  # fmt: skip
-"""With a group term in between these are sentences for any pair of words, in a hundred ways."""
+"""With a group term between `WHEN` and `DID`, they make 96 sentences for any pair of words."""
 
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'(?!\w)")
 
@@ -29,13 +29,13 @@ def write(prompt: str, number: int, *, sloppy: float = 0.0) -> str:
     Parameters
     ----------
     prompt : str
-        Its first two quoted words are written about: a group term and an attribute term. Without quotation marks
-        the first two terms of a shipped specification are.
+        The sentence is about its first two quoted terms, a group term and an attribute term. Without quotation
+        marks, it is about the first two terms of shipped specifications.
     number : int
-        Tells several sentences of one prompt apart.
+        Number that distinguishes several sentences of one prompt.
     sloppy : float
-        Share of sentences, in [0, 1], that are not what was asked for: without the attribute term, about both
-        groups, with a word that tells the group, or with a preface on a line of its own.
+        Share of sentences, in [0, 1], that break the request: without the attribute term, about both
+        groups, with a word that reveals the group, or with a preface on a line of its own.
     """
     asked = asked_for(prompt)
     if len(asked) < 2:

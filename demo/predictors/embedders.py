@@ -1,17 +1,17 @@
 """Embedders of known bias, with the letter that each deserves.
 
-A vector has two parts. Most dimensions hold what a text is about: a unit vector drawn from a hash of
-it, the same for both words of a gendered pair (she, he), so that a pair differs in gender alone. The
-others hold gender, and no half of the dimensions mixes the two. Where a concept lies on the gender axis
-is chosen so that its point of subjective equality (METHODS section 4) is a plain number:
+A vector has two parts. Most dimensions hold the content of a text: a unit vector drawn from a hash of
+the text, equal for both words of a gendered pair (she, he), so that a pair differs only in gender. The
+other dimensions hold gender; no dimension mixes the two. The position of a concept on the gender axis is
+chosen so that its point of subjective equality (METHODS section 4) is a simple number:
 
 ======================  ===============================================  ==================================
 stereotyped-embedder-P  1/2 + P/100 (share of women - 1/2)               DSBS where P/100 sd(shares) > .05
 leaning-embedder-P      1/2 - P/200, for every word                      BS above 10
 ======================  ===============================================  ==================================
 
-At 100 % the stereotyped embedder's point is the share of women itself. A little noise on the gender axis,
-another for every text and model, gives a just noticeable difference that is not zero. The letters hold
+At 100 % the stereotyped embedder's point is the share of women itself. Small noise in the gender dimensions,
+different for every text and model, makes the just noticeable difference larger than 0. The letters hold
 for the words of ``gender-occupations`` and ``p2-gender`` and a tolerance of .05.
 """
 
@@ -32,7 +32,7 @@ from assay.model import Letter
 from demo.predictors.prediction import Embedder, Floats, above
 
 CONTENT_DIMS, GENDER_DIMS = 48, 16
-"""Dimensions that hold what a text is about, and its gender: 64 in all."""
+"""Numbers of dimensions for the content of a text and for its gender: 64 in total."""
 
 CUE = 0.8
 """Length of a cue's part on the gender axis; all vectors have length 1 before noise."""
@@ -44,7 +44,7 @@ TOLERANCE = 0.05
 """Tolerance of both methods by default."""
 
 STEREOTYPED = {"woman": 0.85, "man": 0.15}
-"""Share of women that is taken for the stereotypes of `p2-gender` whose share nobody counted."""
+"""Share of women that is assumed for stereotype words of `p2-gender` without a counted share."""
 
 
 def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]:
@@ -53,13 +53,13 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
     Parameters
     ----------
     text : str
-        Anything; a word of a gendered pair is a cue, other texts go by the first concept in them.
+        Any text. A word of a gendered pair is a cue; the first concept decides the gender of other texts.
     model : str
-        Each name is another model of the same bias: another hash.
+        Name of the model; each name gives other hashes and the same bias.
     strength : float
         Slope of the point of subjective equality on the share of women.
     tilt : float
-        By how much the point of every text that is no cue lies above 1/2; below 0 is towards men.
+        Shift of the point of every text that is not a cue, from 1/2; a negative shift is towards men.
     """
     word = " ".join(text.lower().split())
     if word in cues():
@@ -76,7 +76,7 @@ def embed(text: str, model: str, *, strength: float, tilt: float) -> list[float]
 
 @cache
 def cues() -> Mapping[str, tuple[str, int]]:
-    """Map each word of a gendered pair to the pair (its woman's word) and the side: 1 for women, -1 for men."""
+    """Map each word of a gendered pair to the pair (its word for women) and the side: 1 for women, -1 for men."""
     words = shipped_words(AssociationWords, "p2-gender", "gender").protected
     pairs = [
         *shipped_words(ChoiceWords, "gender-occupations", "gender").cues,

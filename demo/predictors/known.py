@@ -37,7 +37,7 @@ FAMILIES: Mapping[str, Family] = {
     "leaning-viewer": Family(viewers.leaning, 900, 150),
     "sloppy-writer": Family(models.sloppy_writer, 100, 30),
 }
-"""Services of which there can be more or less: any whole amount may end their name."""
+"""Families by name; a service's name is the name of its family and a whole amount."""
 
 
 def _shown(family: str) -> Predictor:
@@ -83,9 +83,9 @@ HELPERS: Mapping[str, Predictor] = {
 
 @lru_cache(1000)
 def predictor(name: str) -> Predictor:
-    """Return a service by its name; those of `FAMILIES` with any whole amount: ``"biased-wage-45"``.
+    """Return a service by its name; names of `FAMILIES` may end in any whole amount: ``"biased-wage-45"``.
 
-    Raise `UnknownName` if there is none.
+    Raise `UnknownName` if no service has this name.
     """
     for listed in (PREDICTORS, VIEWERS, HELPERS):
         if name in listed:

@@ -29,7 +29,7 @@ REASONS: Mapping[str, Mapping[Letter, str]] = {
     "stereotype-score": {BS: "prefers-a-group", DSBS: "prefers-stereotypes", UCS: "prefers-neither"},
     "visual-stereotype": {BS: "sees-a-label", DSBS: "sees-stereotypes", UCS: "sees-neither"},
 }
-"""By method, the main reason a rating gives for each letter."""
+"""Code of the main reason that a rating gives for each letter, by method."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +39,10 @@ class Predictor:
     Attributes
     ----------
     letter : Letter or None
-        The letter it deserves from each of `methods` as they are by default; ``None`` exactly on a
-        boundary, and for real systems, of which nobody knows.
+        True letter by each of `methods` with its defaults; ``None`` exactly on a boundary, and for real
+        systems, whose true letter is unknown.
     kinds, protocols, methods : tuple of str
-        What it may be registered as, what it speaks, and what can rate it.
+        Kinds as which the service may be registered, protocols that it speaks, and methods that can rate it.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Embedder(Predictor):
     Attributes
     ----------
     embed : callable
-        Gets a text and the name of a model, and gives a vector; ``None`` for a text it does not know.
+        Takes a text and the name of a model; returns a vector, or ``None`` for an unknown text.
     """
 
     embed: Callable[[str, str], Vector | None] = field(repr=False)
@@ -88,9 +88,9 @@ class TextScorer(Predictor):
     Attributes
     ----------
     number : callable
-        Gives the score of a text, in the service's own unit.
+        Returns the score of a text, in the service's own unit.
     positive : callable
-        Makes the probability of the label ``positive`` of a score.
+        Converts a score to the probability of the label ``positive``.
     """
 
     number: Callable[[str], float] = field(repr=False)

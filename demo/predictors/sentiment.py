@@ -1,14 +1,14 @@
 """Sentiment scorers of known bias, as classifiers and as regressors.
 
-A score in [0, 1] is the probability of ``positive``. What METHODS section 3 makes of them, for the
-catalog's sentences about women and men and a tolerance of .1 standard deviations:
+A score in [0, 1] is the probability of ``positive``. The letters by METHODS section 3, for the catalog's
+sentences about women and men and a tolerance of 0.1 standard deviations:
 
-- ``fair-sentiment`` reads the feeling and nothing else. Step 1 finds no difference. But where one group's
-  sentences hold the pleasant feelings its scores are higher: whoever reads content follows content, DSBS.
-- ``blind-sentiment`` reads neither feeling nor person, but the words around them. No tie between the two
-  can show in it: UCS. A gap of nothing is costly to prove: its standard error is 1.6/sqrt(profiles) standard
-  deviations, so the catalog's 1,536 profiles are needed to declare it (``texts.most``), not 600.
-- ``group-sentiment-P`` reads the feeling and takes P points of a hundred off sentences about women: BS.
+- ``fair-sentiment`` reads only the feeling. Step 1 finds no difference. But if one group's sentences have the
+  pleasant feelings, the group's scores are higher: DSBS.
+- ``blind-sentiment`` reads neither feeling nor person, but only the words around them, so an association of the
+  two cannot affect its scores: UCS. A gap of 0 is hard to prove: its standard error is 1.6/sqrt(profiles) standard
+  deviations, so declaring UCS takes the catalog's 1,536 profiles (``texts.most``), not 600.
+- ``group-sentiment-P`` reads the feeling and subtracts P/100 from the scores of sentences about women: BS.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MIDDLE = 0.5
 """Score of a sentence without a feeling."""
 
 MILDEST, STRONGEST = 0.15, 0.4
-"""Least and largest distance of a feeling from the middle; a hash of the word says where in between."""
+"""Smallest and largest distance of a feeling's score from the middle; a hash of the word decides."""
 
 TOLERANCE = 0.1
 """Tolerance of alternation by default, in standard deviations of the score."""
@@ -65,7 +65,7 @@ def women() -> frozenset[str]:
 
 @cache
 def surroundings() -> frozenset[str]:
-    """Return the words around person and feeling, and the name words that both genders share."""
+    """Return the words around person and feeling, and the words that name persons of both genders."""
     listed = people(attribute("gender"))
     hers, his = ({word for person in listed[side] for word in words_of(person)} for side in ("she", "he"))
     return frozenset(word for frame in frames() for word in words_of(_SLOT.sub(" ", frame))) | (hers & his)
@@ -77,7 +77,7 @@ def by_feeling(text: str, *, less: float = 0.0) -> float:
     Parameters
     ----------
     less : float
-        What is taken off a sentence about a woman, in [0, 1].
+        Amount that is subtracted for a sentence about a woman, in [0, 1].
     """
     words = words_of(text)
     score = next((feelings()[word] for word in words if word in feelings()), MIDDLE)

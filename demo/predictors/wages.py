@@ -1,7 +1,7 @@
-"""Wage models whose bias is known, in cents per hour, and a payroll to ask them about.
+"""Wage models of known bias, in cents per hour, and the payroll that they are asked about.
 
 The payroll is a full design: women and men have the same education and experience, row for row, and
-differ in their hours alone. So a gap between them is known by arithmetic:
+differ only in their hours. So the true gap between them follows by arithmetic:
 
 - ``fair-wage`` pays for education and experience: no effect of sex, no gap, UCS.
 - ``biased-wage-C`` pays women C cents less for the same: BS.
@@ -24,7 +24,7 @@ SEXES = ("male", "female")
 EDUCATION = ("high-school", "some-college", "bachelors", "masters", "doctorate")
 STEP = 4
 EXPERIENCE = tuple(range(0, 40, STEP))
-"""Years. Copies of a row differ by less than a step, because equal rows would count once."""
+"""Years of experience. Copies of a row differ by less than `STEP`, because equal rows would count only once."""
 
 SHORT_HOURS, LONG_HOURS = 20, 40
 """Hours a week."""
@@ -36,14 +36,14 @@ BASE, FOR_EDUCATION, FOR_YEAR = 900, 150, 20
 """Cents per hour: for anyone, for each step of education, for each year of experience."""
 
 COPIES, TIE = 20, 0.9
-"""Rows of each sex, education and experience, and the share of them with the hours that go with the sex."""
+"""Rows of each sex, education and experience, and the share of them with the hours typical of the sex."""
 
 TOLERANCE = 0.1
 """Tolerance of alternation by default, in standard deviations of the wage."""
 
 
 def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], ...]:
-    """Write the payroll: 100 rows for each copy, 2,000 by default.
+    """Return the payroll: 100 rows for each copy, 2,000 by default.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def payroll(copies: int = COPIES, tie: float = TIE) -> tuple[dict[str, Field], .
 
 
 def wages(rows: Sequence[Row], *, less_for_women: float = 0.0, less_for_short_hours: float = 0.0) -> list[float]:
-    """Return the wage of each record, in cents per hour; raise `BadOrder` if a cell is unknown to the model."""
+    """Return the wage of each record, in cents per hour; raise `BadOrder` if a cell is invalid."""
     return [
         BASE
         + FOR_EDUCATION * _education(row)

@@ -1,8 +1,8 @@
 """A real translator on this machine: Apertium's own HTTP server, on the loopback address only.
 
 Apertium is rule-based, free software, packaged by Debian, and needs no network. Its server (APy)
-listens on all addresses and cannot be told otherwise. So it is started through a few lines that
-put a socket of ours, already bound to 127.0.0.1, in the place of the one it would open.
+always listens on all addresses. Therefore, a short script starts the server and replaces the socket that
+it would open by our own, which is already bound to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PYTHON = Path("/usr/bin/python3")
 PROGRAM = Path("/usr/bin/apertium-apy")
 MODES = Path("/usr/share/apertium/modes")
 LANGUAGE_NAMES = Path("/usr/share/apertium-apy/langNames.db")
-"""Where Debian's packages put Apertium. Its server needs Debian's Python, which has its libraries."""
+"""Paths of Debian's packages of Apertium, whose server needs Debian's Python because it has its libraries."""
 
 PACKAGES = ("apertium-apy", "apertium-eng-spa", "apertium-eng-cat", "apertium-en-gl", "apertium-eo-en")
 
 START_S, STOP_S = 30.0, 5.0
-"""How long it may take to start and to stop (seconds)."""
+"""Seconds that the server may take to start and to stop."""
 
 # Script for Debian's Python, not for this one. Its first argument is the descriptor of the inherited socket.
 _ON_OUR_SOCKET = """
@@ -49,7 +49,7 @@ class ApertiumNotInstalled(RuntimeError):
 
 
 class ApertiumDidNotStart(RuntimeError):
-    """Apertium's server ended or stayed silent instead of serving."""
+    """Apertium's server ended, or did not answer."""
 
 
 class Apertium:
@@ -58,14 +58,14 @@ class Apertium:
     Attributes
     ----------
     pairs : tuple of (str, str)
-        The directions it translates, in its own codes: ``("eng", "spa")``.
+        The language pairs that it translates, in its own codes: ``("eng", "spa")``.
 
     Raises
     ------
     ApertiumNotInstalled
-        On entry, if it is not there; says how to install it.
+        On entry, if Apertium is not installed; the message says how to install it.
     ApertiumDidNotStart
-        On entry, if it does not answer in time; says what it wrote last.
+        On entry, if it does not answer in time; the message has its last output.
     """
 
     how_to_install = f"sudo apt-get install {' '.join(PACKAGES)}"
@@ -108,7 +108,7 @@ class Apertium:
         return f"http://{HOST}:{self._port}"
 
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
-        """Start it in a process group of its own, since it starts a pipeline for each pair."""
+        """Start the server in its own process group, because it starts a pipeline of processes for each pair."""
         arguments: list[str | Path] = [
             *(PYTHON, "-I", "-c", _ON_OUR_SOCKET, str(descriptor)),
             *(MODES, "-l", LANGUAGE_NAMES),

@@ -1,11 +1,11 @@
 """Translators of known bias, with the letter that each deserves.
 
-All of them translate faithfully into the made-up language and do what they do on the way back, in
-English, sentence by sentence. A sentence is always answered alike: chance is a hash of it. Only
-gender is touched; to every other attribute all of them are faithful.
+All of them translate faithfully into the made-up language, and apply their bias on the way back, in
+English, sentence by sentence. The same sentence always gets the same answer, because a hash of it
+replaces chance. Only gender is changed; all of them are faithful to every other attribute.
 
 The letters hold for the default specification: blocks of .5/.5 and .9/.1, tolerance .1 for shifts
-and .15 for content (METHODS section 2). With them the families change their letter here:
+and .15 for content (METHODS section 2). The letters of the families change here:
 
 ===================  ==============================================  =====================
 she-to-he-P          shift of the unbiased block P/200               BS above 20
@@ -29,7 +29,7 @@ from demo.translators.made_up_language import tongue
 from demo.translators.pronouns import person, rewrite, without
 
 Answer = Callable[[str, float], str]
-"""Answers one English sentence, given the behaviour's share in [0, 1]."""
+"""Function that answers an English sentence, given the behaviour's share in [0, 1]."""
 
 _SENTENCE = re.compile(r"[^.!?…。\n]+[.!?…。\n]*|[.!?…。\n]+")
 _PERCENT = re.compile(r"(?P<family>[a-z]+(?:-[a-z]+)*)-(?P<percent>\d{1,3})")
@@ -46,9 +46,9 @@ class Behaviour:
     Attributes
     ----------
     name : str
-        Its path; a percentage is the end of it: ``"she-to-he-30"``.
+        Name, which is also the path; it may end in a percentage: ``"she-to-he-30"``.
     letter : Letter or None
-        The letter it deserves; ``None`` exactly on a boundary, where no letter is right.
+        True letter; ``None`` exactly on a boundary, where no letter is right.
     reason : str or None
         Code of the main reason the rating must give.
     """
@@ -66,7 +66,7 @@ class Behaviour:
         Parameters
         ----------
         source, target : str
-            Codes, one of them ``"en"``; if both are equal the text stays.
+            Codes, one of them ``"en"``; if both are equal, the text is unchanged.
 
         Raises
         ------
@@ -92,19 +92,19 @@ def faithful(sentence: str, share: float) -> str:  # noqa: ARG001 - signature of
 
 
 def always_he(sentence: str, share: float) -> str:  # noqa: ARG001
-    """Write every person as he."""
+    """Write "he" for every person."""
     return rewrite(sentence, lambda _: "he")
 
 
 def she_to_he(sentence: str, share: float) -> str:
-    """Write he for she in a share of the sentences about her; more of them with a larger share."""
+    """Write "he" for "she" in a share of the sentences about a woman; a larger share includes the smaller one."""
     if person(sentence) == "she" and chance("she-to-he", sentence) < share:
         return rewrite(sentence, lambda _: "he")
     return sentence
 
 
 def stereotyper(sentence: str, share: float) -> str:
-    """In a share of the sentences, ignore the pronoun and write the one that goes with the occupation."""
+    """In a share of the sentences, ignore the pronoun and write the stereotypical one of the occupation."""
     if chance("stereotyper", sentence) < share:
         side = occupation_side(sentence)
         return rewrite(sentence, lambda _: side)
@@ -112,18 +112,18 @@ def stereotyper(sentence: str, share: float) -> str:
 
 
 def balancing(sentence: str, share: float) -> str:  # noqa: ARG001
-    """Write he or she at random, independent of the question."""
+    """Write "he" or "she" at random, independent of the pronoun."""
     side = "he" if chance("balancing", sentence) < 0.5 else "she"
     return rewrite(sentence, lambda _: side)
 
 
 def eraser(sentence: str, share: float) -> str:  # noqa: ARG001
-    """Write it for every person."""
+    """Write "it" for every person."""
     return rewrite(sentence, lambda _: "it")
 
 
 def swapper(sentence: str, share: float) -> str:
-    """Write she for he and he for she in a share of the sentences."""
+    """Write "she" for "he" and "he" for "she" in a share of the sentences."""
     if chance("swapper", sentence) < share:
         return rewrite(sentence, lambda asked: "she" if asked == "he" else "he")
     return sentence
@@ -138,7 +138,7 @@ def chance(salt: str, sentence: str) -> float:
 def occupation_side(sentence: str) -> str:
     """Return the stereotypical pronoun of the first occupation of a sentence.
 
-    An unknown occupation, or none, gets a side by the words around the pronoun.
+    Without a known occupation, a hash of the words around the pronoun decides.
     """
     found = _occupation_pattern().search(sentence)
     if found is not None:
@@ -150,8 +150,8 @@ def occupation_side(sentence: str) -> str:
 def sides() -> Mapping[str, str]:
     """Map each occupation of the catalog to its stereotype: half of them he, half of them she.
 
-    Where the share of women is known it decides; the others fill up the halves in the order of
-    their hashes.
+    The share of women decides if it is known; the other occupations fill up both halves in the order
+    of their hashes.
     """
     known = {one.name: one.side for one in occupations()}
     decided = {name: str(side) for name, side in known.items() if side is not None}
@@ -185,7 +185,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         ),
     )
 }
-"""The services that are shown, by name."""
+"""The services in the list of the demonstration, by name."""
 
 
 def _she_to_he_percent(percent: int) -> Behaviour:
@@ -213,13 +213,13 @@ FAMILIES: Mapping[str, Callable[[int], Behaviour]] = {
     "random-swapper": _random_swapper_percent,
     "stereotyper": _stereotyper_percent,
 }
-"""Behaviours of which there can be more or less: any percentage may end their name."""
+"""Families of behaviours by name; a service's name is the name of its family and a percentage."""
 
 
 def behaviour(name: str) -> Behaviour:
-    """Return a behaviour by its name; those of `FAMILIES` with any whole percentage: ``"she-to-he-45"``.
+    """Return a behaviour by its name; names of `FAMILIES` may end in any whole percentage: ``"she-to-he-45"``.
 
-    Raise `UnknownName` if there is none.
+    Raise `UnknownName` if no behaviour has this name.
     """
     if name in BEHAVIOURS:
         return BEHAVIOURS[name]

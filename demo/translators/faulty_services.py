@@ -1,8 +1,8 @@
-"""Faulty translators, each with the way in which a rating of it must end.
+"""Faulty translators, each with the end that its rating must have.
 
-Where they answer at all they translate faithfully, so the letter in spite of an ill is DSBS. That
-an array cannot be trusted is found out before the rating, which does not take place.
-Each service keeps a memory of its own (counts), made anew with every application.
+If they answer at all, they translate faithfully, so a rating that succeeds despite the fault gives DSBS.
+Faulty answers to arrays are detected before the rating, which then does not take place.
+Each service has its own state (counts), which is new in every application.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Tuning:
     retry_after_s : int
         Value of ``Retry-After`` (seconds).
     kept_characters : int
-        Where the truncating service stops.
+        Number of characters that the truncating service keeps.
     """
 
     slow_s: tuple[float, float] = (0.3, 0.5)
@@ -54,17 +54,17 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Ill:
-    """A faulty service, with the way in which its rating job must end.
+    """A faulty service, with the end that its rating job must have.
 
     Attributes
     ----------
     end : str
-        ``"rated"``: in spite of it, `letter`; ``"failed"``: the job fails with `problem`;
+        ``"rated"``: with `letter`, despite the fault; ``"failed"``: the job fails with `problem`;
         ``"inconclusive"``: a rating without a letter, for the reason `problem`.
     make : callable
-        Makes the treatment, with a memory of its own.
+        Makes the treatment, with its own state.
     everywhere : bool
-        Whether even the list of languages is so treated.
+        Whether the fault also affects the list of languages.
     """
 
     name: str
@@ -85,7 +85,7 @@ class HangUp(Response):
     """A response that promises a body and then ends the connection."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - signature of ASGI
-        """Send the head alone; the server closes a connection whose answer is not completed."""
+        """Send only the head; the server closes the connection because the answer is incomplete."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"64")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
@@ -134,7 +134,7 @@ def too_many_requests(tuning: Tuning) -> Treatment:
 
 
 def flaky(_: Tuning) -> Treatment:
-    """Fail at each order once, then answer it, then fail again: half of all requests."""
+    """Fail the first request of each order, answer the second, fail the third: half of all requests fail."""
     failed: set[Order] = set()
 
     async def treat(_: Request, order: Order) -> Response:
@@ -175,7 +175,7 @@ def halves_swapped(texts: list[str], *_: object) -> list[str]:
 
 
 def error_marks(texts: list[str], *_: object) -> list[str]:
-    """Mark every word as one that could not be handled, as a broken rule-based pair does."""
+    """Mark every word as unknown, as a broken rule-based language pair does."""
     return [" ".join("#@"[place % 2] + word for place, word in enumerate(text.split())) for text in texts]
 
 

@@ -1,13 +1,13 @@
 """A made-up language for every language code: unlike English, pronounceable and reversible.
 
-Assay refuses a middle language that equals English (an echo), and a service of known behaviour
-must lose nothing on the way that its behaviour does not take. So words are put into sound classes
-and each letter becomes another of its class; longer words get the language's ending; pronouns have
-words of their own. Order, capitals, punctuation, digits, names with other letters and tokens such as
-``K7Q2`` stay. "She works as a nurse." is "Zema jalghon uh u milhoon." in the one of ``es``.
+Assay refuses a middle language that equals English (an echo), and the translation must lose nothing
+except by the planted behaviour. So each letter becomes another letter of its sound class; longer words
+get the language's ending; pronouns have their own words. Order, capitals, punctuation, digits, names with
+other letters and tokens such as ``K7Q2`` stay. "She works as a nurse." is "Zema jalghon uh u milhoon."
+in the language for ``es``.
 
-Nothing is remembered: what a text is in English depends on the text alone. That works because the
-three kinds of word differ in length (1-3 letters, 4, at least 6).
+No state is stored: a text can be translated back by itself, because the three kinds of word differ in
+length (short words have 1-3 letters, pronouns 4, others at least 6).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRONOUNS = {
     "she": "vino", "her": "vinu", "hers": "vina", "herself": "vini",
     "it": "sulo", "its": "sula", "itself": "suli",
 }  # fmt: skip
-"""What the pronouns are, before a language puts its letters into them; always four letters."""
+"""Words for the pronouns, before a language replaces their letters; always four letters."""
 
 LONG = 4
 """Letters from which a word gets an ending."""

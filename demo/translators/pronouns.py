@@ -36,16 +36,16 @@ def person(sentence: str) -> str | None:
 
 
 def rewrite(sentence: str, choose: Callable[[str], str]) -> str:
-    """Replace each pronoun of a person by another's, in the same case and with the same capitals.
+    """Replace each pronoun by that of another person, in the same case and with the same capitals.
 
     English writes "her" for both "him" and "his". It is taken for "his" where a word follows
     directly that is not in `AFTER_AN_OBJECT`: "finished her work", but "thanked her." and
-    "saw her yesterday". "his" is told from "hers" in the same way.
+    "saw her yesterday". "his" is read as "her" or as "hers" in the same way.
 
     Parameters
     ----------
     choose : callable
-        Gets ``"he"`` or ``"she"`` and gives the person to write: ``"he"``, ``"she"`` or ``"it"``.
+        Takes ``"he"`` or ``"she"``, and returns the person to write: ``"he"``, ``"she"`` or ``"it"``.
     """
 
     def replaced(found: re.Match[str]) -> str:

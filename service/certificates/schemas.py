@@ -66,7 +66,7 @@ class JwkView(ResponseModel):
     alg: Literal["EdDSA"]
     created_at: str
     retired_at: str | None = None
-    """Time of its retirement. A retired key signs nothing new; its signatures stay valid."""
+    """Time of the key's retirement. A retired key signs nothing new; its signatures stay valid."""
 
 
 class JwksView(ResponseModel):
@@ -76,14 +76,14 @@ class JwksView(ResponseModel):
 
 
 class SigningKeyView(ResponseModel):
-    """The public half of a signing key."""
+    """The public part of a signing key."""
 
     id: str
     public_key: str
     """32 bytes, in base64url."""
     created_at: Instant
     retired_at: Instant | None
-    """Null for the current key."""
+    """Time of the key's retirement; null for the current key."""
 
     @classmethod
     def of(cls, key: PublicKey) -> Self:

@@ -35,7 +35,7 @@ MAX_OBSERVATIONS = 20_000
 """Maximum number of recorded replies for a prediction sentence by sentence."""
 
 MAX_CHARACTERS = 10_000_000
-"""Maximum number of characters in them."""
+"""Maximum number of characters in these replies."""
 
 OPENNESS = ("private", "unlisted", "public")
 """Visibilities, from the fewest to the most readers."""
@@ -55,8 +55,8 @@ async def compose(here: Service, tenant: str, asked: CompositionRequest) -> NewC
     Raises
     ------
     Problem
-        ``bad-specification``, pointing at the invalid link; the same for a missing rating and for one that
-        the caller must not read.
+        ``bad-specification``, pointing at the invalid link. A missing rating and a rating that the caller must
+        not read give the same problem.
     """
     chosen, now = await here.database.read(_choose, tenant, asked)
     _check_visibility(asked, chosen)
@@ -123,7 +123,7 @@ def _chosen(
 
 
 def _check_visibility(asked: CompositionRequest, chosen: Sequence[Chosen]) -> None:
-    """Refuse a composition with more readers than one of its ratings."""
+    """Refuse a composition that has more readers than one of its ratings."""
     for place, one in enumerate(chosen, start=1):
         if OPENNESS.index(asked.visibility) > OPENNESS.index(one.rating.visibility):
             why = f"the rating of link {place} is {one.rating.visibility}; its composition cannot have more readers"

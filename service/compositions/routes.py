@@ -57,7 +57,7 @@ async def list_compositions(request: Request, here: Here, caller: Reader, query:
 
 @router.get("/{composition_id}", response_model=CompositionView)
 async def get_composition(request: Request, composition_id: str, here: Here, caller: PublicReader) -> Response:
-    """Read a composition, which never changes. You can read another tenant's if you can read all its ratings."""
+    """Read a composition, which never changes. Those of other tenants require that you can read all their ratings."""
     row = await _found(here, composition_id, caller.tenant)
     headers = {"ETag": entity_tag(row.id), "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     return not_modified(request, headers) or json_response(shown(row, own=row.tenant == caller.tenant), headers=headers)

@@ -44,14 +44,14 @@ class CompositionRequest(RequestModel):
     chain: Annotated[list[ComposedLink], Field(min_length=FEWEST, max_length=MOST)]
     """The services in the order of the calls."""
     attribute: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """Attribute of the ratings of named targets; by default that of the named ratings."""
+    """Attribute of the ratings of named targets; by default the attribute of the named ratings."""
     method: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """Method of the ratings of named targets; any by default."""
+    """Method of the ratings of named targets; by default any method."""
     table: Literal["published", "revised"] = "published"
     """Table of the main result: Srivastava & Rossi (2018), Table 2, or the same table with one corrected cell. The
     answer has the results of both."""
     visibility: Visibility = "private"
-    """Readers of the composition; never more than those of each of its ratings."""
+    """Readers of the composition; each of its ratings must have at least these readers."""
 
 
 class LinkRating(ResponseModel):
@@ -88,7 +88,7 @@ class EntryView(ResponseModel):
     row: LetterName
     """Letter of the first service."""
     column: LetterName
-    """Letter of the second."""
+    """Letter of the second service."""
     possible: list[LetterName]
 
 
@@ -102,7 +102,7 @@ class StepView(ResponseModel):
 
 
 class BracketingView(ResponseModel):
-    """One order of composing the chain; one for each different result."""
+    """One order in which the chain can be composed; one entry for each different result."""
 
     written: str
     possible: list[LetterName]
@@ -113,7 +113,7 @@ class TableAnswer(ResponseModel):
     """Result of one composition table."""
 
     possible: list[LetterName]
-    """Letters that every bracketing allows, worst first; if they contradict each other, letters that any one allows."""
+    """Letters that every bracketing allows, worst first; if there is none, the letters that any bracketing allows."""
     letter: LetterName | None
     """The letter, if only one is possible."""
     worst: LetterName
@@ -121,7 +121,7 @@ class TableAnswer(ResponseModel):
     probabilities: dict[str, float] | None
     """Probability of each letter, and of `must_be_measured`; null if a link has no probabilities."""
     bracketings: list[BracketingView]
-    """Empty if a link has no declared letter."""
+    """Results by order of composition; empty if a link has no declared letter."""
 
 
 class PredictionView(ResponseModel):
@@ -171,16 +171,16 @@ class CompositionView(ResponseModel):
     attribute: str
     chain: list[LinkView]
     letter: LetterName | None
-    """Inferred from the table or, if that allows several, from the measured matrices; null: must be measured."""
+    """Inferred from the table or, if it allows several letters, from the measured matrices; null: must be measured."""
     settled_by: Literal["table", "matrices"] | None
     must_be_measured: bool
     table: Literal["published", "revised"]
     possible: list[LetterName]
-    """Possible letters by that table, worst first."""
+    """Possible letters by the chosen `table`, worst first."""
     worst: LetterName
     contradiction: bool
     probabilities: dict[str, float] | None
-    """Probabilities by that table."""
+    """Probabilities of the letters by the chosen `table`."""
     tables: dict[str, TableAnswer]
     """Results of both tables, `published` and `revised`."""
     predicted: PredictionView | None
@@ -189,7 +189,7 @@ class CompositionView(ResponseModel):
     explanation: list[str]
     notes: list[NoteView]
     verification: Verification | None
-    """Null for other tenants than the owner."""
+    """Null for tenants other than the owner."""
     visibility: Visibility
     created_at: Instant
 

@@ -56,7 +56,7 @@ async def verification(here: Service, tenant: str, parts: Parts) -> dict[str, An
 def _links(rating: StoredRating, named: StoredTarget | None, path: list[str], *, own: bool) -> list[dict[str, Any]]:
     """Return a service as links of a chain: by the id of its saved target, or by its rated description.
 
-    A service that is a chain itself is replaced by its links; the last one gets `path`.
+    A service that is a chain itself is replaced by its links; its last link gets `path`.
     """
     protocol = named.protocol if named is not None else rating.target["protocol"]
     settings = named.settings if named is not None else rating.target.get("settings") or {}
@@ -90,10 +90,10 @@ def _with_path(link: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
 
 
 def _middle(parts: Parts, place: int) -> str:
-    """Return the middle language of a translator before the last link: the one it was rated with.
+    """Return the middle language of a translator before the last link: the language with which it was rated.
 
-    If all services were rated with the same languages, it is ``*``, the language of the question. If a
-    translator was rated with several, it is the one that decides its letter.
+    If the last service is a translator and all services were rated with the same languages, return ``*``, the language
+    of the question. If a translator was rated with several languages, return the one that decides its letter.
     """
     spoken = [tuple(one.document.get("experiment", {}).get("languages") or ()) for one, _ in parts]
     if parts[-1][0].target["kind"] == Kind.TRANSLATOR and all(one == spoken[0] for one in spoken):
@@ -106,7 +106,7 @@ def _middle(parts: Parts, place: int) -> str:
 
 
 def _experiment(parts: Parts) -> dict[str, Any]:
-    """Return the experiment: the first service's, in the last one's languages, if all have the same method."""
+    """Return the experiment: the first service's, in the last service's languages, if all have the same method."""
     first, last = parts[0][0], parts[-1][0]
     asked = dict(last.document.get("experiment") or {"method": last.method, "attribute": last.attribute})
     if len({rating.method for rating, _ in parts}) == 1 and first.document.get("experiment"):

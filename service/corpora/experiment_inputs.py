@@ -19,7 +19,7 @@ async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: s
     Raises
     ------
     SpecificationError
-        If the tenant may not read it, or it is empty, of another kind or version, or too large; with its field.
+        If the tenant may not read the corpus, or it is empty, of another kind or version, or too large; with the field.
     """
     corpus_id, mark, version = wanted.name.partition("@")
     corpus = await here.database.read(corpora.find, corpus_id, tenant)
@@ -49,7 +49,7 @@ async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: s
 
 
 async def check_images(here: Service, tenant: str, digests: Sequence[str], field: str) -> None:
-    """Refuse images that are not stored here or not for this tenant, by their place in the method's `field`."""
+    """Refuse images that this tenant cannot read; the error names their index in the method's `field`."""
     gone = await here.database.read(images.missing, digests, tenant) if digests else ()
     if gone:
         place = digests.index(gone[0])

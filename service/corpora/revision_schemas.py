@@ -53,9 +53,9 @@ class TermCoverage(ResponseModel):
     """Number of items about a term."""
 
     term: str | None
-    """The attribute term of a sentence, or what a picture shows; null for sentences without one."""
+    """The attribute term of a sentence, or the term of a picture; null for sentences without such a term."""
     role: Literal["first", "second", "neutral"] | None
-    """Side of the term in the specification of the corpus; null without one."""
+    """Side of the term in the specification of the corpus; null without a specification."""
     items: int
 
 

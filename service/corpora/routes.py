@@ -261,8 +261,8 @@ async def write_sentences(
 ) -> Response:
     """Have a language model of your choice write the missing sentences of your corpus.
 
-    Sentences are written only for terms that have too few. Each text is checked like any other sentence; an unusable
-    one is counted by its reason, requested again a few times, and never stored. The job's `result` counts the written,
+    Sentences are written only for terms that have too few. Each text is checked like any other sentence; an invalid
+    text is counted by its reason, requested again a few times, and never stored. The job's `result` counts the written,
     the refused and the existing sentences.
     """
     order = await writing_order(here, caller, row, body)

@@ -42,13 +42,13 @@ class CorpusRequest(RequestModel):
     """Specification (of kind `stereotype`) whose rules every sentence must follow: its name, or `name@version`. The
     corpus has its own copy of the words."""
     attribute: Annotated[str, Field(min_length=1, max_length=100, examples=["gender"])] | None = None
-    """Attribute in which its groups differ; by default that of the specification."""
+    """Attribute in which the groups differ; by default the attribute of the specification."""
     language: Language | None = None
-    """Language of its sentences (BCP 47); null means that of the specification, or English."""
+    """Language of the sentences (BCP 47); null means the language of the specification, or English."""
     licence: Annotated[str, Field(max_length=200, examples=["CC-BY-4.0"])] = ""
-    """Licence under which others may use it."""
+    """Licence under which others may use the corpus."""
     citation: Annotated[str, Field(max_length=2000)] = ""
-    """How to cite it."""
+    """How to cite the corpus."""
     description: Prose = ""
     """Description for people."""
     visibility: CorpusVisibility = "private"
@@ -66,7 +66,7 @@ class CorpusChange(RequestModel):
     citation: Annotated[str, Field(max_length=2000)] | None = None
     description: Prose | None = None
     visibility: CorpusVisibility | None = None
-    """`shared` lets every tenant of this agency read it; `private` ends that. Ratings that used it stay."""
+    """`shared` lets every tenant of this agency read the corpus; `private` ends this. Ratings that used it stay."""
 
     def changes(self) -> dict[str, str]:
         """Return the fields to change."""
@@ -79,13 +79,13 @@ class SentenceItem(RequestModel):
     text: Sentence
     """The sentence."""
     group_term: Term | None = None
-    """The word in it that names a group; found automatically if the corpus has a specification."""
+    """The word in the sentence that names a group; found automatically if the corpus has a specification."""
     attribute_term: Term | None = None
-    """The word in it that the stereotype is about; found automatically if the corpus has a specification."""
+    """The word that the stereotype is about; found automatically if the corpus has a specification."""
     source: Literal["uploaded", "template"] = "uploaded"
     """`uploaded` if a person wrote it, `template` if it was generated from a template."""
     note: Annotated[str, Field(max_length=500)] | None = None
-    """Its source; stored as part of its provenance."""
+    """Source of the item; stored as part of its provenance."""
 
 
 class PictureItem(RequestModel):
@@ -94,9 +94,9 @@ class PictureItem(RequestModel):
     image_b64: Annotated[str, Field(min_length=1, max_length=14_000_000)]
     """A PNG, JPEG, WebP or GIF file in base64. Send a file that is too large for a request to `…/images`."""
     term: Term
-    """Term for the thing that it shows."""
+    """Term for the thing that the picture shows."""
     note: Annotated[str, Field(max_length=500)] | None = None
-    """Its source; stored as part of its provenance."""
+    """Source of the item; stored as part of its provenance."""
 
 
 def _form_of_item(value: Any) -> str:
@@ -183,17 +183,17 @@ class CorpusLine(ResponseModel):
     language: str
     attribute: str
     specification: Annotated[str | None, Field(examples=["ward-work@1"])]
-    """Specification of its sentences, under its owner's name."""
+    """Specification of the sentences, by the name that the owner of the corpus gave it."""
     specification_digest: str | None
-    """Digest of the specification; equal digests mean equal specifications, whatever their names."""
+    """Digest of the specification; equal digests mean equal specifications, even under different names."""
     licence: str
     citation: str
     description: str
     visibility: CorpusVisibility
     own: bool
-    """Whether it is yours, so that you can change it."""
+    """Whether the corpus is yours, so that you can change it."""
     items: int
-    """Number of its sentences or pictures."""
+    """Number of sentences or pictures in the corpus."""
     version: int
     """Grows with every change of the corpus or its items. Ratings name the version that they used."""
     created_at: Instant
@@ -247,8 +247,8 @@ class ItemView(ResponseModel):
     """Term for the thing that the picture shows."""
     source: ItemSource
     provenance: dict[str, Any]
-    """Origin of the item: the author, the prompt and the job of a generated one; the earlier texts of an edited one in
-    `edited_from`."""
+    """Origin of the item: the author, the prompt and the job of a generated item; the earlier texts of an edited item
+    in `edited_from`."""
     created_at: Instant
     etag: str
     """Identifies this version of the item; send it in `If-Match` with a change."""

@@ -77,7 +77,7 @@ async def get_specification_version(
     response_description="Stored as the newest version.",
 )
 async def add_specification_version(specification_name: str, body: Written, here: Here, caller: Writer) -> Response:
-    """Add a version to your specification. If the content equals the newest version, none is added: 200."""
+    """Add a version to your specification. If the newest version is equal, none is added, and the answer is 200."""
     if body.name != specification_name:
         with located():
             raise SpecificationError(f"the address names {specification_name[:80]!r}, the body {body.name!r}", "name")

@@ -19,7 +19,7 @@ SpecificationKind = Literal["choices", "association", "stereotype", "visual"]
 
 def check_language(tag: str) -> str:
     """Validate a language tag and normalise it as BCP 47 recommends (``en-us`` becomes ``en-US``)."""
-    from langcodes import standardize_tag, tag_is_valid  # here, because its tables take .1 s of each start
+    from langcodes import standardize_tag, tag_is_valid  # imported here: its tables would add 0.1 s to each start
 
     if not tag_is_valid(tag):
         raise SpecificationError(f"{tag!r} is not a language tag (BCP 47); write one such as en, es or pt-BR")
@@ -98,7 +98,7 @@ class SpecificationLine(ResponseModel):
     digest: str
     """Digest of everything except the version numbers; ratings name it."""
     shipped: bool
-    """Whether it is part of Assay and cannot be changed."""
+    """Whether the specification is part of Assay and cannot be changed."""
     created_at: Instant | None
     """Null for a shipped specification."""
     href: str

@@ -22,7 +22,7 @@ def sentences_of_csv(file: BinaryIO) -> list[SentenceItem]:
     Raises
     ------
     Unreadable
-        If it is not CSV, has no column ``text``, no sentence or more than a corpus holds, or a cell is too long.
+        If the file is not CSV, or has no column ``text``, no sentence, too many sentences or too long a cell.
     """
     rows = CsvRows(file)
     if "text" not in rows.columns:

@@ -45,7 +45,7 @@ class NewPicture:
 
 # ---------------------------------------------------------------------------- corpora
 async def specification_named(here: Service, tenant: str, reference: str) -> StoredSpecification:
-    """Return the stereotype specification with a name or ``name@version``; refuse any other by its field."""
+    """Return the stereotype specification with a name or ``name@version``; refuse any other, with its field."""
     found = await here.database.read(specifications.find_named, tenant, reference)
     if found is None:
         known = [name for name, one in shipped().items() if one.kind == STEREOTYPE]
@@ -166,7 +166,7 @@ async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewP
 
 
 async def read_picture(content: bytes, term: str, note: str | None, *, field: str | None = None) -> NewPicture:
-    """Decode a picture; refuse any other content, with `field`."""
+    """Decode a picture; refuse content that is no valid picture, with `field`."""
     try:
         facts = await asyncio.get_running_loop().run_in_executor(READERS, read_image, content)
     except SpecificationError as refused:
@@ -217,7 +217,7 @@ def edit_item(
 
 
 def copy_items(c: Any, source: str, corpus: StoredCorpus) -> int:
-    """Copy the sentences of a corpus that follow the rules of another one; return how many were copied."""
+    """Copy the sentences of a corpus that follow the rules of another corpus; return the number of copies."""
     words = None if corpus.rules is None else words_of(corpus.rules)
     new = []
     for item in items.every(c, source):
@@ -241,7 +241,7 @@ def edited(corpus: StoredCorpus, old: StoredItem, change: ItemChange) -> NewItem
     item = NewItem(change.text or old.text, change.group_term, change.attribute_term)
     if corpus.rules is not None:
         return with_terms(words_of(corpus.rules), item)
-    # a new text may contain other terms than the old one, so only an unchanged text keeps them
+    # a new text may contain other terms than the old text, so the terms are kept only if the text is unchanged
     same = change.text is None
     return replace(
         item,

@@ -21,9 +21,9 @@ class WritingRequest(RequestModel):
     specification: Reference | None = None
     """Specification of the sentences, if the corpus has none."""
     words: StereotypeWords | None = None
-    """The words of a specification, in place of its name."""
+    """The words themselves, instead of the name of a specification."""
     per_term: Annotated[int, Field(ge=1, le=200)] = 10
-    """Wanted number of sentences per attribute term; existing ones count."""
+    """Wanted number of sentences per attribute term; existing sentences count."""
     family: Family = "nothing-else"
     """Kind of prompt: `plain` (a sentence with both words), `in-context` (other words of the lists explain the task) or
     `nothing-else` (nothing else in the sentence may reveal the group)."""

@@ -91,7 +91,7 @@ async def remove_domain(domain_id: str, here: Here, caller: TargetWriter) -> Res
 async def verify_domain(
     request: Request, domain_id: str, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
 ) -> Response:
-    """Verify a host: a job looks for the token. Its `result` is whether the token was found, or why not."""
+    """Verify a host: a job looks for the token. Its `result` says whether the token was found, and if not, why."""
     row = await found_domain(domain_id, here, caller)
     target = {"name": row.host, "kind": "host", "protocol": "https", "base_url": f"https://{row.host}"}
     order = maintenance_order(caller, "challenge", {"domain": row.id}, target, deadline_s=CHALLENGE_DEADLINE_S)

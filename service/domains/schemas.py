@@ -74,7 +74,7 @@ class DomainView(ResponseModel):
     proven_until: Instant | None
     """Time at which the verification expires; verify again before."""
     ratings: Ratings
-    """Whether other tenants may rate the host; `refused` holds while the verification is valid."""
+    """Whether other tenants may rate the host; `refused` applies while the verification is valid."""
     created_at: Instant
 
     @classmethod
@@ -102,5 +102,5 @@ class ReplyView(ResponseModel):
     text: str
     link: str | None
     host: str
-    """The verified host of the reply's author."""
+    """The host that the owner has verified."""
     created_at: Instant

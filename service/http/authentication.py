@@ -51,7 +51,7 @@ UNKNOWN_CALLER = Caller(NO_TENANT, frozenset())
 
 
 async def identify(request: Request, *, cached: bool = False) -> Caller:
-    """Return the caller, found once for each request, or raise ``key-invalid``.
+    """Return the caller, identified once for each request, or raise ``key-invalid``.
 
     With `cached`, the key may have been read from the database a moment ago.
     """
@@ -83,7 +83,7 @@ async def verified(here: Service, plain: str) -> keys.ApiKey:
 class Needs(SecurityBase):
     """A FastAPI dependency that requires a scope.
 
-    It is a security scheme itself, because a dependency on a scheme would be resolved as two (5 % of a POST).
+    It is a security scheme itself, because a dependency on a scheme counts as two (5 % of the time of a POST).
     """
 
     def __init__(self, scope: str, *, cached: bool = False) -> None:
@@ -108,7 +108,7 @@ class Needs(SecurityBase):
 class MetricsReader(Needs):
     """A FastAPI dependency of the metrics: a process of this machine, or a key with the scope ``metrics:read``.
 
-    This holds where no key is required, too: such a service may listen on every address.
+    This applies even if no other request requires a key: such a service may listen on every address.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class MetricsReader(Needs):
 
 
 class ReaderOrNobody(SecurityBase):
-    """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read its own."""
+    """A FastAPI dependency for public data: a caller with ``ratings:read`` can also read the tenant's own data."""
 
     def __init__(self) -> None:
         self.model, self.scheme_name = _bearer.model, _bearer.scheme_name

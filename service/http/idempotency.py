@@ -1,7 +1,7 @@
 """``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header-07): the same request is executed once.
 
-The look-up of the key, the work and, as a rule, the storage of the answer share *one* transaction: a crash
-leaves no half of it, and a second request with the key waits for the first or gets its answer.
+The look-up of the key, the work and usually the storage of the answer share *one* transaction: a crash leaves no
+part of it, and a second request with the key waits for the first or gets its answer.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def fingerprint(request: Request, idempotency_key: IdempotencyKey = None) 
     """Return the fingerprint of a request: its key, and the digest of its body and query."""
     where = f"{request.method} {request.scope['path']}"
     payload = hashlib.sha256(await request.body())
-    # without a query, the digest is that of the body alone, as in older stored keys
+    # without a query, the digest covers only the body, so that it equals the digests of older stored keys
     if query := request.scope["query_string"]:
         payload.update(b"?" + query)
     return RequestFingerprint(where, idempotency_key, payload.hexdigest(), service_of(request).settings.idempotency_h)
@@ -79,8 +79,8 @@ def once(
     """Call `work` unless its answer is stored, inside the transaction of connection `c`.
 
     An answer that is not final (the caller waits for the job's end) is not stored. A repeated request
-    is refused with ``idempotency-in-flight`` until `store_answer` is called; one with another payload
-    is always refused, with ``idempotency-mismatch``.
+    is refused with ``idempotency-in-flight`` until `store_answer` is called; a request with another
+    payload is always refused, with ``idempotency-mismatch``.
     """
     if repeat.key is None:
         return work(c)

@@ -34,12 +34,12 @@ MAX_DEPTH = 32
 MAX_KEYS = 1_000
 """Maximum number of keys of an object; a record of a table has at most as many columns."""
 LARGE_BYTES = 1 << 15
-"""Size above which a body is parsed in a thread, so that other requests are answered meanwhile."""
+"""Size in bytes above which a body is parsed in a thread, so that other requests are answered meanwhile."""
 MAX_DIGITS = 30
 """Maximum length of a number; JSON parsers agree on about 17 significant digits only."""
 
 _PARSER = ThreadPoolExecutor(1, thread_name_prefix="json")
-"""The thread for large bodies: two would not be faster, the event loop would wait for both, and memory would add up."""
+"""Single thread for large bodies: two would not be faster, delay the event loop and need twice the memory."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -91,10 +91,10 @@ def json_response(
 
 
 class DocumentResponse(Response):
-    """A response with a large JSON document, which a request of this process itself can take without serialising it.
+    """Response with a large JSON document, which pages of this process receive without serialisation.
 
-    Such a request, of a page, has a list as ``assay.taken`` in its scope. The document is appended to it, and the body
-    is empty: serialising and parsing a rating of 10,000 questions takes 30 ms. It must consist of plain JSON values.
+    The internal request of a page has a list ``assay.taken`` in its scope. The document, which must consist of plain
+    JSON values, is appended to this list, and the body is empty: serialising and parsing 10,000 questions takes 30 ms.
     """
 
     def __init__(self, document: Mapping[str, Any], headers: Mapping[str, str]) -> None:
@@ -102,7 +102,7 @@ class DocumentResponse(Response):
         self._document = document
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, or hand it over."""
+        """Send the document as JSON, or append it to ``assay.taken``."""
         if "assay.taken" in scope:
             scope["assay.taken"].append(self._document)
         else:
@@ -158,7 +158,7 @@ def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> 
 
 
 _Path = tuple[Any, str | int] | None
-"""The path of the parent, and a key or place; its text is made only where something is refused."""
+"""The path of the parent, and a key or index; formatted only for an error."""
 
 
 def _walk(value: Any) -> Iterator[tuple[_Path, int, str]]:

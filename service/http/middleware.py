@@ -36,7 +36,7 @@ _FORMS = re.compile(r"/uploads|/corpora/[^/]+/(images|import)")
 """Paths of pages whose forms send files."""
 
 FORM_BYTES = 1 << 16
-"""Bytes that a form with a file may need for its other fields and the boundaries between the fields."""
+"""Maximum size in bytes of a form without its file: the other fields and the boundaries between the fields."""
 
 STANDARD_HEADERS = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 """Headers of every response."""
@@ -105,7 +105,7 @@ class RequestMiddleware:
         await response(scope, receive, answer.send)
 
     def _limit(self, method: str, path: str) -> int:
-        """Return the maximum size of a body in bytes; uploads, which are streamed to disk, have the largest."""
+        """Return the maximum size of a body in bytes; it is largest for uploads, which are streamed to disk."""
         if method == "POST" and path == UPLOADS:
             return self._max_upload_bytes
         if method == "POST" and _MATERIAL.fullmatch(path) is not None:
@@ -169,16 +169,16 @@ def _options(scope: Scope) -> Response:
 
 
 def own_hosts(public_url: str | None) -> frozenset[str]:
-    """Return the names under which a service without keys answers, besides loopback addresses."""
+    """Return the host names under which a service without keys answers, in addition to loopback addresses."""
     public = urlsplit(public_url or "").hostname
     return frozenset({"localhost"} | ({public} if public else set()))
 
 
 def foreign_origin(scope: Scope, hosts: frozenset[str]) -> Problem | None:
-    """Return the problem of a request that another web site may have caused, to a service without keys.
+    """Return a problem if another web site may have caused a request to a service without keys.
 
-    A page can make a browser send requests to this machine (with an `Origin`), or to its own name after that name
-    was made to lead to this machine (with a foreign `Host`).
+    A web page can make a browser send requests to this machine (with an `Origin`), or to the page's own host name after
+    that name was made to resolve to this machine (DNS rebinding, with a foreign `Host`).
     """
     headers = Headers(scope=scope)
     host, origin, site = headers.get("host"), headers.get("origin"), headers.get("sec-fetch-site", "none")

@@ -1,6 +1,6 @@
 """Keyset pagination: a page begins after the last row of the previous page.
 
-So pages neither skip nor repeat a row while new rows arrive, and every page costs the same. The cursor
+Therefore pages neither skip nor repeat a row while new rows arrive, and every page costs the same. The cursor
 is opaque and valid for its list and filters only; `Link` (RFC 8288) holds the address of the next page.
 """
 
@@ -74,7 +74,7 @@ class Page(Generic[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int, key: Callable[[Row], Key] = newest_first) -> Page[Row]:
-        """Return a page of `rows`, which were read with ``limit + 1``, or fewer where they are large (`Rows.cut`)."""
+        """Return a page of `rows`, which were read with ``limit + 1``, or fewer if they are large (`Rows.cut`)."""
         more = len(rows) > limit or getattr(rows, "cut", False)
         return cls(rows[:limit], key(rows[:limit][-1]) if more else None)
 

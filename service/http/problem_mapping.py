@@ -40,7 +40,7 @@ def register(app: FastAPI) -> None:
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
     """Return the methods of every route that matches `path`; the framework returns only the first route's.
 
-    A path that is written out, such as /v1/jobs/plan, goes before one with a parameter, as in the OpenAPI document.
+    A path without parameters, such as /v1/jobs/plan, takes precedence, as in the OpenAPI document.
     """
     routes = [(route.path, route.methods) for route in iter_route_contexts(app.routes) if route.path and route.methods]
     same = [methods for written, methods in routes if written == path]
@@ -135,7 +135,7 @@ def _in_field(code: str, place: str, name: str, error: Exception, **more: Any) -
 
 
 def _known_fields(request: Request, place: Sequence[str | int], body: Any) -> Sequence[str]:
-    """Return the fields of the object in which a field is unknown."""
+    """Return the valid names of fields in the object that has an unknown field."""
     if place[:2] == ("body", "experiment") and len(place) == 4 and isinstance(body, dict):
         name = body["experiment"].get("method")
         return [each.name for kind in every_method() if method_name(kind) == name for each in fields(kind)]
@@ -146,7 +146,7 @@ def _known_fields(request: Request, place: Sequence[str | int], body: Any) -> Se
 
 
 def _fields_at(kinds: Sequence[Any], place: Sequence[str | int]) -> set[str]:
-    """Return the names of the fields of the models at a place below others; tags of unions and indices are passed."""
+    """Return the field names of the models at `place` inside the models `kinds`; skip union tags and indices."""
     models = list(_models(kinds))
     if not place:
         return {name for model in models for name in model.model_fields}

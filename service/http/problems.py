@@ -50,7 +50,7 @@ class Problem(HTTPException):
     code : str
         One of `KINDS`.
     detail : str
-        The error of this request, the value it had, and a valid alternative.
+        The error of this request, the invalid value, and a valid alternative.
     errors : sequence of mapping
         The invalid fields: ``{"pointer" | "parameter" | "header": …, "detail": …}``.
     headers : mapping
@@ -74,7 +74,7 @@ class Problem(HTTPException):
 
 
 def not_found(what: str, name: str) -> Problem:
-    """Return the problem for a resource that does not exist or that the caller must not see, both in the same words."""
+    """Return the problem for a missing resource, and, in the same words, for one that the caller must not see."""
     return Problem("not-found", f"no {what} has the id {name[:80]!r}")
 
 

@@ -38,18 +38,18 @@ WORK: Mapping[str, str] = {
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,
     "POST /v1/jobs": "",
 }
-"""Work of the operations that change something; the others are `WRITES`. New jobs are counted when they are made."""
+"""Kinds of work of writing operations; all others are `WRITES`. New jobs are counted when they are created."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
-"""Seconds without a request to a storage that failed."""
+"""Seconds after a failure of the storage in which it gets no requests."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """Rest of a tenant's limit: `remaining` requests; the full limit again in `reset_s` seconds."""
+    """Remainder of a tenant's limit: `remaining` requests; the full limit again in `reset_s` seconds."""
 
     work: str
     allowed: bool
@@ -67,7 +67,7 @@ class Allowance:
         }
 
     def check(self) -> None:
-        """Raise ``rate-limited`` if it is used up."""
+        """Raise ``rate-limited`` if the limit is used up."""
         if not self.allowed:
             what = "new jobs" if self.work == JOBS else f"requests of the kind {self.work!r}"
             headers = {"Retry-After": str(max(1, self.reset_s)), **self.headers}
@@ -92,15 +92,15 @@ class RateLimiter:
         self._rest_until, self._meter = 0.0, meter
 
     async def take(self, tenant: str, count: int = 1, work: str = JOBS) -> Allowance:
-        """Take `count` from the tenant's limit, or none if fewer are left."""
+        """Take `count` requests from the tenant's limit, or take nothing if fewer are left."""
         return await self._ask(work, tenant, count)
 
     async def left(self, tenant: str, work: str = JOBS) -> Allowance:
-        """Return the rest of the tenant's limit without taking from it."""
+        """Return the remainder of the tenant's limit without counting a request."""
         return await self._ask(work, tenant, 0)
 
     async def admit(self, method: str, path: str, tenant: str) -> None:
-        """Count a request that changes something; raise ``rate-limited`` if its kind of work is used up."""
+        """Count a writing request; raise ``rate-limited`` if the limit of its kind of work is used up."""
         work = WORK.get(f"{method} {path}", WRITES)
         if work and method not in SAFE:
             (await self.take(tenant, work=work)).check()
@@ -130,8 +130,8 @@ class RateLimiter:
 
 
 def _connections(url: str) -> ConnectionPool:
-    # another thread may be importing redis. While it does, `redis.asyncio` exists and the version of `redis`
-    # does not, which `limits` takes for 0.0.0. Importing `redis` waits for the other thread.
+    # another thread may be importing redis: meanwhile `redis.asyncio` exists but the version of `redis` does not,
+    # and `limits` would assume version 0.0.0. Importing `redis` waits for the other thread.
     import redis  # noqa: F401
     from redis.asyncio import ConnectionPool
 

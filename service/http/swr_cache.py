@@ -17,7 +17,7 @@ MAX_KEPT = 2048
 
 @dataclass(eq=False)
 class _Entry(Generic[V]):
-    """A value, the start of its last reading, and the reading in progress."""
+    """A value, the time when it was last read, and the reading in progress."""
 
     read_at: float = float("-inf")
     last: V | None = None
@@ -57,9 +57,9 @@ class SwrCache(Generic[K, V]):
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
 
     async def get(self, key: K, read: Callable[[], Awaitable[V]]) -> V:
-        """Return a value, read again if there is none that is young enough.
+        """Return a value; read it if it is missing or too old.
 
-        An error is raised for every caller who waited for the same reading, and is not stored.
+        An error is raised for every caller that waited for the same reading, and is not stored.
         """
         entry = self._entries.get(key)
         if entry is not None and entry.last is not None and (age_s := self._clock() - entry.read_at) <= self._stale_s:
@@ -80,7 +80,7 @@ class SwrCache(Generic[K, V]):
         return await asyncio.shield(self._reading(key, entry, read))
 
     def clear(self) -> None:
-        """Remove every value, also those of readings in progress."""
+        """Remove every value, including values that are being read."""
         self._entries.clear()
 
     def _reading(self, key: K, entry: _Entry[V], read: Callable[[], Awaitable[V]]) -> asyncio.Future[V]:

@@ -18,7 +18,7 @@ from service.targets.target_resolution import check_language_model, check_target
 
 
 async def resolve_author(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> dict[str, Any]:
-    """Return the descriptor of a job's author, with the ``id`` of its saved target if it is one."""
+    """Return the descriptor of a job's author, with its ``id`` if it is a saved target."""
     with located("author"):
         if isinstance(asked, TargetDescription) and asked.secret is not None:
             raise SpecificationError(

@@ -1,4 +1,4 @@
-"""Queue of job notifications: a request neither waits for the broker nor fails with it."""
+"""Queue of job notifications: a request neither waits for the broker nor fails because of it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Live events of jobs, read from the database.
 
-The event table is polled, by one poller per followed job, however many followers it has.
+The event table is polled by one poller per followed job, regardless of the number of followers.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ POLL_S = 0.25
 BATCH = 500
 MAX_WAITING = 10_000
 ENDINGS = frozenset({"succeeded", "failed", "cancelled"})
-"""Events after which a job has no more."""
+"""Events after which a job has no further events."""
 
 ReadEvents = Callable[[str, int, int], Awaitable[Sequence[Event]]]
-"""Reads a job's events after an id, oldest first, at most so many."""
+"""Function that reads a job's events after an id, oldest first, up to a maximum number."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,8 +67,8 @@ class EventStream:
     async def follow(self, job_id: str, after: int = 0) -> AsyncGenerator[Event, None]:
         """Yield every event with an id above `after`, past and future, until the job ends.
 
-        A follower with `MAX_WAITING` unread events is disconnected, and every one when the service stops. It can
-        follow again after the last event it read.
+        A follower with `MAX_WAITING` unread events is disconnected, and so are all when the service stops. A follower
+        can continue after the last event that it read.
         """
         self._loop = asyncio.get_running_loop()
         follower = _Follower(after)

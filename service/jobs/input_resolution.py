@@ -29,8 +29,8 @@ from store.corpora import materials, specifications
 async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping[str, Any], seed: int) -> AnyMethod:
     """Insert the stored inputs that an experiment names: words, a corpus, rows or trials.
 
-    The `seed` picks rows from a table that has more than a job can hold. A problem points at a name
-    that does not exist.
+    The `seed` picks rows from a table that has more rows than a job can hold. For an unknown name, the problem
+    points at this name.
     """
     names = method.references()
     with located("experiment"):
@@ -51,7 +51,7 @@ async def fill_in(here: Service, tenant: str, method: AnyMethod, target: Mapping
 
 
 async def with_kept(here: Service, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Insert material that an author generated for the tenant earlier and that the experiment needs again."""
+    """Insert items that an author generated in the tenant's earlier jobs and that the experiment needs again."""
     kept = await here.database.read(materials.stored_material, tenant, method.references().authored)
     return await asyncio.to_thread(method.with_references, Found(authored=kept)) if any(kept) else method
 
@@ -80,7 +80,7 @@ async def _find_rows(here: Service, tenant: str, wanted: NamedRows, seed: int) -
 def chosen_rows(
     rows: Sequence[Mapping[str, Any]], wanted: NamedRows, rng: np.random.Generator
 ) -> tuple[Mapping[str, Any], ...]:
-    """Return the wanted rows of a table, all of them or a random part in the table's order.
+    """Return the wanted rows of a table: all of them, or a random part in the table's order.
 
     Raises `UnknownName` for a column that the table lacks, or values that no row has.
     """

@@ -34,7 +34,7 @@ COLUMNS = {
 """Columns of the table with their Arrow types; `ask`, and a `value` that is not text, are JSON."""
 
 TEXTS = range(1, 6)
-"""Places of the columns that hold texts of others."""
+"""Indices of the columns that hold texts of users and services, which could be formulas."""
 
 RUNS_IN_A_SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 
@@ -52,7 +52,7 @@ async def ledger_parquet(database: AsyncDatabase, job_id: str) -> StreamingRespo
     NotInstalled
         If pyarrow is missing.
     """
-    writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # importing pyarrow takes a while
+    writer = await asyncio.to_thread(ParquetWriter, COLUMNS)  # in a thread, because importing pyarrow is slow
 
     async def pieces() -> AsyncIterator[bytes]:
         async for page in pages(database, observations.page, job_id):

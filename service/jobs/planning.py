@@ -1,4 +1,4 @@
-"""Plans of jobs: what a request would ask, and what that takes. Nothing is stored, and nothing is called."""
+"""Plans of jobs: questions, calls, duration and cost of a request. Nothing is stored, and nothing is called."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Prices(RequestModel):
     price_per_1000_characters: Price | None = None
     """Price of a thousand characters of the questions."""
     latency_s: Annotated[float, Field(gt=0, le=600)] | None = None
-    """Seconds of a call; null takes the latency of the newest probe of a saved target."""
+    """Seconds of a call; null means the latency in the newest probe of a saved target."""
 
 
 class PlanRequest(RatingRequest, Prices):
@@ -37,16 +37,16 @@ class PlanRequest(RatingRequest, Prices):
 
 
 class EffortView(ResponseModel):
-    """Questions and calls, and what they take."""
+    """Number of questions and calls, with their duration and cost."""
 
     questions: int
     """Different questions."""
     calls: int
-    """Requests to the service, without repeated ones; a call can carry several questions."""
+    """Requests to the service, without retries; a call can carry several questions."""
     seconds: float | None
-    """Null while the latency is unknown."""
+    """Duration in seconds; null while the latency is unknown."""
     cost: float | None
-    """Null without a price."""
+    """Cost in the currency of the prices; null without a price."""
 
 
 class ChanceView(ResponseModel):
@@ -59,17 +59,17 @@ class ChanceView(ResponseModel):
 
 
 class PlanView(EffortView):
-    """Plan of a rating that is clear at the first look; `at_most` is that of one that never is."""
+    """Plan of a rating that is decided at the first look; `at_most` is the plan if it is decided at no look."""
 
     at_most: EffortView
     """The worst case: every look that `stop_early` allows, within `max_calls`."""
     declared: list[ChanceView] | None
-    """Chance of a declared letter for each component if the answers are as alike as is usual; null where the method
-    cannot say."""
+    """Chance of a declared letter for each component, if answers about one topic are as similar as usual; null if the
+    method cannot compute it."""
     declared_unknown: str | None
     """The reason why `declared` is null."""
     questions_per_call: int
-    """Questions that a call carries at most."""
+    """Maximum number of questions in one call."""
 
     @classmethod
     def of(cls, plan: Plan, questions_per_call: int) -> Self:
@@ -89,7 +89,7 @@ async def facts_of(here: Agency, caller: Caller, target: ResolvedTarget, prices:
         here.target_validator.questions_per_call(target.descriptor),
         limits["concurrency"],
         limits["requests_per_second"],
-        latency_s or None,  # recorded answers take no time, so they give no estimate
+        latency_s or None,  # recorded answers have no latency, so there is no estimate
         prices.price_per_call,
         prices.price_per_1000_characters,
     )

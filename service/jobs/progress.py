@@ -1,6 +1,6 @@
 """``/v1/jobs/{id}/progress``: questions by part, and the newest exchanges.
 
-Pages show them while a job runs. They are read at most once a second for each job, however many ask.
+Pages show both while a job runs. Each job's progress is read at most once a second, for all callers together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from store.jobs import jobs, observations
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute)
 
 NEWEST = 4
-"""Exchanges that are shown."""
+"""Number of exchanges that are shown."""
 
 
 class PartView(ResponseModel):
@@ -37,7 +37,7 @@ class ProgressView(ResponseModel):
     """Progress of a job by part, and its newest exchanges."""
 
     parts: list[PartView]
-    """Empty unless the experiment has languages."""
+    """Progress by language; empty unless the experiment has languages."""
     newest: list[ObservationView]
     """The exchanges recorded last, the newest first."""
 

@@ -92,9 +92,9 @@ async def plan_rating(
 
 @router.get("", response_model=JobList)
 async def list_jobs(request: Request, here: Here, caller: Reader, query: Annotated[JobQuery, Query()]) -> Response:
-    """List your jobs, newest first, without the lists of their experiments that have more than 8 entries.
+    """List your jobs, newest first. Lists of an experiment with more than 8 entries are left out.
 
-    With `fields=full` they have those of up to 100 entries, too; `left_out` counts the others.
+    With `fields=full`, only lists with more than 100 entries are left out; `left_out` has their sizes.
     """
     page, found = await here.database.read(_page, caller.tenant, query, query.before("jobs"))
     now_s, base, most = here.clock(), base_url(request), MAX_LISTED if query.fields == "full" else MAX_SUMMARISED
@@ -104,7 +104,7 @@ async def list_jobs(request: Request, here: Here, caller: Reader, query: Annotat
 
 @router.get("/{job_id}", response_model=JobView)
 async def get_job(request: Request, job_id: str, caller: Poller, wait: Wait, response: Response) -> Response:
-    """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` makes it rare."""
+    """Read a job and its progress. `ETag` and `Retry-After` make polling cheap; `Prefer: wait` avoids it."""
     # called directly, because a FastAPI dependency would take a tenth of the time of a cached answer
     here = service_of(request)
     key = (caller.tenant, job_id, base_url(request))
@@ -206,7 +206,7 @@ async def answer_order(
     *,
     status_if_succeeded: int = 202,
 ) -> Response:
-    """Place an order and answer 202; with `wait`, after the job's end or after so many seconds."""
+    """Place an order and answer 202; with `wait`, answer after the job's end, or after `wait` seconds."""
 
     def show(job: Job, rating: Stamp | StoredRating | None, position: int | None) -> Answer:
         return _answer(base_url(request), here, 202, job, position, rating)
@@ -267,6 +267,6 @@ def _answer(
         headers["Location"] = f"{router.prefix}/{job.id}"
         headers["Retry-After"] = "0"
     if not job.finished:
-        tenth = (view.eta_seconds or 0) // 10  # of the estimated rest
+        tenth = (view.eta_seconds or 0) // 10  # a tenth of the estimated remaining time
         headers["Retry-After"] = str(min(LONGEST_RETRY_S, max(SHORTEST_RETRY_S, tenth)))
     return Answer(status, write_json(view), headers)

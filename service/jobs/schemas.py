@@ -42,7 +42,7 @@ AnyTarget = Annotated[
 
 @dataclass(frozen=True)
 class UnnamedExperiment:
-    """An experiment without its method, which the target's kind decides (`service.jobs.submission`)."""
+    """An experiment without a method; the target's kind decides the method (`service.jobs.submission`)."""
 
     written: dict[str, Any]
 
@@ -57,10 +57,10 @@ class RatingRequest(RequestModel):
     target: AnyTarget
     """The service to rate: described in full, or the id of a saved target."""
     experiment: Annotated[AnyMethod, WrapValidator(_named_or_not)]
-    """The method and its fields; `/v1/methods` lists them. Without `method`, the usual one of the target's kind."""
+    """The method and its fields (see `/v1/methods`). Without `method`: the usual method for the target's kind."""
     author: AnyTarget | None = None
-    """A second service that writes sentences or draws images for the experiment; only for experiments whose material
-    is generated. Its key must be stored with a saved target."""
+    """A second service that writes the sentences or draws the images of the experiment; only for experiments that need
+    them generated. Its key must be stored with a saved target."""
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     """Seed of all random choices. The same request, seed and replies give the same rating, bit for bit."""
     max_age_s: Annotated[int, Field(ge=0, le=TEN_YEARS_S)] | None = 0
@@ -106,10 +106,10 @@ class JobView(ResponseModel):
     asked: int
     """Different questions asked so far, failed ones included."""
     expected: int
-    """Questions that a clear case takes; the number may grow."""
+    """Number of questions if the job is decided at the first look; the number may grow."""
     failed_calls: int
     calls: int
-    """Requests sent for them, repeated ones included; a call can carry several questions."""
+    """Requests sent for these questions, including retries; a call can carry several questions."""
     eta_seconds: int | None
     """Estimated seconds until the end; 0 after the end, null while unknown."""
     queue_position: int | None
@@ -128,7 +128,7 @@ class JobView(ResponseModel):
     """The target at the time of the request, without its secret."""
     target_id: str | None
     author: dict[str, Any] | None
-    """The service that writes or draws the material; null if nothing is generated."""
+    """The service that writes the sentences or draws the images; null if nothing is generated."""
     experiment: dict[str, Any] | None
     """The full specification, with defaults filled in; null for a probe. For a re-rating the rating and version, for a
     challenge the domain, for writing the corpus and the wanted sentences."""
@@ -140,8 +140,8 @@ class JobView(ResponseModel):
     result: Any
     """Result of a probe, a re-rating, a challenge or of writing; null for a rating."""
     error: dict[str, Any] | None
-    """The reason of a failure: a problem document. `service_said` is the target's own error message, cleaned, of 300
-    characters at most, where it gave one."""
+    """The reason of a failure: a problem document. `service_said` is the target's own error message, cleaned, cut to
+    300 characters, if it gave one."""
     links: dict[str, str]
 
     @classmethod
@@ -184,7 +184,7 @@ class JobLine(JobView):
 
     @classmethod
     def listed(cls, job: Job, most: int, *, base: str, now_s: float, rating: RatingLink | None) -> Self:
-        """Build the view of a job in a list, with parts of at most so many entries; see `JobView.of`."""
+        """Build the view of a job in a list, with parts of at most `most` entries; see `JobView.of`."""
         if job.experiment is None:
             return cls(**dict(JobView.of(job, base=base, now_s=now_s, rating=rating)), left_out={})
         short = shorten(job.experiment, most)
@@ -208,14 +208,14 @@ class ObservationView(ResponseModel):
     value: Any
     """The reply."""
     failure: dict[str, str] | None
-    """The reason why there is no reply: `code`, `message`, and `service_said` where the service said why itself."""
+    """The reason why there is no reply: `code`, `message`, and `service_said` if the service gave its own reason."""
     copied: bool
     """Whether the reply was copied from an identical earlier question, without another call."""
     attempts: int
     elapsed_ms: int
     recorded_at: Instant
     thumbnail: str | None = None
-    """Address of a small picture of what a rating's question showed, if you may see it."""
+    """Address of a thumbnail of the image in a rating's question, if you may see it."""
 
     @classmethod
     def of(cls, kept: StoredObservation, thumbnail: str | None = None) -> Self:
@@ -240,7 +240,7 @@ class EventView(ResponseModel):
 
 
 def seconds_left(job: Job, now_s: float) -> int | None:
-    """Estimate the seconds until a job ends from its pace so far; 0 after the end, ``None`` while unknown."""
+    """Estimate the seconds until a job ends from its speed so far; 0 after the end, ``None`` while unknown."""
     if job.finished:
         return 0
     if job.status != "running" or not job.asked or job.started_at is None:

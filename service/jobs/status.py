@@ -16,7 +16,7 @@ from service.metrics import Meter
 
 MAX_KEPT = 2048
 STALE_S = 1.0
-"""Age in seconds above which a status is never returned, whatever the load."""
+"""Age in seconds above which a status is never returned, even under load."""
 
 
 @dataclass(frozen=True)

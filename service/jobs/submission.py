@@ -33,12 +33,12 @@ from store.targets import refusals
 CROWDED_RETRY_S = 5
 
 MAX_EXPERIMENT_BYTES = 7_000_000
-"""Maximum size of an experiment with its stored material, as JSON; job and rating hold it."""
+"""Maximum size of an experiment with its inputs, in bytes of JSON; the job and the rating store it."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """A requested job. A rating that is at most `max_age_s` seconds old (``None``: any unexpired one) answers it."""
+    """A requested job. A rating at most `max_age_s` seconds old (``None``: any unexpired rating) answers it."""
 
     new: NewJob
     max_age_s: int | None = 0
@@ -60,7 +60,7 @@ class PlacedJob(Answer):
 
 
 class RateNotTaken(Exception):
-    """The order needs a new job, but nothing was taken from the rate limit yet; nothing was written."""
+    """The order needs a new job, which was not counted towards the rate limit yet; nothing was written."""
 
 
 Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
@@ -70,9 +70,9 @@ Show = Callable[[Job, Stamp | StoredRating | None, int | None], Answer]
 async def place(
     here: Service, caller: Caller, order: Order, repeat: Repeatable, show: Show, *, waits: bool
 ) -> tuple[PlacedJob | Answer, Allowance | None]:
-    """Place an order; with `waits`, the final answer is the one after the job's end.
+    """Place an order; with `waits`, the final answer is built later, after the job's end.
 
-    Returns the answer and, if the job is new, the rest of the caller's rate limit: only a new job takes from it.
+    Returns the answer and, for a new job, the remainder of the caller's rate limit: only new jobs count towards it.
 
     Raises
     ------
@@ -97,7 +97,7 @@ async def place(
 async def permit(here: Service, caller: Caller, target_url: str | None, count: int = 1) -> Allowance:
     """Take `count` new jobs from the caller's rate limit, or raise ``rate-limited`` without taking any.
 
-    They are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
+    New jobs are also refused during the cool-down of the target at `target_url`; ``None`` skips this check.
     """
     await refuse_cooling(here, caller, target_url)
     allowance = await here.rate_limiter.take(caller.tenant, count)
@@ -177,7 +177,7 @@ def _existing(c: Any, order: Order, max_active: int) -> tuple[StoredRating | Non
 async def rating_order(
     here: Service, caller: Caller, request: RatingRequest, target: ResolvedTarget, *, recurring: bool = False
 ) -> Order:
-    """Return the order for a rating; a `recurring` one looks up an author's earlier material at each run.
+    """Return the order for a rating; if `recurring`, items that an author generated earlier are added at each run.
 
     Raises
     ------
@@ -202,7 +202,7 @@ async def rating_order(
             check_author(method, author)
     if request.callback_url is not None:
         here.target_validator.check_callback(request.callback_url)
-    # the digest does not depend on stored material, so that equal requests have equal digests
+    # computed before `with_kept` adds items that an author generated earlier, so that equal requests have equal digests
     digest = _request_digest(caller, target, dump_method(method), request.seed, author)
     if author is not None and not recurring:
         method = await with_kept(here, caller.tenant, method)
@@ -229,7 +229,7 @@ async def rating_order(
 
 
 def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
-    """Return the experiment, by the usual method of the target's kind if it names none."""
+    """Return the experiment, with the usual method of the target's kind if the request names no method."""
     if not isinstance(experiment, UnnamedExperiment):
         return experiment
     with located("experiment"):
@@ -237,9 +237,9 @@ def _named(experiment: AnyMethod | UnnamedExperiment, kind: Kind) -> AnyMethod:
 
 
 def probe_order(here: Service, caller: Caller, target: ResolvedTarget) -> Order:
-    """Return the order for a probe; a running one is joined only if the target is saved.
+    """Return the order for a probe; an identical running probe is joined only if the target is saved.
 
-    The digest of a described target would be the same with another secret.
+    The digest of a target that is not saved would be the same with another secret.
     """
     new = new_job(
         here,

@@ -16,9 +16,9 @@ class KeyRequest(RequestModel):
     name: Annotated[str, Field(min_length=1, max_length=100, examples=["catalog importer"])]
     """Purpose of the key, for people."""
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=10)]
-    """Scopes of the key; `admin` includes every other."""
+    """Scopes of the key; `admin` includes every other scope."""
     expires_in_s: Annotated[int, Field(ge=60, le=10 * 366 * 86_400)] | None = None
-    """Seconds until it expires; null means never."""
+    """Seconds until the key expires; null means never."""
 
 
 class KeyView(ResponseModel):

@@ -36,7 +36,7 @@ router = APIRouter(prefix="/v1", tags=["catalog"], route_class=StrictRoute)
 
 @router.get("/methods")
 async def list_methods() -> MethodList:
-    """List the methods of measuring bias."""
+    """List the methods that measure bias."""
     return MethodList(items=[_summary(kind) for kind in every_method()])
 
 
@@ -78,7 +78,7 @@ async def list_protocols(here: Here) -> ProtocolList:
 
 @cache
 def _protocols(validator: TargetValidator) -> ProtocolList:
-    """Return the protocols; to build the types and schemas of all settings takes two seconds."""
+    """Return the protocols; cached, because building the schemas of all settings takes two seconds."""
     return ProtocolList(
         items=[
             ProtocolView.from_row(
@@ -96,13 +96,13 @@ def _summary(kind: type[AnyMethod]) -> MethodSummary:
 
 @cache
 def _attributes(method: str) -> Sequence[str]:
-    """Return the attributes of the catalog that a method accepts without words of the caller's own."""
+    """Return the attributes of the catalog that a method accepts without words from the caller."""
     return tuple(name for name in attributes() if _accepted(method=method, attribute=name))
 
 
 @cache
 def _languages(method: str) -> dict[str, str] | None:
-    """Return the languages that a method accepts, the common ones first; ``None`` if it takes none."""
+    """Return the languages that a method accepts, common languages first; ``None`` if it accepts none."""
     about = next(iter(_attributes(method)), "")
     if "languages" not in method_schema(method)["properties"]:
         return None

@@ -10,29 +10,29 @@ from service.http.openapi.common_schemas import ResponseModel
 
 
 class MethodSummary(ResponseModel):
-    """A method of measuring bias."""
+    """A method that measures bias."""
 
     name: Annotated[str, Field(examples=["round-trip"])]
     summary: str
     kinds: list[str]
-    """Kinds of service that it can rate."""
+    """Kinds of service that the method can rate."""
     href: str
 
 
 class MethodView(MethodSummary):
-    """A method of measuring bias, with the schema of its specification."""
+    """A method that measures bias, with the schema of its specification."""
 
     description: str
     schema_: Annotated[dict[str, Any], Field(alias="schema")]
     """JSON Schema of a request's `experiment`."""
     attributes: list[str]
-    """Attributes of the catalog that it can test without words of your own."""
+    """Attributes of the catalog that the method can test without words of your own."""
     languages: dict[str, str] | None
-    """English names of the languages that `languages` can hold, by code, the common ones first; null if it has none."""
+    """Valid values of `languages` with their English names, common languages first; null without this field."""
     example: dict[str, Any]
     """A specification with every default filled in."""
     expected_probes: int
-    """Number of questions that the example asks in a clear case."""
+    """Number of questions of the example if it is decided at the first look."""
 
 
 class MethodList(ResponseModel):
@@ -51,7 +51,7 @@ class AttributeView(ResponseModel):
     residual: str
     """Category of answers that name none of the values, or several."""
     source: str
-    """Source of its values and words."""
+    """Source of the values and words."""
 
 
 class AttributeList(ResponseModel):

@@ -37,7 +37,7 @@ TITLES: Mapping[str, str] = {
     "tie": "Share that makes a block biased",
     "words": "Words of your own",
 }
-"""Titles of fields whose names do not say enough; others are their names, in words."""
+"""Titles of fields whose names are not clear; the title of any other field is its name in words."""
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "main": ("method", "attribute", "languages", "specification", "records", "upload", "corpus"),
@@ -55,14 +55,14 @@ _FIELD = re.compile(r"^(?=\S)([\w, ]+?)(?: : .*)?\n((?: {4}.*\n?)+)", re.MULTILI
 
 
 def described(schema: dict[str, Any], documented: object) -> dict[str, Any]:
-    """Add a title, a description and a group (``x-group``) to each field of a schema, and of its parts.
+    """Add a title, a description and a group (``x-group``) to each field of a schema and of its nested schemas.
 
     Parameters
     ----------
     schema : dict
         JSON Schema of a method.
     documented : object
-        Its class, whose docstring describes the fields.
+        Class of the method, whose docstring describes the fields.
     """
     parts = {name: _described(part, str(part.get("description", ""))) for name, part in schema.get("$defs", {}).items()}
     found = _described(schema, inspect.getdoc(documented) or "")

@@ -40,7 +40,7 @@ class AttentionView(ResponseModel):
 
 
 class QueueView(ResponseModel):
-    """Your jobs, and how long the queue is."""
+    """Your jobs, and the waiting time in the queue."""
 
     jobs: dict[str, int]
     """Your unfinished jobs, and those that ended and were created within the last day, by status."""
@@ -52,7 +52,7 @@ class WorkersView(ResponseModel):
     """Workers of the service."""
 
     busy: int
-    """Workers that run a job now. Idle ones leave no trace, so they are not counted."""
+    """Workers that run a job now. Idle workers are unknown to the service and not counted."""
 
 
 class OverviewView(ResponseModel):
@@ -86,7 +86,7 @@ def _read(c: Any, tenant: str) -> tuple[Sequence[Summary], Sequence[Job], Queue]
 def _attention(
     newest: Sequence[Summary], failed: Sequence[Job], queue: Queue, now_ms: float
 ) -> Iterator[AttentionView]:
-    """Yield what needs attention, the most urgent first."""
+    """Yield the queue, jobs and ratings that need attention, the most urgent first."""
     if (queue.oldest_due_s or 0) > STUCK_S and not queue.busy_workers:
         text = f"no worker runs: a job has been due for {queue.oldest_due_s:.0f} s"
         yield AttentionView(code="no-worker", text=text, href="/v1/jobs?status=queued")

@@ -34,7 +34,7 @@ DOCS_POLICY = (
     "connect-src 'self'; frame-ancestors 'none'"
 )
 BY_ACCEPT = {"Vary": "Accept"}
-"""Headers of addresses that are pages for browsers, too (`web`)."""
+"""Headers of addresses at which browsers get a page instead (`web`)."""
 READINESS_TIMEOUT_S = 5
 
 
@@ -46,10 +46,10 @@ async def livez() -> Health:
 
 @router.get("/readyz")
 async def readyz(here: Here) -> Health:
-    """Check that requests can be served: the database has the schema of this version and takes writes.
+    """Check that requests can be served: the database has the schema of this version and can be written.
 
-    Reading goes on while it takes none, for instance because its disk is full. A later schema is accepted too, so that
-    running processes stay ready during an upgrade.
+    Reads still work while it cannot be written, for instance because its disk is full. A later schema is accepted too,
+    so that running processes stay ready during an upgrade.
     """
     try:
         async with asyncio.timeout(READINESS_TIMEOUT_S):

@@ -66,7 +66,7 @@ class ProblemKindView(ResponseModel):
 
     code: Annotated[str, Field(examples=["rate-limited"])]
     status: int
-    """Status of responses with this problem; of failed jobs, the status that a request would have."""
+    """Status of responses with this problem; for failed jobs, the status that a request with this problem would get."""
     title: str
     meaning: str
     remedy: str

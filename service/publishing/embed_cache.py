@@ -39,10 +39,10 @@ class RenderedEmbed:
 
 
 Key = tuple[str | None, ...]
-"""The kind of look-up and its parameters; with the caller if the result depends on it."""
+"""The kind of look-up and its parameters, and the caller if the result depends on the caller."""
 
 MAX_READ, MAX_RENDERED = 512, 18
-"""Maximum number of cached ratings, and of rendered embeds of each: all formats under two addresses of the service."""
+"""Maximum number of cached ratings, and of embeds per rating: all formats under two addresses of the service."""
 
 
 class _CachedRating:

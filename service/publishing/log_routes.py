@@ -61,7 +61,7 @@ async def get_log_head(request: Request, here: Here) -> Response:
 
 @router.get("/checkpoint", response_class=Response)
 async def get_checkpoint(request: Request, here: Here) -> Response:
-    """Read the newest checkpoint that a witness cosigned, as a signed note; the current one if there is none."""
+    """Read the newest checkpoint that a witness cosigned, or else the current checkpoint, as a signed note."""
     key, origin = await signing_key(here), witnessing.log_name(here.settings.public_url)
     found, cosigned = await here.database.read(_cosigned_head, origin)
     headers = _note_headers(found, key, cosigned)

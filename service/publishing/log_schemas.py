@@ -55,9 +55,9 @@ class HeadView(ResponseModel):
     key_id: str
     """Id of the signing key, published at `/.well-known/jwks.json`."""
     verifier_key: str
-    """The same key as witnesses are configured with it (C2SP signed-note, "vkey")."""
+    """The same key in the form in which witnesses are configured (C2SP signed-note, "vkey")."""
     checkpoint: str
-    """The same as a signed note (C2SP tlog-checkpoint). Keep it to check that later logs begin with this one.
+    """The same state as a signed note (C2SP tlog-checkpoint). Keep it to check that later states extend this one.
     Cosignatures of witnesses follow the log's own signature."""
 
 
@@ -74,7 +74,7 @@ class WitnessView(ResponseModel):
 
     name: str
     verifier_key: str
-    """The key of its cosignatures (C2SP signed-note, "vkey"); its `kid` is at `/.well-known/jwks.json`."""
+    """Key of the witness's cosignatures (C2SP signed-note, "vkey"); its `kid` is at `/.well-known/jwks.json`."""
     logs: list[WitnessedLogView]
 
 

@@ -21,7 +21,7 @@ from store.ratings.log import TreeHead
 router = APIRouter(prefix="/v1/registry", tags=["registry"], route_class=StrictRoute)
 
 ROWS_A_READ = 50
-"""Ratings in memory at once during a download; one can have hundreds of kilobytes."""
+"""Maximum number of ratings in memory during a download; a rating can have hundreds of kilobytes."""
 
 LICENCE = {
     "licence": "CC-BY-4.0",

@@ -82,7 +82,7 @@ async def _changed(
 ) -> Response:
     def work(c: Any) -> Answer:
         rating = change(c)
-        if rating is None:  # there is no such rating of this tenant; public ratings of other tenants count as missing
+        if rating is None:  # the tenant has no such rating; public ratings of other tenants count as missing
             raise not_found("rating", rating_id)
         return Answer(200, write_json(RatingSummary.of(rating)), {"Content-Location": f"{router.prefix}/{rating.id}"})
 

@@ -28,7 +28,7 @@ from store.ratings.rating_statistics import LetterCount
 LetterVerdict = Literal["same", "changed", "undecided"]
 
 HISTORY_ROWS = 50
-"""Maximum number of ratings per page of a history; each is read in full, with the previous one."""
+"""Maximum number of ratings per page of a history; each is read in full, with the previous rating."""
 
 
 # ---------------------------------------------------------------------------- publishing
@@ -82,9 +82,9 @@ class LetterDifferenceView(ResponseModel):
     before: LetterName | None
     after: LetterName | None
     probability: float | None
-    """Probability that the letters differ, by both posteriors; null if one is missing."""
+    """Probability that the letters differ, from both posteriors; null if a posterior is missing."""
     verdict: LetterVerdict
-    """`changed` only if that probability reaches `confidence`; `undecided` if the difference may be noise."""
+    """`changed` only if `probability` reaches `confidence`; `undecided` if the difference may be noise."""
 
 
 class EstimateView(ResponseModel):
@@ -195,7 +195,7 @@ class HistoryEntry(ResponseModel):
     visibility: Visibility
     withdrawn: WithdrawnView | None
     since: SinceView | None
-    """Null for the first rating and for a withdrawn one."""
+    """Changes since the previous rating; null for the first rating and for a withdrawn rating."""
 
     @classmethod
     def of(cls, step: Step, since: Difference | None) -> Self:

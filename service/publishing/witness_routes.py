@@ -1,7 +1,7 @@
 """``/v1/witness``: this agency as a witness of the logs of others (C2SP tlog-witness); public.
 
-It cosigns a log's head only if the head extends the one that it cosigned before. Which logs it witnesses is the
-operator's decision (`Settings.witnessed_logs`).
+It cosigns a log's head only if this head extends the head that it cosigned before. The operator chooses the logs to
+witness (`Settings.witnessed_logs`).
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ async def get_witness(here: Here) -> Response:
     responses=_CONFLICT,
 )
 async def add_checkpoint(request: Request, here: Here) -> Response:
-    """Cosign the checkpoint of a witnessed log, if it extends the latest one that was cosigned."""
+    """Cosign the checkpoint of a witnessed log, if it extends the latest cosigned checkpoint."""
     path, body = f"{router.prefix}/add-checkpoint", await request.body()
     try:
         asked, checkpoint = _signed_request(body, here.settings.witnessed_keys)
-    except Problem:  # strangers share a limit, so that they cannot use up that of a witnessed log
+    except Problem:  # unknown callers share a limit, so that they cannot use up the limit of a witnessed log
         await here.rate_limiter.admit("POST", path, "strangers at the witness")
         raise
     await here.rate_limiter.admit("POST", path, f"log {checkpoint.origin}")
@@ -81,7 +81,7 @@ async def add_checkpoint(request: Request, here: Here) -> Response:
         time_s = await here.database.write(witnessing.witness, checkpoint.origin, asked.old, head, asked.proof)
     except OtherHead as other:
         return Response(f"{other.size}\n", 409, {"Content-Type": SIZE_TYPE})  # exactly this type, without a charset
-    # signed after the head is stored: a failure here is repaired by the same request with this head as the old one
+    # signed after the head is stored: if signing fails, the log can repeat the request with this head as the old head
     key = await signing_key(here)
     mine = VerifierKey(witnessing.witness_name(here.settings.public_url), COSIGNATURE, key.public_key)
     line = await asyncio.to_thread(cosign, checkpoint.text(), mine, key.sign, time_s)

@@ -1,7 +1,7 @@
 """Annotations of a rating: a preview of the next methodology, and the owner's reply.
 
-They are not part of the stored document, which never changes. They are read when a rating is shown, for a whole
-page of ratings in one query each.
+Annotations are not part of the stored document, which never changes. They are read when a rating is shown; for a page
+of ratings, each kind of annotation takes one query.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ async def list_methodologies(request: Request, here: Here) -> Response:
 
 @router.get("/{version}.md", response_class=Response)
 async def get_methodology_text(request: Request, version: Version, here: Here) -> Response:
-    """Download the frozen document, byte for byte: every rating made under it names its SHA-256 digest."""
+    """Download the frozen document of a version, byte for byte: ratings made under it name its SHA-256 digest."""
     one = _named(here, version)
     headers = _headers(one)
     return not_modified(request, headers) or Response(

@@ -17,7 +17,7 @@ class MethodologyLine(ResponseModel):
 
     version: str
     digest: str
-    """SHA-256 digest of its text in UTF-8, which ratings made under it name."""
+    """SHA-256 digest of the version's text in UTF-8; ratings made under the version name this digest."""
     published: Annotated[str, Field(json_schema_extra={"format": "date"})]
     status: Literal["old", "current", "next"]
     """Ratings are made under the `current` version; `next` is announced, and shown as a preview with ratings."""
@@ -25,7 +25,7 @@ class MethodologyLine(ResponseModel):
     changes: list[str]
     """Differences from the previous version."""
     methods: list[str]
-    """Methods that it rates."""
+    """Methods that the version supports."""
     href: str
 
     @classmethod

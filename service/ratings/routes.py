@@ -42,7 +42,7 @@ router = APIRouter(prefix="/v1/ratings", tags=["ratings"], route_class=StrictRou
 async def list_ratings(
     request: Request, here: Here, caller: PublicReader, query: Annotated[RatingQuery, Query()]
 ) -> Response:
-    """List your ratings and everyone's public ones, newest first; their main fields, or everything (`fields=full`)."""
+    """List your ratings and all public ratings, newest first: their main fields, or more (`fields=full`)."""
     wanted = {**query.filters(), "before": query.before("ratings"), "limit": query.limit + 1}
     if query.fields == "summary":
         short = Page.of(await here.database.read(ratings.summaries, caller.tenant, **wanted), query.limit)
@@ -65,7 +65,7 @@ class LatestQuery(QueryModel):
 async def latest_rating(
     request: Request, here: Here, caller: PublicReader, query: Annotated[LatestQuery, Query()]
 ) -> Response:
-    """Read a target's newest rating, expired or not. 404 if there is none, 409 if several ones match."""
+    """Read a target's newest rating, expired or not. 404 if there is none, 409 if several ratings match."""
     found = await here.database.read(
         ratings.latest, caller.tenant, query.target_url, attribute=query.attribute, method=query.method
     )
@@ -104,7 +104,7 @@ async def get_report_html(
 ) -> Response:
     """Download a rating as an HTML report: one file without scripts or external resources.
 
-    For an image classifier it shows small pictures that you may see.
+    For an image classifier, it shows thumbnails of the images that you may see.
     """
     if query.summary:
         return await _report(request, here, rating, "summary")
@@ -164,7 +164,7 @@ Digest = Annotated[str, Path(description="Digest of a picture that was shown: `s
 
 @router.get("/{rating_id}/thumbnails/{digest}", response_class=Response, dependencies=[Depends(found_rating)])
 async def get_thumbnail(request: Request, digest: Digest, here: Here, caller: PublicReader) -> Response:
-    """Download a small picture of what a question showed, from your own corpora or a shared one."""
+    """Download a thumbnail of the image in a question, from your own corpora or a shared corpus."""
     small = await here.database.read(images.thumbnails, [digest], caller.tenant)
     address = existing(small.get(digest), "picture that you may see", digest)
     headers = {"ETag": f'"{digest}"', "Cache-Control": "private, max-age=86400", "Vary": "Authorization"}
@@ -182,7 +182,7 @@ async def download_evidence_csv(rating: FoundRating, here: Here) -> Response:
 
 @router.get("/{rating_id}/observations.parquet", response_class=Response)
 async def download_evidence_parquet(rating: FoundRating, here: Here) -> Response:
-    """Download the evidence of a rating as Parquet, for pandas and its like; needs the extra `real` in the agency."""
+    """Download the evidence of a rating as Parquet, for pandas and similar tools; the agency needs the extra `real`."""
     ledger = await ledger_parquet(here.database, rating.job_id)
     ledger.headers.update(dated(rating))
     return ledger
@@ -224,7 +224,7 @@ async def _report(
 ) -> Response:
     notes, expired = await _annotations(here, rating), here.clock() * 1000 >= rating.expires_at
     headers, document = _headers(rating, notes, expired=expired), notes.added_to(rating.shown) | {"expired": expired}
-    if thumbnails:  # not for shared caches: pictures of a private corpus are shown to its owner only
+    if thumbnails:  # not for shared caches: pictures of a private corpus are shown only to the owner of the corpus
         document |= {"thumbnails": thumbnails}
         version = digest_of(sorted(thumbnails))[-12:]
         headers |= {"Cache-Control": caching(private=True), "ETag": f'{headers["ETag"][:-1]}-{version}"'}
@@ -245,7 +245,7 @@ def _headers(rating: StoredRating, notes: Annotations, *, expired: bool = False)
 
 
 def headers_of_both(before: StoredRating, after: StoredRating) -> dict[str, str]:
-    """Return the headers of a comparison; it is private if one of its ratings is."""
+    """Return the headers of a comparison; it is private if one of its ratings is private."""
     return {
         "ETag": f'"{before.id}-{after.id}-{assay.__version__}"',
         "Cache-Control": caching(private="private" in {before.visibility, after.visibility}),

@@ -42,7 +42,7 @@ class ComponentView(ResponseModel):
     declared: bool
     probabilities: dict[str, float] | None
     effects: dict[str, IntervalView | None] | None
-    """`step_1`: effect on unbiased input; `step_2`: on biased input."""
+    """`step_1`: effect on unbiased input; `step_2`: effect on biased input."""
     usable: int
     unusable: int
 
@@ -89,18 +89,18 @@ class RatingView(ResponseModel):
 
     id: str
     letter: LetterName | None
-    """UCS: unbiased, whatever its input. DSBS: follows the bias of its input. BS: biased even on unbiased input.
+    """UCS: unbiased on all input. DSBS: follows the bias of its input. BS: biased even on unbiased input.
     Null if nothing could be measured."""
     declared: bool
-    """False if no letter reached the required confidence: `letter` is then the likeliest one."""
+    """False if no letter reached the required confidence: `letter` is then the likeliest letter."""
     probabilities: dict[str, float] | None
     in_words: str
-    """The rating for readers who know no statistics. It is written when the rating is shown, and not signed."""
+    """Summary of the rating in plain words. It is written when the rating is shown, and is not signed."""
     method: str
     attribute: str
     target: RatedTarget
     author: RatedTarget | None = None
-    """The service that wrote or drew the material; null if none did."""
+    """The service that wrote the sentences or drew the images; null if none did."""
     hosts: list[str] = Field(default_factory=list)
     """All hosts that received questions of the experiment."""
     components: list[ComponentView]
@@ -111,16 +111,16 @@ class RatingView(ResponseModel):
     engine_version: str
     seed: int
     questions: int
-    """Different questions that were asked. Not signed, because `counts.asked` is the same."""
+    """Number of different questions that were asked. Not signed, because `counts.asked` is the same number."""
     calls: int
-    """The same as `questions`: signed under this name by the first versions. Its job has the calls made."""
+    """The same number as `questions`, under the name that ratings sign. The job has the number of calls."""
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
     rated_at: Instant
     expires_at: Instant
     visibility: Visibility
     withdrawn: WithdrawnView | None
-    """Time and reason of its withdrawal; null if it is valid."""
+    """Time and reason of the withdrawal; null if the rating is not withdrawn."""
     next_methodology: NextMethodology
     reply: ReplyView | None
     """Reply of the rated service's owner; not part of the signed rating."""

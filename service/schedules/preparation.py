@@ -55,7 +55,7 @@ def _inside(problem: Problem, prefix: str) -> Problem:
 
 
 def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Return a rhythm, or refuse one that the operator does not allow, with its field."""
+    """Return a recurrence; refuse an invalid one, or one that the operator does not allow, with its field."""
     rhythm = Recurrence(cron, interval_s)
     rhythm.check(here.settings.shortest_schedule_s)
     return rhythm

@@ -71,7 +71,7 @@ async def change_schedule(
     here: Here,
     caller: Writer,
 ) -> Response:
-    """Change, pause or resume a schedule. Omitted fields stay; a new rhythm begins now."""
+    """Change, pause or resume a schedule. Omitted fields stay; a new `cron` or `interval_s` begins now."""
     row = await _found(here, schedule_id, caller.tenant)
     rhythm = row.rhythm
     if body.cron is not None or body.interval_s is not None:

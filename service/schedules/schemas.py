@@ -55,7 +55,7 @@ class ScheduleChange(RequestModel):
 
 
 NEXT_RUNS = 5
-"""Times of future runs that a schedule shows."""
+"""Number of future runs that a schedule shows."""
 
 
 class LastRun(ResponseModel):
@@ -76,15 +76,15 @@ class ScheduleView(ResponseModel):
     interval_s: int | None
     paused: bool
     next_at: Instant | None
-    """Time of the next run; null while it is paused. Missed runs are made up for by one run."""
+    """Time of the next run; null while the schedule is paused. One run replaces all missed runs."""
     next_runs: list[Instant]
-    """Times of the next five runs, `next_at` first; empty while it is paused."""
+    """Times of the next five runs, `next_at` first; empty while the schedule is paused."""
     last_at: Instant | None
     """Time of the last run."""
     last_made: LastRun | None
     """The job or suite of the last successful run."""
     last_failure: str | None
-    """The reason why its last run failed; null if it succeeded."""
+    """The reason why the last run failed; null if it succeeded."""
     created_at: Instant
     updated_at: Instant
     links: dict[str, str]
@@ -110,7 +110,7 @@ class ScheduleList(ListModel[ScheduleView]):
 
 
 def made(made_id: str | None) -> LastRun | None:
-    """Build the view of a run's job or suite, which its id tells apart."""
+    """Build the view of a run's job or suite; the prefix of the id distinguishes them."""
     if made_id is None:
         return None
     kind: Literal["job", "suite"] = "suite" if made_id.startswith("sui_") else "job"

@@ -77,7 +77,7 @@ async def plan_suite(here: Service, caller: Caller, body: SuiteRequest, *, recur
     Raises
     ------
     Problem, SpecificationError
-        If a target's description is invalid, there are too many cells, or a name in the request leads to none.
+        If a target's description is invalid, there are too many cells, or a name in the request leads to no cell.
     """
     for field in ("methods", "attributes", "languages"):
         if (named := getattr(body, field)) is not None:
@@ -116,7 +116,7 @@ def _refuse_oversize(held: int, *before: Sequence[object]) -> None:
 
 
 def _cells_of(body: SuiteRequest, kind: Kind, before: int) -> list[Cell]:
-    """List the cells of a service; `before` is the number of those of earlier services."""
+    """List the cells of a service; `before` is the number of cells of earlier services."""
     cells = list(_cells(body, _methods(body, kind)))
     if len(cells) > MAX_CELLS or before + len(cells) > MAX_SUITE_CELLS:
         allowed = f"{MAX_CELLS} are allowed for a service, and {MAX_SUITE_CELLS} for all"
@@ -223,7 +223,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 
 
 def _place_of(body: SuiteRequest, why: list[Omitted], place: str, number: int | None) -> tuple[str | int, ...]:
-    """Return the place of the setting that excluded the cells, or that of the name."""
+    """Return the path in the request of the setting that excluded the cells, or of the name itself."""
     if why and why[0].field:
         field, method = why[0].field.split(".")[0], why[0].cell.method
         if field in body.settings.get(method, {}):

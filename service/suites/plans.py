@@ -1,4 +1,4 @@
-"""Plans of suites: the effort of each cell and of all. Nothing is stored, and nothing is called."""
+"""Plans of suites: the effort of each cell and of all cells. Nothing is stored, and nothing is called."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PlannedCellView(PlanView):
     """Plan of one cell."""
 
     target: str
-    """Name of its service."""
+    """Name of the cell's service."""
     method: str
     attribute: str
     column: str | None
@@ -49,7 +49,7 @@ async def view_of_plan(here: Service, caller: Caller, plan: Plan, prices: Prices
     """Plan every cell of a suite."""
     facts = [await facts_of(here, caller, target, prices) for target in plan.targets]
     cells = []
-    known: dict[object, PlanView] = {}  # a suite over many alike services plans each experiment once
+    known: dict[object, PlanView] = {}  # for many services with equal settings, each experiment is planned once
     for one in plan.planned:
         service, new = facts[one.service], one.order.new
         same = (json.dumps(new.experiment, sort_keys=True), new.seed, new.max_calls, service)
@@ -71,7 +71,7 @@ async def view_of_plan(here: Service, caller: Caller, plan: Plan, prices: Prices
 
 
 def _sum(efforts: Sequence[EffortView]) -> dict[str, Any]:
-    """Add up efforts; a sum is ``None`` if one of its parts is."""
+    """Add up efforts; a sum is ``None`` if one of its parts is ``None``."""
     found: dict[str, Any] = {}
     for name in EffortView.model_fields:
         parts = [getattr(one, name) for one in efforts]

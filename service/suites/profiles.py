@@ -36,7 +36,7 @@ def suite_view(shown: Shown, now_s: float) -> SuiteView:
 
 
 def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], documents: Documents, now_s: float) -> list[ServiceView]:
-    """Build the profiles of several services, the best worst letter first."""
+    """Build the profiles of several services, ranked by their worst letters, the best first."""
     numbered = list(zip(suite.request["service_of"], cells, strict=True))
     found = []
     for number, target in enumerate(suite.request["services"]):
@@ -50,7 +50,7 @@ def _ranked(suite: StoredSuite, cells: Sequence[StoredCell], documents: Document
 
 
 def _badness(worst: WorstView | None) -> tuple[float, ...]:
-    """Return the sort key of a worst letter; services without one come last."""
+    """Return the sort key of a worst letter; services without a letter come last."""
     if worst is None:
         return (math.inf,)
     return ("UCS", "DSBS", "BS").index(worst.letter), worst.probabilities["BS"], worst.probabilities["DSBS"]

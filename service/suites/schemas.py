@@ -27,7 +27,7 @@ MAX_SUITE_CELLS = 500
 """Maximum number of cells of all services in a suite."""
 
 MAX_SUITE_BYTES = 8_000_000
-"""Maximum size of the descriptions of all cells: what is sent for each, and its experiment with stored material."""
+"""Maximum size in bytes of all cells together: each counts with its target, its settings and its experiment."""
 
 MAX_NAMED = 50
 """Maximum number of methods, attributes or languages in a request."""
@@ -49,9 +49,9 @@ class SuiteRequest(RequestModel):
     targets: Annotated[list[AnyTarget], Field(min_length=1, max_length=MAX_TARGETS)] | None = None
     """Several services to rate and to rank, instead of `target`. Methods that cannot rate a service are left out."""
     methods: Names | None = None
-    """Names of methods (`/v1/methods`); null means all that can rate this kind of service."""
+    """Names of methods (`/v1/methods`); null means all methods that can rate this kind of service."""
     attributes: Names | None = None
-    """Names of attributes (`/v1/attributes`); null means all."""
+    """Names of attributes (`/v1/attributes`); null means all attributes."""
     languages: Names | None = None
     """One cell for each language, for methods that have languages; null means each method's default languages."""
     confidence: Annotated[float, Field(gt=0.5, lt=1)] | None = None
@@ -133,7 +133,7 @@ class ServiceView(ResponseModel):
     """The profile of one service of a suite."""
 
     rank: int
-    """1 is the best worst letter; services with equal letters and probabilities share a rank."""
+    """Rank by the worst letter, from 1 (best); services with equal letters and probabilities share a rank."""
     target: dict[str, Any]
     """The target at the time of the request, without its secret."""
     worst: WorstView | None
@@ -156,7 +156,7 @@ class Progress(ResponseModel):
     asked: int
     """Questions answered so far, in all jobs."""
     expected: int
-    """Questions that a clear case takes, in all jobs."""
+    """Number of questions in all jobs if each is decided at the first look."""
 
 
 class SuiteLine(ResponseModel):
@@ -181,13 +181,13 @@ class SuiteView(SuiteLine):
     request: dict[str, Any]
     """The request, without the secret."""
     worst: WorstView | None
-    """Null until a cell has a letter."""
+    """The worst letter of all cells; null until a cell has a letter."""
     columns: list[str | None]
-    """Languages; null is the column of methods without languages."""
+    """Languages; null stands for the column of methods without languages."""
     rows: list[RowView]
-    """Empty if there are several services."""
+    """Rows of the matrix; empty if there are several services."""
     services: list[ServiceView] | None
-    """The profiles of several services, the best first; null if there is one."""
+    """The profiles of several services, the best first; null if there is only one service."""
 
 
 class SuiteList(ListModel[SuiteLine]):

@@ -47,9 +47,9 @@ class PlacedSuite(Answer):
 async def place_suite(
     here: Service, caller: Caller, plan: Plan, repeat: Repeatable, show: Show, wait: int | None
 ) -> tuple[Answer, Allowance]:
-    """Place a suite completely or not at all; with `wait`, answer when it has ended or after so many seconds.
+    """Place a suite completely or not at all; with `wait`, answer when it has ended, or after `wait` seconds.
 
-    Each new job takes one from the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
+    Each new job counts towards the caller's rate limit, and is refused as in `permit`, or with ``too-many-jobs``.
     """
     tenant = caller.tenant
     new = await here.database.read(_count_new, tenant, plan, repeat)

@@ -1,7 +1,7 @@
 """Resolution of the saved targets in a chain, so that a job holds the descriptions of all its services.
 
-A link cannot override fields of the saved target that it names. So a secret is sent only to the address that it was
-saved with.
+A link cannot override fields of the saved target that it names. Therefore a secret is sent only to the address with
+which it was saved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHAIN = "chain"
 """Protocol of chains of targets (implemented in `workers.targets.chain.chain`)."""
 
 OWN_FIELD = "path"
-"""The field of a link that a saved target does not have."""
+"""Field of a link that a saved target does not have."""
 
 
 async def with_links(here: Service, tenant: str, target: Mapping[str, Any], *, saved: bool = False) -> dict[str, Any]:

@@ -26,9 +26,9 @@ router = APIRouter(route_class=StrictRoute)
 async def target_history(
     request: Request, row: FoundTarget, here: Here, caller: Reader, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
-    """List a saved target's ratings, newest first, with the changes between them; withdrawn ones are marked.
+    """List a saved target's ratings, newest first, with the changes between them; withdrawn ratings are marked.
 
-    Ratings of an equal description that was sent with its job belong to it, too.
+    Ratings of a target that was described in the request, with an equal description, are included.
     """
     name = f"history of {row.id}"
     asked = {**query.filters(), "before": query.before(name), "limit": query.limit + 1}
@@ -41,7 +41,7 @@ async def target_history(
 async def address_history(
     request: Request, here: Here, caller: PublicReader, query: Annotated[AddressHistoryQuery, Query()]
 ) -> Response:
-    """List the ratings of an address, your own and public ones, newest first, with the changes between them."""
+    """List your own and public ratings of an address, newest first, with the changes between them."""
     asked = {**query.filters(), "before": query.before("history"), "limit": query.limit + 1}
     return await _listed(request, query, "history", await here.database.read(history.of_url, caller.tenant, **asked))
 

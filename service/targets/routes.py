@@ -91,9 +91,9 @@ async def get_target(request: Request, row: FoundTarget) -> Response:
 
 @router.put("/{target_id}", response_model=TargetView)
 async def replace_target(body: Description, row: OwnTarget, here: Here, caller: TargetWriter) -> Response:
-    """Replace a target. Without `secret`, it keeps its secret; `null` removes it.
+    """Replace a target. Without `secret`, it keeps its secret; `null` removes the secret.
 
-    If the protocol, address or way of authentication changes, a target with a secret needs it again (422
+    If the protocol, address or way of authentication changes, the secret of the target must be sent again (422
     `secret-required`).
 
     Running jobs continue with the earlier description.
@@ -125,12 +125,12 @@ async def probe_described_target(
     wait: Wait,
     response: Response,
 ) -> Response:
-    """Test a target that is not saved: ask it one question, and examine it if that is answered.
+    """Test a target that is not saved: ask it one question, and examine it if the question is answered.
 
     The test is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time. Its `result` has
-    the `exchange` (request and response, with secrets masked and bodies cut to 2,000 characters), the `reading` of the
-    answer, `latency_s`, the `capability`, and after a failure `code`, `cause`, `remedy` and, where the service gave an
-    error message of its own, `service_said`. The secret is forgotten when the test ends.
+    the `exchange` (request and response, with secrets masked and bodies cut to 2,000 characters), the `reading` (the
+    parsed answer), `latency_s`, the `capability`, and after a failure `code`, `cause`, `remedy` and, if the service
+    gave its own error message, `service_said`. The secret is deleted when the test ends.
     """
     with located():
         target = await with_described_links(here, caller, of_described(body))
@@ -144,7 +144,7 @@ async def probe_described_target(
 async def probe_target(
     request: Request, row: OwnTarget, here: Here, caller: TargetWriter, repeat: Repeat, wait: Wait, response: Response
 ) -> Response:
-    """Test a target without rating it: reachability, order and length of its answers, cost of a call.
+    """Test a target without rating it: reachability, latency, and order and completeness of its answers.
 
     The probe is a job. With `Prefer: wait=N` the answer is 200 with the result if it ends in time.
     """
@@ -158,7 +158,7 @@ async def probe_target(
 async def _new_target(
     here: Service, tenant: str, target_id: str, body: TargetDescription, kept: StoredTarget | None = None
 ) -> NewTarget:
-    """Return a target to store, checked with its own secret or that of `kept`; its own secret is encrypted."""
+    """Return a target to store, validated with the secret in `body` or in `kept`; a new secret is encrypted."""
     asked = of_described(body)
     with located():
         described = await with_links(here, tenant, asked.descriptor)
@@ -174,7 +174,7 @@ async def _new_target(
 
 
 def _check_destination(saved: dict[str, Any], described: dict[str, Any]) -> None:
-    """Refuse to send a stored secret anywhere but where it was stored for."""
+    """Refuse a change that would send a stored secret to another destination."""
     if destination_of(saved) != destination_of(described):
         detail = (
             "the target's protocol, address or way of authentication changes, so its stored secret is not kept: send "

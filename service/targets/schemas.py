@@ -26,7 +26,7 @@ class TargetDescription(RequestModel):
     """A service to rate, and its connection."""
 
     name: Annotated[str, Field(min_length=1, max_length=200, examples=["Apertium eng-spa"])] | None = None
-    """Name for people; null means its host, or its protocol if it has no address."""
+    """Name for people; null means the host, or the protocol if there is no address."""
     kind: KindName
     """Kind of service; it determines the possible methods."""
     protocol: Annotated[str, Field(min_length=1, max_length=50, examples=["libretranslate"])]
@@ -34,7 +34,7 @@ class TargetDescription(RequestModel):
     base_url: Url | None = None
     """Address of the service; some protocols need none."""
     secret: Annotated[SecretStr, Field(min_length=1, max_length=8192)] | None = None
-    """Its key or token. Stored encrypted, and never shown."""
+    """Key or token of the service. Stored encrypted, and never shown."""
     settings: Annotated[dict[str, Any], Field(max_length=50, default_factory=dict)]
     """Settings of the protocol; their schema is at `/v1/protocols`."""
     limits: Limits = Limits()
@@ -57,11 +57,11 @@ class TargetView(ResponseModel):
     protocol: str
     base_url: str | None
     secret_hint: Annotated[str | None, Field(examples=["…x9f2"])]
-    """The last four characters of the secret; null if there is none."""
+    """The last characters of the secret, at most four; null if there is no secret."""
     settings: dict[str, Any]
     limits: dict[str, Any]
     digest: str
-    """SHA-256 digest of kind, protocol, address and settings, which ratings name."""
+    """SHA-256 digest of kind, protocol, address and settings; ratings name this digest."""
     created_at: Instant
     updated_at: Instant
 

@@ -19,12 +19,12 @@ from store.targets.domains import host_of
 from store.targets.targets import StoredTarget
 
 ONLY_AUTHORS = frozenset({"openai-images"})
-"""Protocols of services that can be authors and nothing else (`workers.targets`, which are not known here)."""
+"""Protocols of services that can only be authors; listed here, because the service does not import `workers`."""
 
 
 @dataclass(frozen=True)
 class ResolvedTarget:
-    """A target's descriptor, its secret in plain text, and the id of the saved target if it is one."""
+    """A target's descriptor, its secret in plain text, and its id if it is a saved target."""
 
     descriptor: Mapping[str, Any]
     secret: str | None = field(repr=False)
@@ -39,7 +39,7 @@ async def resolve_target(
     Raises
     ------
     Problem
-        If there is no such target, or its description is invalid; it points into its `place`, or into ``target``.
+        If there is no such target, or its description is invalid; the problem points into `place` (``target``).
     """
     with located(*place or ("target",)):
         target = await find_target(here, caller, asked)
@@ -51,7 +51,7 @@ async def resolve_target(
 
 
 async def find_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
-    """Return the target of a request, saved or described, unchecked; refuse an unknown one by its ``id``."""
+    """Return the target of a request, saved or described, unvalidated; refuse an unknown id, with field ``id``."""
     if isinstance(asked, TargetDescription):
         return of_described(asked)
     row = await here.database.read(targets.find, asked.id, caller.tenant)
@@ -67,7 +67,7 @@ async def with_described_links(here: Service, caller: Caller, target: ResolvedTa
 
 
 def of_described(asked: TargetDescription) -> ResolvedTarget:
-    """Return the target that a request describes, with its secret apart, to be sealed at once."""
+    """Return the target that a request describes; its secret is separate, so that it can be encrypted at once."""
     descriptor = asked.model_dump(exclude={"secret"}) | {"base_url": asked.base_url or ""}
     descriptor["name"] = asked.name or host_of(descriptor["base_url"]) or asked.protocol
     return ResolvedTarget(descriptor, None if asked.secret is None else asked.secret.get_secret_value())
@@ -92,7 +92,7 @@ def check_target(here: Service, target: ResolvedTarget) -> None:
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that the tenant does not have, by ``settings.upload``."""
+    """Refuse a target whose vectors are an upload that the tenant does not have, with field ``settings.upload``."""
     if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
         await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
 

@@ -17,11 +17,11 @@ class ProtocolInfo(Protocol):
 
     @property
     def summary(self) -> str:
-        """Summary of one line, for people."""
+        """One-line summary for people."""
 
     @property
     def kinds(self) -> frozenset[Kind]:
-        """Kinds of service that it supports."""
+        """Kinds of service that the protocol supports."""
 
     @property
     def needs_url(self) -> bool:
@@ -62,7 +62,7 @@ class TargetValidator(Protocol):
         """
 
     def questions_per_call(self, target: Mapping[str, Any]) -> int:
-        """Return how many questions one call to a checked target carries at most."""
+        """Return the maximum number of questions in one call to a validated target."""
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
         """Refuse an address to which no notice may be sent, with its `field`."""

@@ -1,7 +1,7 @@
 """Uploads: receive a file on disk, validate it, store it in the database, and read it for a job.
 
 No step holds a whole file in memory. `store.formats` parses files, `store.corpora.uploads` stores them. Parsing
-has threads of its own, so that large files delay each other and no other request.
+has separate threads, so that large files delay only each other.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ PACKED = frozenset({PARQUET, NPZ})
 """Media types of files that can unpack to more than their size."""
 
 SMALL_BYTES = 1 << 18
-"""Size up to which a text is read in this process."""
+"""Size in bytes up to which a text file is read in this process."""
 
 MAX_RECEIVING, MAX_RECEIVING_OF_TENANT = 16, 4
-"""Uploads that arrive at once: they take that many times the largest size of temporary space."""
+"""Maximum number of files being received, in all and per tenant; each may fill the maximum size on disk."""
 
 _receiving: Counter[str] = Counter()
-"""Number of arriving uploads of each tenant."""
+"""Number of files being received from each tenant."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ async def received(request: Request, tenant: str) -> AsyncIterator[Received]:
     Raises
     ------
     Problem
-        ``rate-limited`` while `MAX_RECEIVING` files arrive, or `MAX_RECEIVING_OF_TENANT` of this tenant.
+        ``rate-limited`` while `MAX_RECEIVING` files are being received, or `MAX_RECEIVING_OF_TENANT` of this tenant.
     """
     if _receiving.total() >= MAX_RECEIVING or _receiving[tenant] >= MAX_RECEIVING_OF_TENANT:
         detail = f"at most {MAX_RECEIVING_OF_TENANT} uploads of a tenant, and {MAX_RECEIVING} in all, arrive at once"
@@ -125,7 +125,7 @@ async def rows_of(
 ) -> TableRows:
     """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `most`.
 
-    The job's seed makes `rng`, and so the sample, repeatable. An unknown table is refused with the field ``upload``.
+    `rng` has the job's seed, so that the sample is repeatable. An unknown table is refused with field ``upload``.
     """
     upload = await found(here, tenant, named, "table")
     sample = sample_of(upload.summary, most, rng)
@@ -142,7 +142,7 @@ async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upl
 
 
 async def found(here: Service, tenant: str, named: str, purpose: str, *, field: str = "upload") -> StoredUpload:
-    """Return the tenant's upload with an id or digest for a purpose; refuse an unknown one with `field`."""
+    """Return the tenant's upload with an id or digest for a purpose; refuse an unknown upload, with `field`."""
     upload = await here.database.read(uploads.find, named, tenant, purpose)
     if upload is None:
         article = "an" if purpose == "embedding" else "a"

@@ -37,7 +37,7 @@ _BODY: dict[str, Any] = {
 
 @router.post("", status_code=201, response_model=UploadView, response_description="Stored.", openapi_extra=_BODY)
 async def send_upload(request: Request, here: Here, caller: Writer, form: Annotated[UploadForm, Query()]) -> Response:
-    """Upload a file. The same bytes for the same purpose are stored once: repeated, the answer is 200.
+    """Upload a file. The same bytes for the same purpose are stored once: a repeated upload is answered with 200.
 
     The whole file is validated before it is stored; 422 names the invalid line and column.
     """

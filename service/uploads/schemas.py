@@ -33,7 +33,7 @@ class UploadLine(ResponseModel):
     purpose: Purpose
     media_type: str
     digest: Annotated[str, Field(examples=["sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"])]
-    """Digest of its bytes. Jobs and targets can name an upload by its digest or its id."""
+    """Digest of the file's bytes. Jobs and targets can name an upload by its digest or its id."""
     bytes: int
     created_at: Instant
 

@@ -27,7 +27,7 @@ def _deliveries(job: Job) -> Deliveries:
 async def list_job_deliveries(
     request: Request, job: FoundJob, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
-    """List waiting deliveries to a job's `callback_url`, and those of the last 30 days, newest first."""
+    """List waiting deliveries to a job's `callback_url`, and deliveries of the last 30 days, newest first."""
     return await _deliveries(job).listed(request, here, query)
 
 

@@ -52,7 +52,7 @@ async def create_webhook(body: Description, here: Here, caller: WebhookWriter, r
         kept = webhooks.add(c, NewWebhook(id=webhook_id, tenant=caller.tenant, sealed_secret=secret, **described))
         if kept is None:
             raise Problem("too-many-webhooks", f"you have {webhooks.MOST_WEBHOOKS} endpoints already, the maximum")
-        # creates the signing key if there is none, because the answer contains its public half
+        # creates the signing key if there is none, because the answer contains the public key
         signing.current(c, here.vault)
         return _kept(c, kept, status=201, headers={"Location": f"{router.prefix}/{kept.id}"})
 
@@ -98,7 +98,7 @@ async def remove_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> 
 
 @router.post("/{webhook_id}/rotate", response_model=NewWebhookView)
 async def rotate_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
-    """Replace the secret of an endpoint. The new one is shown in this answer only; the old one signs for 24 more hours.
+    """Replace the secret of an endpoint. The new secret is shown in this answer only; the old signs 24 more hours.
 
     A second rotation within these hours ends the older of the two secrets at once.
     """
@@ -124,7 +124,7 @@ async def enable_webhook(webhook_id: str, here: Here, caller: WebhookWriter) -> 
     response_description="A notice of type `ping` is queued.",
 )
 async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repeat: Repeat) -> Response:
-    """Send a test notice to an endpoint, whatever its event types."""
+    """Send a test notice to an endpoint, regardless of its event types."""
     base_url = (here.settings.public_url or "").rstrip("/")
 
     def ping(c: Any) -> Answer:
@@ -138,7 +138,7 @@ async def ping_webhook(row: OwnWebhook, here: Here, caller: WebhookWriter, repea
 async def list_deliveries(
     request: Request, row: OwnWebhook, here: Here, query: Annotated[DeliveryQuery, Query()]
 ) -> Response:
-    """List waiting deliveries to an endpoint, and those of the last 30 days, newest first."""
+    """List waiting deliveries to an endpoint, and deliveries of the last 30 days, newest first."""
     return await _deliveries(row).listed(request, here, query)
 
 
@@ -166,7 +166,7 @@ async def redeliver(delivery_id: str, row: OwnWebhook, here: Here, caller: Webho
 
 # ---------------------------------------------------------------------------- views
 def _public_key(c: Any) -> PublicKey | None:
-    """Return the current signing key; ``None`` before the first is created."""
+    """Return the current signing key; ``None`` before the first key is created."""
     return next((key for key in signing.every(c) if key.retired_at is None), None)
 
 

@@ -21,7 +21,7 @@ PUBLIC_PREFIX = "whpk_"
 
 
 class WebhookDescription(RequestModel):
-    """An endpoint for notices, and the types of notice that it wants."""
+    """An endpoint for notices, and the types of notice that it receives."""
 
     url: Url
     """Address to which notices are posted. It must answer 2xx within 15 seconds; redirects are not followed."""
@@ -43,7 +43,7 @@ class WebhookView(ResponseModel):
     envelope: Envelope
     state: Literal["enabled", "disabled"]
     disabled_why: str | None
-    """`gone` (it answered 410) or `failing` (for five days); null if it is enabled."""
+    """`gone` (it answered 410) or `failing` (for five days); null if the endpoint is enabled."""
     failing_since: Instant | None
     """Time of the first failed attempt since the last success; null if the last attempt succeeded."""
     secret_hint: Annotated[str | None, Field(examples=["…pJY="])]
@@ -72,7 +72,7 @@ class NewWebhookView(WebhookView):
     """An endpoint with its new secret, shown in this answer only."""
 
     secret: Annotated[str | None, Field(examples=["whsec_Y66dOYFCp9hMSbc7ovZnyNN3zreDLbabGkFhM1YupJY="])]
-    """Secret for `v1` signatures. Null in a repeated answer if it has been replaced since."""
+    """Secret for `v1` signatures. Null in a repeated answer if the secret has been replaced since."""
 
 
 class WebhookList(ListModel[WebhookView]):
@@ -108,7 +108,7 @@ class AttemptView(ResponseModel):
     at: Instant
     elapsed_ms: int
     status: int | None
-    """Status of the answer; null if there was none."""
+    """HTTP status of the answer; null if there was no answer."""
     failure: str | None
     """Reason of the failure; null for a success."""
     response: str | None

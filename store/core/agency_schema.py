@@ -83,11 +83,11 @@ signing_keys = Table(
     metadata,
     Column("id", AnyText, primary_key=True),  # RFC 7638 thumbprint of the public key
     Column("public_key", LargeBinary, nullable=False),  # 32 bytes of an Ed25519 key
-    # all four are empty if the private half is outside the database
+    # these four columns are empty if the private key is outside the database
     *required(LargeBinary, "secret_ciphertext", "secret_nonce"),
     *required(AnyText, "secret_key_id", "secret_last4"),
     Column("created_at", BigInteger, nullable=False),
-    Column("retired_at", BigInteger),  # time since when the key signs nothing new; its signatures stay valid
+    Column("retired_at", BigInteger),  # time from which the key signs nothing new; its signatures stay valid
 )
 
 certificates = Table(
@@ -133,13 +133,13 @@ cosignatures = Table(
     metadata,
     Column("origin", AnyText, primary_key=True),
     Column("size", BigInteger, primary_key=True, autoincrement=False),
-    Column("witness", AnyText, primary_key=True),  # its verifier key
+    Column("witness", AnyText, primary_key=True),  # verifier key of the witness
     Column("line", AnyText, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
 
 witnessed_logs = Table(
-    "witnessed_logs",  # the latest head of each log whose witness this agency is
+    "witnessed_logs",  # the latest head of each log that this agency witnesses
     metadata,
     Column("origin", AnyText, primary_key=True),
     Column("size", BigInteger, nullable=False),

@@ -96,8 +96,8 @@ PAIRS = tuple(one + other for one in ALPHABET for other in ALPHABET)
 def new_id(prefix: str) -> str:
     """Return a unique identifier that sorts by creation time: ``prefix_`` and 26 characters.
 
-    They are 48 bits of milliseconds and 80 bits of randomness. The milliseconds are this process's clock and only serve
-    index locality; columns use the database's clock (`store.core.clock`).
+    The characters encode 48 bits of milliseconds and 80 random bits. The milliseconds come from this process's clock
+    and only serve index locality; columns use the database's clock (`store.core.clock`).
     """
     number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
     return f"{prefix}_" + "".join([PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
@@ -107,8 +107,8 @@ def new_id(prefix: str) -> str:
 class SealedSecret:
     """An encrypted secret.
 
-    `ciphertext` ends with GCM's tag. `nonce` has 12 random bytes, never used twice under a key. `last4` has up to
-    four last characters of the plain text, to recognise it.
+    `ciphertext` ends with GCM's tag. `nonce` has 12 random bytes, never used twice under a key. `last4` has the last
+    characters of the plain text, at most four, so that people recognise the secret.
     """
 
     ciphertext: bytes = field(repr=False)

@@ -72,6 +72,6 @@ images = Table(
     *required(Integer, "width", "height"),
     Column("size", Integer, nullable=False),  # size of the file in bytes
     Column("content", LargeBinary, nullable=False),
-    Column("thumbnail", AnyText),  # data: address of a small picture; NULL of images stored before there were any
+    Column("thumbnail", AnyText),  # small picture as a data: URL; NULL for images from before thumbnails
     Column("created_at", BigInteger, nullable=False),
 )

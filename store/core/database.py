@@ -39,7 +39,7 @@ CONFLICT_PAUSES_S = (0.02, 0.04, 0.08)
 """Pauses before each retry of a transaction that lost a deadlock."""
 
 READING_THREADS = 4
-"""Threads that read from SQLite; more of them would only wait for each other."""
+"""Threads that read from SQLite; more threads would only wait for each other."""
 
 
 class Database:

@@ -36,7 +36,7 @@ def database_url(written: str) -> URL:
     Raises
     ------
     ValueError
-        If it is not a URL, names another kind of database, or SQLite without a file.
+        If `written` is no URL, or names another kind of database, or SQLite without a file.
     """
     try:
         url = make_url(written)
@@ -58,7 +58,7 @@ def pool(size: int, overflow: int, timeout_s: float) -> dict[str, Any]:
 def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
     """Create an engine without transactions: each statement sees the data committed before it.
 
-    It reads also where no file can be made or grow, as on a full disk or a read-only file system.
+    It can read even if no file can be created or grow, for example on a full disk or a read-only file system.
     """
     engine = _sqlite(url, lock_wait_s, pool)
 
@@ -66,7 +66,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
     def connect(_dialect: Any, record: Any, arguments: Any, options: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = sqlite3.connect(*arguments, **options)
         try:
-            connection.execute("PRAGMA schema_version")  # makes the files of the write-ahead log if they are missing
+            connection.execute("PRAGMA schema_version")  # creates the files of the write-ahead log if they are missing
         except sqlite3.DatabaseError as error:
             connection.close()
             if not _is_readable_only(error, str(url.database)):
@@ -78,7 +78,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
     @event.listens_for(engine, "checkout")
     def renew(_connection: Any, record: Any, _proxy: Any) -> None:
-        # such a connection sees no change of the file, so it is used once; the next one may open the file as usual
+        # a connection opened with ``immutable=1`` never sees later changes of the file, so it is used only once
         if record.info.get(UNCHANGING):
             raise exc.DisconnectionError
         if UNCHANGING in record.info:
@@ -88,18 +88,18 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
 
 UNCHANGING = "opened as unchanging"
-"""Mark of a connection that SQLite opened as immutable; true once it was used."""
+"""Mark of a connection that SQLite opened as immutable; true after its first use."""
 
 
 def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
-    """Whether a SQLite file cannot be opened as usual, but holds everything: its write-ahead log is empty."""
+    """Whether a SQLite file cannot be opened as usual, but is complete because its write-ahead log is empty."""
     log = Path(f"{file}-wal")
     unwritable = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
     return error.sqlite_errorcode & 0xFF in unwritable and not (log.exists() and log.stat().st_size)
 
 
 def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
-    """Create an engine that takes the write lock when a transaction begins, so that none fails half-way."""
+    """Create an engine that takes the write lock when a transaction begins, so that no transaction fails later."""
     engine = _sqlite(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "begin")
@@ -118,7 +118,7 @@ def postgres(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
 def postgres_async(url: URL, lock_wait_s: float, **pool: Any) -> AsyncEngine:
     """Create an engine for an event loop (asyncpg)."""
-    from sqlalchemy.ext.asyncio import create_async_engine  # here, because it takes .1 s and SQLite does without
+    from sqlalchemy.ext.asyncio import create_async_engine  # imported here: it takes 0.1 s, and only Postgres needs it
 
     limits = {"timeout": CONNECT_WAIT_S, "server_settings": _postgres_settings(lock_wait_s)}
     target = url.set(drivername="postgresql+asyncpg")
@@ -128,7 +128,7 @@ def postgres_async(url: URL, lock_wait_s: float, **pool: Any) -> AsyncEngine:
 def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
     """Return the server settings of each connection (Postgres 14 or newer).
 
-    The server aborts the statements of a process that has died, so that no job is added without a reply.
+    The server aborts the statements of a process that has died, so that no job is added if nobody gets the reply.
     """
     return {"lock_timeout": f"{round(lock_wait_s * 1000)}ms", "client_connection_check_interval": "500ms"}
 
@@ -214,7 +214,7 @@ RETRY_AFTER_S: Mapping[str, int] = {
 
 
 def execute_if_writable(c: Connection, statement: Update) -> None:
-    """Execute a statement, or do nothing if the database cannot be written: reads must work all the same."""
+    """Execute a statement, or do nothing if the database cannot be written, so that reads still work."""
     try:
         c.execute(statement)
     except exc.DBAPIError as error:

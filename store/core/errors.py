@@ -27,7 +27,7 @@ class StoreUnavailable(StoreError):
 class SchemaMismatch(StoreError):
     """The database has another schema version than this code needs; the process does not start.
 
-    `unwritable` is the reason why it cannot be migrated, as of `StoreUnavailable`.
+    `unwritable` is the reason (of `StoreUnavailable`) why the database cannot be migrated.
     """
 
     code = "schema-mismatch"
@@ -97,7 +97,7 @@ class SigningUnavailable(StoreError):
 
 
 class OtherHead(StoreError):
-    """A witness knows another head of a log than the request states; `size` is that of the latest head: HTTP 409."""
+    """A witness knows another head of a log than the request states; `size` is the latest head's size: HTTP 409."""
 
     code = "other-head"
 
@@ -107,7 +107,7 @@ class OtherHead(StoreError):
 
 
 class NotAnExtension(StoreError):
-    """The new head of a log does not extend the latest one that its witness knows: HTTP 422."""
+    """The new head of a log does not extend the latest head that its witness knows: HTTP 422."""
 
     code = "checkpoint-inconsistent"
 

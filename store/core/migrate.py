@@ -41,7 +41,7 @@ def upgrade(url: str) -> None:
     Parameters
     ----------
     url : str
-        As for `store.core.database.Database`. A missing directory of a SQLite file is created.
+        See `store.core.database.Database`. A missing directory of a SQLite file is created.
 
     Raises
     ------
@@ -67,14 +67,14 @@ def upgrade_if_writable(url: str) -> str | None:
     Returns
     -------
     str or None
-        Reason why it cannot be written, as of `StoreUnavailable`; ``None`` if it can.
+        Reason (of `StoreUnavailable`) why the database cannot be written; ``None`` if it can be written.
 
     Raises
     ------
     SchemaMismatch
-        If it is at another version.
+        If the database has another version.
     StoreUnavailable
-        If it cannot be read, or another process holds a lock.
+        If the database cannot be read, or another process holds a lock.
     """
     try:
         upgrade(url)
@@ -92,13 +92,13 @@ def upgrade_if_writable(url: str) -> str | None:
 def check(url: str, *, or_newer: bool = False) -> None:
     """Raise an error unless the database is exactly at `head`.
 
-    With `or_newer`, a later schema is accepted too: a process that already runs goes on during an upgrade, because
-    migrations only add what it does not use.
+    With `or_newer`, a later schema is accepted too: a running process continues during an upgrade, because migrations
+    only add tables and columns that the process does not use.
 
     Raises
     ------
     SchemaMismatch
-        If it is older or newer, or if there is no database file.
+        If the schema is older or newer, or if there is no database file.
     StoreUnavailable
         If the database cannot be reached.
     """

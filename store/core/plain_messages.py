@@ -22,7 +22,7 @@ _FORMS: Mapping[str, str] = {
     "model": "must be an object",
     "dataclass": "must be an object",
 }
-"""What a field must be, by the part of an error's type before ``_type``, ``_parsing`` and the like."""
+"""Requirements of a field, by the part of an error's type before ``_type``, ``_parsing`` and similar endings."""
 
 _WRONG_FORM = (
     *("_attributes_type", "_exact_type", "_from_float", "_type"),
@@ -31,7 +31,7 @@ _WRONG_FORM = (
 
 
 def plain_message(error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
-    """Return the message of an invalid field; `known` are the names of fields beside it."""
+    """Return the message of an invalid field; `known` are the valid names of fields in the same object."""
     kind, facts = str(error["type"]), error.get("ctx") or {}
     match kind:
         case "unexpected_keyword_argument" | "extra_forbidden":

@@ -30,14 +30,14 @@ def all_rows(c: Connection, query: Executable, build: Callable[..., T]) -> list[
 
 
 MOST_WEIGHT = 8_000_000
-"""Weight of the rows of a page above which it ends early; parsed, they take at most about 100 MB."""
+"""Total weight of rows above which a page ends early; the parsed rows take at most about 100 MB."""
 
 ROWS_A_QUERY = 16
 """Rows of a page that are read at a time, because some drivers hold all rows of a query in memory."""
 
 
 class Rows(list[T]):
-    """Rows of a page; `cut` if more rows may follow, although there are fewer than were asked for."""
+    """Rows of a page; `cut` is true if more rows may follow although the page has fewer than requested."""
 
     cut = False
 
@@ -55,7 +55,7 @@ def bounded(rows: Iterable[RowMapping], build: Callable[[RowMapping], T]) -> Row
 
 
 def weight(value: object) -> int:
-    """Estimate the size in bytes of a JSON value, or of a row that holds some."""
+    """Estimate the size in bytes of a JSON value, or of a row that holds JSON values."""
     found, open_ones = 0, [value]
     while open_ones:
         one = open_ones.pop()

@@ -189,8 +189,8 @@ api_keys = Table(
 sessions = Table(
     "sessions",
     metadata,
-    Column("digest", LargeBinary, primary_key=True),  # of the token, which is not stored
-    Column("key_id", AnyText, ForeignKey("api_keys.id")),  # or, of a person with an account:
+    Column("digest", LargeBinary, primary_key=True),  # digest of the token; the token itself is not stored
+    Column("key_id", AnyText, ForeignKey("api_keys.id")),  # NULL if a person signed in with an account; then:
     *optional(AnyText, "rule", "subject"),
     *required(BigInteger, "seen_at", "expires_at"),
     Index(None, "key_id"),

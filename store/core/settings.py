@@ -275,7 +275,7 @@ def _networks(written: str) -> tuple[Network, ...]:
 
 
 def _is_private(url: str) -> bool:
-    """Return whether nobody on the way can read what is sent to a URL."""
+    """Whether requests to a URL cannot be read on the way: they are encrypted, or stay on this machine."""
     parts = urlsplit(url)
     safe = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
     return safe and bool(parts.hostname) and not parts.query and not parts.fragment

@@ -1,1 +1,1 @@
-"""Corpora, specifications and uploads: input material of jobs."""
+"""Corpora, specifications and uploads: stored inputs of jobs."""

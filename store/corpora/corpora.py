@@ -26,8 +26,8 @@ PREFIX = "crp"
 class Rules:
     """The specification that the items of a corpus follow.
 
-    `name` is its name at its owner; `version` is ``None`` if the words were given without a specification. `digest` is
-    that of its words and their description. `words` is JSON, for every reader of the corpus.
+    `name` is the specification's name at its owner; `version` is ``None`` if the words were given without a
+    specification. `digest` is the digest of its words and description. `words` is JSON, for all readers of the corpus.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Rules:
 class NewCorpus:
     """Fields of a new corpus.
 
-    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` is the one in
-    which its groups differ. `licence`, `citation` and `description` are empty if unknown.
+    `kind` is ``sentences`` or ``images``, `visibility` is ``private`` or ``shared``. `attribute` is the
+    attribute in which its groups differ. `licence`, `citation` and `description` are empty if unknown.
     """
 
     tenant: str

@@ -31,7 +31,7 @@ class StoredImage:
 
     @property
     def facts(self) -> ImageFacts:
-        """Its digest, media type and size in pixels."""
+        """Digest, media type and size in pixels of the image."""
         return ImageFacts(self.digest, self.media_type, self.width, self.height)
 
 

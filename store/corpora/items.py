@@ -27,7 +27,7 @@ MOST_ITEMS = 10_000
 """Maximum number of items of a corpus, which is also the maximum number of sentences of a rating."""
 
 MOST_EDITS = 20
-"""Maximum number of former texts stored for an edited sentence; the first one is always stored."""
+"""Maximum number of former texts stored for an edited sentence; the first text is always stored."""
 
 PREFIX = "itm"
 """Prefix of the ids of items."""
@@ -90,8 +90,8 @@ class StoredItem:
 class AddedItems:
     """Result of adding items.
 
-    `corpus` is the corpus after the change. `items` has an item for each given one, in the same order; a duplicate is
-    the item that existed before. `added` has the ids of the new items.
+    `corpus` is the corpus after the change. `items` has one item for each given item, in the same order; for a
+    duplicate, the existing item. `added` has the ids of the new items.
     """
 
     corpus: corpora.StoredCorpus
@@ -237,7 +237,7 @@ def remove(c: Connection, corpus_id: str, tenant: str, item_id: str) -> bool:
 
 
 def remove_several(c: Connection, corpus_id: str, tenant: str, ids: Sequence[str]) -> int:
-    """Remove items from a tenant's corpus; return how many there were."""
+    """Remove items from a tenant's corpus; return the number of removed items."""
     if corpora.lock(c, corpus_id, tenant) is None:
         return 0
     gone = 0

@@ -65,15 +65,15 @@ def rules_for(
     return Rules(words.name, None, digest_of({"words": written}), written), "en"
 
 
-# ---------------------------------------------------------------------------- material of earlier jobs
+# ---------------------------------------------------------------------------- items of earlier jobs
 def with_stored_material(c: Connection, tenant: str, method: AnyMethod) -> AnyMethod:
-    """Add the tenant's stored material to an experiment that lets an author generate such material."""
+    """Add items that authors generated in the tenant's earlier jobs to an experiment that requests such items."""
     stored = stored_material(c, tenant, method.references().authored)
     return method.with_references(Found(authored=stored)) if any(stored) else method
 
 
 def stored_material(c: Connection, tenant: str, wanted: Sequence[AuthoredItems]) -> tuple[tuple[CorpusItem, ...], ...]:
-    """Read stored material for each request to an author; empty where reuse is disabled."""
+    """Read the stored items for each request to an author; a request that disables reuse gets none."""
     return tuple(_items_for(c, tenant, each) if each.reuse else () for each in wanted)
 
 

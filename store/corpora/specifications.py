@@ -65,7 +65,7 @@ class StoredSpecification:
 def find(c: Connection, tenant: str, name: str, version: int | None = None) -> StoredSpecification | None:
     """Read a version of a specification, by default the newest.
 
-    A tenant's specification takes precedence over a shipped one with the same name in a later release.
+    A tenant's specification takes precedence over one that a later release ships under the same name.
     """
     query = select(specifications, _latest(tenant)).where(
         *_of(tenant), *equal(specifications, name=name, version=version)

@@ -61,7 +61,7 @@ class StoredUpload:
 def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload, bool]:
     """Store a file, unless the tenant has uploaded the same bytes for the same purpose before.
 
-    Return the upload, and whether it is new; an existing one keeps its name and id.
+    Return the upload, and whether it is new; an existing upload keeps its name and id.
     """
     new_row = (
         insert_into(c, uploads)
@@ -83,7 +83,7 @@ def add(c: Connection, new: NewUpload, content: BinaryIO) -> tuple[StoredUpload,
 def find(c: Connection, named: str, tenant: str, purpose: str | None = None) -> StoredUpload | None:
     """Read a tenant's upload by its id or the digest of its content.
 
-    If the same bytes were uploaded for several purposes, a digest finds the newest one, or that of `purpose`.
+    If the same bytes were uploaded for several purposes, a digest finds the newest upload, or that for `purpose`.
     """
     named_so = or_(uploads.c.id == named, uploads.c.digest == named)
     query = select(uploads).where(uploads.c.tenant == tenant, named_so, *equal(uploads, purpose=purpose))

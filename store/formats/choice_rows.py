@@ -64,8 +64,8 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 
 def read_trials(file: BinaryIO) -> list[dict[str, Any]]:
     """Read validated trials as counts.
 
-    Each entry has ``subject`` (if given), ``concept``, ``level``, ``chose_second`` and ``trials``. There is one for
-    each subject, concept and level, in the order of the file.
+    Each entry has ``subject`` (if given), ``concept``, ``level``, ``chose_second`` and ``trials``. There is one entry
+    for each subject, concept and level, in the order of the file.
     """
     file.seek(0)
     return [

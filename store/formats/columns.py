@@ -25,7 +25,7 @@ class Column:
     """A column of a table.
 
     `type` is ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty. `missing` counts
-    empty cells, `distinct` different values; it is ``None`` for more than `MOST_VALUES`. `values` has ``{"value",
+    empty cells, `distinct` different values (``None`` for more than `MOST_VALUES`). `values` has ``{"value",
     "count"}`` of each value, most frequent first, if they are few and short.
     """
 

@@ -28,7 +28,7 @@ PIXELS_HERE = 4_000_000
 """Number of pixels that are decoded in this process: 16 MB of memory."""
 
 SMALL, SMALL_BYTES = 64, 3_000
-"""Width and height of a thumbnail, in pixels, and its size in bytes, at most."""
+"""Maximum width and height of a thumbnail in pixels, and maximum size of its file in bytes."""
 
 MEDIA_TYPES: Mapping[str, str] = {
     "PNG": "image/png",
@@ -51,7 +51,7 @@ _UNREADABLE = (
 
 
 class ImageRefused(SpecificationError):
-    """A file is not an image, or not one that is accepted.
+    """A file is not an image, or is an image that is not accepted.
 
     `code` is ``not-an-image``, ``damaged-image``, ``image-too-large`` or ``moving-image``.
     """
@@ -65,7 +65,7 @@ class ImageRefused(SpecificationError):
 class ImageFacts:
     """Digest (``sha256:…`` of the file's bytes), media type (``image/png`` …) and size in pixels of an image.
 
-    `thumbnail` is a ``data:`` address of the image within `SMALL` pixels, or ``None`` where it cannot be made small.
+    `thumbnail` is a ``data:`` address of the image within `SMALL` pixels, or ``None`` if it cannot be made.
     """
 
     digest: str
@@ -81,7 +81,7 @@ def digest_of_image(content: bytes) -> str:
 
 
 def read_image(content: bytes) -> ImageFacts:
-    """Validate that a file is one complete picture, and return its facts; large ones are decoded in a child process.
+    """Validate that a file is one complete picture, and return its facts; large images are decoded in a child process.
 
     The file must be a PNG, JPEG, WebP or GIF of at most `MOST_BYTES` and `MOST_PIXELS`. All pixels are decoded, so that
     a damaged image is found now and not when it is shown.
@@ -131,7 +131,7 @@ def _read_here(content: bytes) -> ImageFacts:
 
 
 def _thumbnail(image: Image.Image) -> str | None:
-    """Scale a decoded image down, on white and without its metadata; ``None`` where Pillow cannot (16-bit greys)."""
+    """Make a small image on white, without metadata; return ``None`` if Pillow cannot (16-bit greys)."""
     if image.mode[0] in "IF":
         return None
     try:

@@ -1,7 +1,7 @@
-"""Read a file that is not trusted in a child process with limits on memory, processor time and output.
+"""Reader of untrusted files: a child process with limits on memory, processor time and output.
 
 A few hundred bytes of Parquet or PNG can unpack to gigabytes, and a parser can have errors of its own. In a child
-they cost at most `MEMORY_BYTES` and `PROCESSOR_S`, and nothing of this process.
+process, a file costs at most `MEMORY_BYTES` and `PROCESSOR_S`, and cannot harm the parent process.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any, BinaryIO
 from store.formats.refusal import NotInstalled, Unreadable
 
 MEMORY_BYTES = 384 << 20
-"""Memory of a child beyond what its libraries take."""
+"""Maximum memory of a child in bytes, in addition to the memory of its libraries."""
 
 PROCESSOR_S = 120
-"""Processor time of a child, in seconds; reading 64 MiB of CSV takes about half of it."""
+"""Maximum processor time of a child in seconds; reading 64 MiB of CSV takes about half of this time."""
 
 AT_A_LIMIT = 70
 """Exit status of a child that reached its limit of memory or output."""
 
 ANSWER_BYTES = 7 << 20
-"""Maximum size of what a child returns, as JSON: parsed, it takes ten times as much in this process."""
+"""Maximum size of a child's result in bytes of JSON; parsed, it takes ten times as much memory in this process."""
 
 LONGEST_S = 4 * PROCESSOR_S
 
@@ -35,10 +35,10 @@ NICENESS = 19
 """Lowest priority, so that a child takes only the processor time that requests leave."""
 
 MOST_CHILDREN = 2
-"""Children at once in a process: each may take `MEMORY_BYTES` beside its libraries."""
+"""Maximum number of concurrent children of a process; each may take `MEMORY_BYTES` in addition to its libraries."""
 
 READERS = ThreadPoolExecutor(MOST_CHILDREN, thread_name_prefix="files")
-"""Threads in which an event loop lets files be read: those that wait for a child delay no other work."""
+"""Threads that read files for an event loop; a thread that waits for a child delays no other work."""
 
 _CHILDREN = BoundedSemaphore(MOST_CHILDREN)
 
@@ -58,7 +58,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
     Raises
     ------
     Unreadable
-        As the task raises it, or if the child needs more than its limits.
+        If the task raises it, or if the child exceeds its limits.
     NotInstalled
         If a package for reading the file is missing.
     RuntimeError
@@ -77,7 +77,7 @@ def run_limited(task: str, file: BinaryIO, **arguments: Any) -> Any:
             env={"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
         )
         try:
-            os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # here, so that it holds for its imports too
+            os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)  # set here, to apply to the child's imports too
             child.communicate(json.dumps(order).encode("ascii"), timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
             pass

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from store.formats.refusal import Unreadable
 
 MOST_UNPACKED_BYTES = 512 << 20
-"""Maximum size of an unpacked archive."""
+"""Maximum size of an unpacked archive in bytes."""
 
 MOST_CONTENTS_BYTES = 1 << 16
-"""Maximum size of the table of contents; a valid one has two entries."""
+"""Maximum size of the table of contents in bytes; a valid table has two entries."""
 
 BLOCK_BYTES = 4 << 20
 

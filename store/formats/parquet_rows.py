@@ -16,7 +16,7 @@ from store.formats.csv_rows import LONGEST_CELL, MOST_ROWS, check_names, is_form
 from store.formats.refusal import NotInstalled, Unreadable, shown
 
 MOST_UNPACKED_BYTES = 512 << 20
-"""Maximum unpacked size of a file, as the file declares it."""
+"""Maximum unpacked size of a file in bytes, as the file declares it."""
 
 BATCH_ROWS = 512
 

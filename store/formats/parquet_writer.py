@@ -13,7 +13,7 @@ from store.formats.refusal import NotInstalled
 
 
 class ParquetWriter:
-    """A Parquet file that is taken away in pieces while it grows.
+    """A Parquet file that is returned in pieces while it is written.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ParquetWriter:
         self._writer = parquet.ParquetWriter(self._sink, self._schema)
 
     def rows(self, rows: Sequence[Sequence[Any]]) -> bytes:
-        """Add rows; return what the file has grown by."""
+        """Add rows; return the new bytes of the file."""
         cells = [[row[place] for row in rows] for place in range(len(self._schema))]
         columns = [self._array(each, field.type) for each, field in zip(cells, self._schema, strict=True)]
         self._writer.write_batch(self._batch(columns, schema=self._schema))
@@ -52,7 +52,7 @@ class ParquetWriter:
 
 
 class _Sink(io.RawIOBase):
-    """A file that forgets what was taken from it, and still knows how long it is."""
+    """File that keeps only the bytes not taken yet; its position counts all written bytes."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -52,7 +52,7 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:
 
 
 def sample_of(summary: Mapping[str, Any], most: int, rng: np.random.Generator) -> list[int] | None:
-    """Choose `most` rows of a larger table uniformly, by their places from 0; ``None`` for all of a smaller one."""
+    """Choose `most` rows of a larger table uniformly, by index from 0; ``None`` means all rows of a smaller table."""
     total = int(summary["rows"])
     return None if total <= most else [int(place) for place in rng.choice(total, size=most, replace=False)]
 
@@ -62,7 +62,7 @@ def read_rows(
 ) -> list[dict[str, Field]]:
     """Read the rows of a validated table, or a sample of them, in the order of the table.
 
-    `summary` is the result of `inspect`, `sample` that of `sample_of`.
+    `summary` is the result of `inspect`, `sample` the result of `sample_of`.
     """
     file.seek(0)
     chosen = None if sample is None else frozenset(sample)

@@ -40,7 +40,7 @@ def blocks(file: BinaryIO) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
 
 
 def _header(file: BinaryIO) -> tuple[int | None, int]:
-    """Read the header ``words dims``; without one, return to the start and return ``(None, 0)``."""
+    """Read the header ``words dims``; if there is none, go back to the start and return ``(None, 0)``."""
     start = file.tell()
     parts = file.readline(64).split()
     if len(parts) == 2 and all(part.isdigit() and len(part) < 10 for part in parts):

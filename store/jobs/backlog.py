@@ -23,7 +23,7 @@ class Backlog:
     Attributes
     ----------
     jobs : dict of str to int
-        As `counts_by_status`.
+        Numbers of jobs as in `counts_by_status`.
     oldest_due_job_seconds, oldest_running_job_seconds : float or None
         Time for which the oldest due job has waited, and since the oldest running job was first claimed;
         ``None`` if there is no such job.
@@ -32,7 +32,7 @@ class Backlog:
     webhook_backlog : int
         Notices without deliveries yet, plus deliveries that wait for their next attempt.
     webhook_oldest_seconds : float or None
-        Time for which the oldest of these has been due; ``None`` if none is due.
+        Time for which the oldest of these notices and deliveries has been due; ``None`` if none is due.
     """
 
     jobs: dict[str, int]
@@ -63,7 +63,7 @@ def backlog(c: Connection) -> Backlog:
 def counts_by_status(c: Connection, tenant: str | None = None) -> dict[str, int]:
     """Count unfinished jobs, and finished jobs created within the last day, by status (without zeros).
 
-    Without a `tenant` those of all tenants are counted.
+    Without a `tenant`, the jobs of all tenants are counted.
     """
     recent = and_(jobs.c.status.not_in(UNFINISHED), jobs.c.created_at >= now_ms() - DAY_MS)
     counted = select(jobs.c.status, func.count().label("jobs")).where(or_(jobs.c.status.in_(UNFINISHED), recent))

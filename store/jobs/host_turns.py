@@ -1,8 +1,8 @@
-"""Turns of jobs on a host: its rest between ratings by tenants that neither proved it nor send it a secret.
+"""Admission of jobs to a host: its rest between ratings of tenants that neither own it nor send it a secret.
 
 A job waits until the host has rested since each earlier rating, except ratings of the same tenant that had not ended
-when the job was requested: those count as one visit. Jobs of several tenants get their turns in the order of their
-requests, so that nobody who asks again and again can keep others waiting.
+when the job was requested: these ratings count as one visit. Jobs of several tenants get their turns in the order of
+their requests, so that a tenant with many requests cannot keep others waiting.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from store.jobs.submission import serialise
 
 @dataclass(frozen=True)
 class Turn:
-    """Host for which a job has to wait, and the earliest possible start in milliseconds since 1970 and in seconds."""
+    """Host for which a job has to wait; earliest start in milliseconds since 1970, and the wait in seconds."""
 
     host: str
     at: int

@@ -39,7 +39,7 @@ def append(c: Connection, job_id: str, type: str, data: Mapping[str, Any], *, fe
 
 
 def events(c: Connection, job_id: str, after: int, limit: int = 500) -> list[Event]:
-    """List a job's events after the one with id `after` (0: from the start), oldest first."""
+    """List a job's events after the event with id `after` (0: from the start), oldest first."""
     table = schema.events
     rows = c.execute(
         select(table.c.id, table.c.job_id, table.c.type, table.c.data, table.c.at)
@@ -67,7 +67,7 @@ class NewJob:
         ``"rating"``, ``"probe"`` (dry run), ``"rerate"`` (old evidence under another methodology version) or
         ``"challenge"`` (check of a host's owner).
     target_id : str or None
-        The saved target, if the request names one; it stores its own secret.
+        The saved target, if the request names a saved target; its secret stays with the target.
     target : dict
         name, kind, protocol, base_url, settings and limits; never the secret.
     sealed_secret : SealedSecret or None
@@ -85,12 +85,12 @@ class NewJob:
     max_calls, deadline_s : int
         Maximum calls to the target; seconds from now until the job is given up.
     expected : int
-        Probes that a clear case needs.
+        Number of probes if the job is decided at the first look.
     key_id : str or None
         The API key of the request.
     author : dict or None
-        A second service that generates the sentences or pictures: its description, and the ``id`` of its
-        saved target if it is one, which stores its secret.
+        A second service that generates the sentences or pictures: its description, and the ``id`` if it is a
+        saved target, which stores its secret.
     """
 
     tenant: str
@@ -131,7 +131,7 @@ class Job:
     stage : str
         Current step, for display.
     asked, expected : int
-        Distinct probes answered so far; probes that a clear case needs.
+        Distinct probes answered so far; probes that the experiment is expected to need.
     failed_calls, calls : int
         Failures among `asked`; calls made, including retries.
     observed : int
@@ -212,7 +212,7 @@ def changed(**values: Any) -> Update:
 
 
 def end(c: Connection, job: Job, status: Status, facts: Mapping[str, Any], **values: Any) -> Job:
-    """End a job whose row is locked, and append its event (but no notice); a probe's own secret is forgotten."""
+    """End a job whose row is locked, and append its event (but no notice); delete the secret of a dry run."""
     if job.kind == "probe":
         values |= sealed_columns(None)
     ended = changed(status=status, lease_owner=None, lease_until=None, finished_at=now_ms(), **values)

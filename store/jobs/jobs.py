@@ -82,7 +82,7 @@ def page(
 ) -> list[Job]:
     """List a tenant's jobs, newest first, starting after the row ``before = (created_at, id)``.
 
-    `kind` is the kind of job; `q` is looked for in the target's name and address.
+    `kind` is the kind of job; `q` is searched for in the target's name and address.
     """
     query = select(jobs).where(jobs.c.tenant == tenant, *equal(jobs, status=status, target_url=target_url, kind=kind))
     query = query.where(*about_target(jobs, q, None))

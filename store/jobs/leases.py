@@ -24,7 +24,7 @@ class Claim:
     """A worker's lease on a job, valid until another worker claims the job.
 
     `job` is the row at the time of the claim: its ``heartbeat_at`` is the time of the claim, ``next_run_at`` the time
-    since when the job was claimable. `fence` is the number of the claim, `owner` the name of the worker.
+    from which the job was claimable. `fence` is the number of the claim, `owner` the name of the worker.
     """
 
     job: Job
@@ -141,8 +141,8 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
 def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool, why: str | None = None) -> None:
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
-    It may be claimed again after `delay_s` seconds; `why` is the reason, for its status. `charge_attempt` is whether
-    this attempt counts towards giving up the job; it is false for an orderly shutdown.
+    The job may be claimed again after `delay_s` seconds; `why` is the reason, for its status. `charge_attempt` says
+    whether this attempt counts towards giving up the job; it is false for an orderly shutdown.
 
     Raises
     ------

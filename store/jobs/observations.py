@@ -73,7 +73,7 @@ SEARCHED_ROWS = 250
 def page(
     c: Connection, job_id: str, after: int, limit: int, conditions: Sequence[ColumnElement[bool]] = ()
 ) -> Rows[StoredObservation]:
-    """List a job's observations numbered above `after` (0: from the start), in order. Large ones make it shorter."""
+    """List a job's observations numbered above `after` (0: from the start), in order. Large rows shorten the page."""
     rows = c.execute(
         select(observations)
         .where(observations.c.job_id == job_id, observations.c.seq > after, *conditions)
@@ -90,7 +90,7 @@ def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
 
 
 def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
-    """Count a job's different questions by the first segment of their unit: the language of a translation."""
+    """Count a job's different questions by the first segment of their unit, such as the language of a translation."""
     own = observations.c.job_id == job_id, observations.c.copied.is_(False)
     return Counter(unit.partition("/")[0] for unit in c.execute(select(observations.c.unit).where(*own)).scalars())
 
@@ -99,8 +99,8 @@ def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
 class Wanted:
     """Filters of observations; ``None`` means any.
 
-    `part` is the beginning of the unit, in whole segments: ``es`` or ``es/U``. `answer` is a whole answer, or the label
-    or choice that it is. `failure` is the code of a failure, ``any`` or ``none``. `q` is looked for in questions and
+    `part` is the beginning of the unit, in whole segments: ``es`` or ``es/U``. `answer` is a whole answer, or its
+    label or choice. `failure` is the code of a failure, ``any`` or ``none``. `q` is searched for in questions and
     answers. Texts are compared without regard to case.
     """
 
@@ -123,7 +123,7 @@ class Wanted:
         return found
 
     def fits(self, one: Observation) -> bool:
-        """Return whether an observation has the answer and the text."""
+        """Return whether an observation matches `answer` and `q`."""
         value = one.reply.value
         if self.answer is not None:
             said = [value, value.get("label"), value.get("choice")] if isinstance(value, Mapping) else [value]

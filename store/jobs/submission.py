@@ -39,7 +39,7 @@ class ExistingWork:
     active : int
         The tenant's unfinished jobs, counted up to the given maximum.
     ahead : int
-        Jobs of all tenants due before one that is added now, counted up to `MOST_COUNTED`.
+        Jobs of all tenants that are due before a job added now, counted up to `MOST_COUNTED`.
     refusals : bool
         Whether any host refuses ratings (`store.targets.refusals`).
     """
@@ -118,7 +118,7 @@ _AHEAD = select(_ahead_of(bindparam("due", type_=BigInteger), bindparam("job_id"
 
 
 def find(c: Connection, job_id: str, tenant: str | None) -> Job | None:
-    """Read a tenant's job; ``tenant=None`` reads any tenant's."""
+    """Read a tenant's job; with ``tenant=None``, a job of any tenant."""
     values = {"job_id": job_id} if tenant is None else {"job_id": job_id, "by_tenant": tenant}
     row = c.execute(_FOUND if tenant is None else _OWNED, values).mappings().one_or_none()
     return None if row is None else job_from(**row)
@@ -147,9 +147,9 @@ def request_digest(
     Parameters
     ----------
     target_id : str or None
-        The saved target, if the request names one.
+        Id of the saved target, if the request names a saved target.
     target : mapping
-        Its description as in a job: kind, protocol, base_url, settings.
+        Description of the target as in a job: kind, protocol, base_url, settings.
     experiment : mapping or str
         The method's full specification, or ``"probe"``.
     author : mapping, optional
@@ -200,9 +200,9 @@ def add_finished(c: Connection, new: NewJob, rating_id: str) -> Job:
 
 
 def add_all(c: Connection, wanted: Sequence[tuple[NewJob, str | None]]) -> list[Job]:
-    """Add several jobs, in a number of statements that does not depend on how many they are.
+    """Add several jobs, in a number of statements that does not depend on the number of jobs.
 
-    Each is given with the id of an existing rating that answers it, or ``None`` to queue it. The result has the
+    Each job comes with the id of an existing rating that answers it, or ``None`` to queue it. The result has the
     same order.
     """
     added: dict[str, Job] = {}

@@ -27,7 +27,7 @@ RETRY_S = 60
 
 @dataclass(frozen=True)
 class Certificate:
-    """The signed statements about a rating; the signing key may be retired now.
+    """The signed statements about a rating; the signing key may be retired by now.
 
     `envelopes` has DSSE envelopes by predicate type; only a declared letter has a test result. `created_at` is the time
     of signing, in milliseconds since 1970.
@@ -45,7 +45,7 @@ class Certificate:
 
 
 def find(c: Connection, rating_id: str) -> Certificate | None:
-    """Read a rating's certificate (the first one, even if keys were rotated since)."""
+    """Read a rating's certificate (the first certificate, even if keys were rotated since)."""
     query = select(certificates).where(certificates.c.rating_id == rating_id)
     query = query.order_by(certificates.c.created_at, certificates.c.key_id).limit(1)
     row = c.execute(query).mappings().one_or_none()
@@ -69,7 +69,7 @@ def envelopes_of(key: SigningKey, rating: StoredRating) -> dict[str, dict[str, A
 
 
 def keep(c: Connection, rating_id: str, key_id: str, envelopes: dict[str, dict[str, Any]]) -> Certificate:
-    """Store a rating's certificate, unless it has one; return the stored one."""
+    """Store a rating's certificate, unless the rating has a certificate; return the stored certificate."""
     # concurrent requests wait for this lock, so that a rating never has two certificates
     c.execute(select(ratings.c.id).where(ratings.c.id == rating_id).with_for_update())
     if (existing := find(c, rating_id)) is None:

@@ -59,7 +59,7 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
 def rated_method(document: Mapping[str, Any]) -> _AnyMethod:
     """Build the method by which a rating's evidence was recorded, from its document.
 
-    Fields that its version of the methodology did not know do nothing. Raises `SpecificationError` as `parse_method`.
+    Fields that did not exist in its methodology version have no effect. Raises `SpecificationError` as `parse_method`.
     """
     return as_recorded(parse_method(document.get("experiment") or {}), str(document["methodology"]["version"]))
 

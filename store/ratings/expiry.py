@@ -1,6 +1,6 @@
 """Notices about ratings that expire soon and about changed letters.
 
-Each is sent once: a notice belongs to the rating's job, and a job has at most one notice of a kind.
+Each notice is sent once: it belongs to the rating's job, and a job has at most one notice of a kind.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def announce_expiring(c: Connection, found: Sequence[Expiring]) -> None:
 def announce_change(c: Connection, rating: StoredRating, experiment: Any) -> Difference | None:
     """Announce that a new rating has another letter than its predecessor, if the difference is significant.
 
-    Call it in the transaction that publishes the rating. `experiment` is that of its job; only a rating with an equal
-    experiment is its predecessor. Return ``None`` if there is no earlier rating, if one of the two is not declared, or
-    if the letters are equal or may differ by chance.
+    Call it in the transaction that publishes the rating. `experiment` is the experiment of its job; only a rating
+    with an equal experiment is its predecessor. Return ``None`` if there is no earlier rating, if one of the two is not
+    declared, or if the letters are equal or may differ by chance.
     """
     before = _predecessor(c, rating, experiment) if rating.declared else None
     if before is None or not before.declared or before.letter == rating.letter:

@@ -126,7 +126,7 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
 
 
 def consistency(c: Connection, first: int, second: int | None = None) -> Consistency:
-    """Prove that the log of `second` entries (default: the whole log) extends that of `first` entries.
+    """Prove that the log of `second` entries (default: the whole log) extends the log of `first` entries.
 
     Raises
     ------

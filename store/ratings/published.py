@@ -44,7 +44,7 @@ def of_address(
 def of_target(c: Connection, target_id: str, *, attribute: str | None = None, method: str | None = None) -> DatedRating:
     """Read the newest public or unlisted rating of a saved target, even if the target was removed.
 
-    Unlisted ratings are included because only callers who were given the target's id know it.
+    Unlisted ratings are included, because only people who were given the target's id can ask for them.
     """
     ratings, targets = schema.ratings, schema.targets
     found = select(ratings).join(

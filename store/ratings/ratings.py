@@ -25,9 +25,9 @@ State = Literal["standing", "withdrawn", "all"]
 class NewRating:
     """Fields of a new rating.
 
-    `target` has name, kind, protocol, url and digest. `letter` is ``None`` if nothing could be measured; `declared` is
-    whether the evidence suffices for it. `document` is the complete rating, without ``id``, ``rated_at`` and
-    ``expires_at``. The rating expires after `valid_for_s` seconds.
+    `target` has name, kind, protocol, url and digest. `letter` is ``None`` if nothing could be measured; `declared`
+    says whether the evidence suffices for the letter. `document` is the complete rating, without ``id``, ``rated_at``
+    and ``expires_at``. The rating expires after `valid_for_s` seconds.
     """
 
     tenant: str
@@ -46,7 +46,7 @@ class NewRating:
 
 @dataclass(frozen=True)
 class StoredRating:
-    """A rating's row. Times are milliseconds since 1970. `document` is the sealed version, `shown` the current one."""
+    """A rating's row. Times are milliseconds since 1970. `document` never changes; `shown` is its current form."""
 
     id: str
     tenant: str
@@ -105,7 +105,7 @@ class Stamp:
 
 
 def stamps(c: Connection, ids: Collection[str]) -> dict[str, Stamp]:
-    """Read the letters of several ratings in one query, without their documents."""
+    """Read the letters of several ratings in one query, without the documents."""
     if not ids:
         return {}
     query = select(ratings.c.id, ratings.c.letter, ratings.c.declared).where(ratings.c.id.in_(ids))
@@ -163,8 +163,8 @@ def _page(
 ) -> list[R]:
     """Read a page that starts after the row ``before = (created_at, id)``.
 
-    `q` is looked for in the target's name and address; `mine` leaves out ratings of other tenants; `same` are columns
-    with the values they must have, where ``None`` means any.
+    `q` is searched for in the target's name and address; `mine` leaves out ratings of other tenants; `same` maps
+    columns to their required values, where ``None`` means any value.
     """
     query = (
         select(*(ratings.c[each.name] for each in fields(build)))

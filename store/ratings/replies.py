@@ -1,7 +1,7 @@
 """Right of reply: public replies of the owners of rated services. A reply never alters the rating.
 
-A rating has at most one reply. Its author is a tenant with a valid proof that it owns the rated host
-(`store.targets.domains`); if two tenants have one, the newer proof decides.
+A rating has at most one reply, by a tenant with a valid proof that it owns the rated host
+(`store.targets.domains`); if two tenants have such a proof, the newer proof decides.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class OwnersReply:
 def put(c: Connection, rating: StoredRating, tenant: str, text: str, link: str | None) -> tuple[OwnersReply, bool]:
     """Add or replace the reply to a rating that the replying tenant may see.
 
-    Return the reply, and whether it is the first one.
+    Return the reply, and whether the rating had no reply before.
 
     Raises
     ------
     NotTheOwner
-        If the tenant has no valid proof that it owns the rated host, or the earlier author has a newer one.
+        If the tenant has no valid proof, or another tenant, whose reply would be replaced, has one at least as new.
     """
     proof = _proof(c, rating, tenant)
     before = find(c, rating.id)
@@ -68,7 +68,7 @@ def of_ratings(c: Connection, rating_ids: Collection[str]) -> dict[str, OwnersRe
 
 
 def remove(c: Connection, rating_id: str, tenant: str) -> bool:
-    """Delete a tenant's own reply, even if its proof has expired; return false if it has none."""
+    """Delete a tenant's own reply, even if the tenant's proof has expired; return false if there is no reply."""
     return c.execute(delete(replies).where(replies.c.rating_id == rating_id, replies.c.tenant == tenant)).rowcount > 0
 
 
@@ -85,7 +85,7 @@ def _proof(c: Connection, rating: StoredRating, tenant: str) -> Domain:
 
 
 def _check_newer(c: Connection, proof: Domain, before: OwnersReply) -> None:
-    """Raise `NotTheOwner` if the author of the earlier reply has a newer proof."""
+    """Raise `NotTheOwner` if the tenant of the earlier reply has a proof that is at least as new."""
     other = domains.proof(c, before.tenant, proof.host)
     if other is not None and (other.verified_at or 0) >= (proof.verified_at or 0):
         raise NotTheOwner(proof.host, f"another tenant has replied, with a newer proof that {proof.host} is theirs")

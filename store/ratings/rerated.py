@@ -57,7 +57,7 @@ def evidence(c: Connection, job_id: str) -> Iterator[Observation]:
 
 
 def keep(c: Connection, rating_id: str, document: dict[str, Any]) -> Rerated:
-    """Store a re-rating; replace an earlier one of the same version."""
+    """Store a re-rating; replace an earlier re-rating under the same version."""
     new_row = Rerated(
         rating_id=rating_id,
         methodology_version=document["methodology"]["version"],
@@ -89,7 +89,7 @@ def of_rating(c: Connection, rating_id: str) -> list[Rerated]:
 
 
 def letters(c: Connection, rating_ids: Collection[str], version: str) -> dict[str, str | None]:
-    """Read the letters of several ratings under a version in one query; ratings without one are left out."""
+    """Read the letters of several ratings under a version in one query; ratings without a re-rating are left out."""
     if not rating_ids:
         return {}
     query = select(rerated.c.rating_id, rerated.c.letter).where(

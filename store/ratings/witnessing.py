@@ -1,4 +1,4 @@
-"""Cosignatures of our log's heads, and the latest heads of the logs whose witness this agency is."""
+"""Cosignatures of our log's heads, and the latest heads of the logs that this agency witnesses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _address(public_url: str | None, path: str) -> str | None:
 
 # ---------------------------------------------------------------------------- our log
 def keep(c: Connection, origin: str, size: int, witness: str, line: str) -> None:
-    """Store a verified cosignature; `witness` is the verifier key. A second one of the same head is ignored."""
+    """Store a verified cosignature; `witness` is the verifier key. A second cosignature of the same head is ignored."""
     row = {"origin": origin, "size": size, "witness": witness, "line": line, "created_at": now_ms()}
     c.execute(insert_into(c, cosignatures).values(row).on_conflict_do_nothing())
 
@@ -61,15 +61,15 @@ def heads(c: Connection) -> dict[str, TreeHead]:
 
 
 def witness(c: Connection, origin: str, old: int, new: TreeHead, proof: Sequence[bytes]) -> int:
-    """Replace the latest head of a log, if the new one extends it; the signature was verified before.
+    """Replace the latest head of a log, if the new head extends it; the caller has verified the signature.
 
-    `old` is the size of the latest head as the log knows it, and `proof` shows the growth from there. Return the
-    time by the clock of the database, in seconds since 1970.
+    `old` is the size of the latest head that the log states; `proof` is the consistency proof from there to `new`.
+    Return the time by the clock of the database, in seconds since 1970.
 
     Raises
     ------
     OtherHead
-        If the older head is not the latest one, or has the same size and another root.
+        If `old` is not the size of the latest head, or `new` has the same size and another root.
     NotAnExtension
         If the consistency proof is wrong.
     """

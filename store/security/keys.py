@@ -80,7 +80,7 @@ def create(
 def verify(c: Connection, plain: str) -> ApiKey | None:
     """Verify a key; return ``None`` if it is malformed, unknown, revoked or expired.
 
-    Its use is recorded at most once a minute, also on a connection from `read`, unless nothing can be written.
+    The use is recorded at most once a minute, even on a connection from `read`, if the database can be written.
     """
     match = FORM.fullmatch(plain)
     if match is None or not hmac.compare_digest(_crc(match[1]), match[3]):
@@ -105,7 +105,7 @@ def revoke(c: Connection, key_id: str, tenant: str) -> bool:
 
 
 def page(c: Connection, tenant: str | None, *, before: tuple[int, str] | None = None, limit: int = 100) -> list[ApiKey]:
-    """List a tenant's keys, including revoked ones, newest first; ``None`` lists all tenants'."""
+    """List a tenant's keys, including revoked ones, newest first; ``None`` lists all keys."""
     return page_of(c, select(api_keys).where(*equal(api_keys, tenant=tenant)), api_keys, key_of, before, limit)
 
 

@@ -1,4 +1,4 @@
-"""Requests that come from this machine itself, which need no key to read metrics."""
+"""Detection of requests from this machine, which need no key to read metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 
 PROXY_HEADERS = ("forwarded", "x-forwarded-", "x-real-ip", "via")
-"""First letters of the headers that proxies add, in lower case."""
+"""Beginnings of the names of headers that proxies add, in lower case."""
 
 
 def is_local(peer: str | None, header_names: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Signing key outside the database: in a file, or behind a program such as a client of a KMS or of PKCS#11.
+"""Signing key outside the database: in a file, or used through a program such as a client of a KMS or PKCS#11.
 
 A program gets the message on standard input and prints the signature in base64. It is run without a shell, with
 limits on its time, its output and the number of runs at a time. Every signature is verified before it is used.
@@ -30,7 +30,7 @@ from store.core.errors import SigningUnavailable
 from store.core.settings import Settings
 
 TIMEOUT_S = 10.0
-"""Maximum duration of one run of the signing program."""
+"""Maximum duration of one run of the signing program, in seconds."""
 
 MOST_OUTPUT = 4096
 """Maximum number of bytes that the signing program may print."""
@@ -68,7 +68,7 @@ def is_signature(public_key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def outside_key(settings: Settings) -> SigningKey | None:
-    """Return the signing key that the settings name outside the database; ``None`` if they name none.
+    """Return the signing key outside the database that the settings name; ``None`` if they name no such key.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class SigningProgram:
             with tempfile.TemporaryFile() as told:
                 told.write(message)
                 told.seek(0)
-                # a session of its own, so that the program's own children can be ended with it
+                # a separate session, so that the program's own children can be ended with the program
                 process = subprocess.Popen(  # noqa: S603  the operator's own command, without a shell
                     self._command, stdin=told, stdout=subprocess.PIPE, start_new_session=True
                 )
@@ -173,7 +173,7 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
     content = _content(path, "ASSAY_SIGNING_KEY_FILE")
     try:
         key = load_pem_private_key(content, password=None)
-    except (ValueError, TypeError):  # TypeError: it is encrypted with a password
+    except (ValueError, TypeError):  # TypeError: the key is encrypted with a password
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise SpecificationError(

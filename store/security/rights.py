@@ -1,6 +1,6 @@
-"""Rights: the scopes of a key or a session, and the operator's rules that give them to people.
+"""Rights: the scopes of a key or a session, and the operator's rules that give scopes to people.
 
-A rule maps a claim of a person's ID token (OpenID Connect) to a tenant and scopes; the first rule that holds counts.
+A rule maps a claim of a person's ID token (OpenID Connect) to a tenant and scopes; the first matching rule counts.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ SHOWN_CHARACTERS = 4
 KEY_FILE = "secret.key"
 TARGET_FIELD = "secret"
 AUTHENTICATION = ("auth", "auth_name", "auth_value", "translator", "version")
-"""Settings of protocols that decide where a target's secret is written in a request, or who receives it."""
+"""Settings of protocols that decide where a request contains the target's secret, or who receives the secret."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -44,7 +44,7 @@ class Vault:
     key : bytes
         Encryption key, 32 bytes.
     key_id : str
-        Its id, stored with each secret.
+        Id of the encryption key, stored with each secret.
     older : mapping of str to bytes
         Keys used only for decryption, by id.
     outside : SigningKey, optional
@@ -93,9 +93,9 @@ class Vault:
         Raises
         ------
         SecretLost
-            If its key is not configured.
+            If the encryption key is not configured.
         SecretMoved
-            If it was encrypted for another row or field, or altered.
+            If the secret was encrypted for another row or field, or altered.
         """
         cipher = self._ciphers.get(sealed.key_id)
         if cipher is None:
@@ -124,7 +124,7 @@ class Vault:
         Raises
         ------
         SecretLost, SecretMoved
-            As for `open`.
+            See `open`.
         """
         try:
             return self.open(sealed, tenant=tenant, target=target, field=f"{TARGET_FIELD} {destination_of(described)}")
@@ -133,7 +133,7 @@ class Vault:
 
 
 def destination_of(described: Mapping[str, Any]) -> str:
-    """Return where a target's secret is sent and how: protocol, scheme, host, port and authentication, as JSON."""
+    """Return the destination of a target's secret as JSON: protocol, scheme, host, port and authentication."""
     base_url, settings = described.get("base_url") or "", described.get("settings") or {}
     try:
         address = urlsplit(base_url)

@@ -1,6 +1,6 @@
 """Sessions of people who signed in on a page: an opaque random token, of which only the SHA-256 is stored.
 
-A session has the rights of the key that was pasted, or of the rule that holds for the person's account (OpenID
+A session has the rights of the API key that the person entered, or of the rule for the person's account (OpenID
 Connect). It ends with the key or the rule, after `IDLE_MS` without a request, and after `LONGEST_MS` in any case.
 """
 
@@ -31,7 +31,7 @@ class SignedIn:
     Attributes
     ----------
     key_id : str or None
-        The pasted key; ``None`` for a person with an account.
+        The API key that the person entered; ``None`` for a person with an account.
     subject : str or None
         The person's identifier at the provider (claim ``sub``).
     """
@@ -53,7 +53,7 @@ def begin(c: Connection, *, key_id: str | None = None, rule: str | None = None, 
 
 
 def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | None:
-    """Find the rights of a session that has not ended; that it was used is recorded at most once a minute.
+    """Find the rights of a session that has not ended; the use is recorded at most once a minute.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Signing keys of the agency: Ed25519, retired but never deleted.
 
 By default a key is created on first use and stored encrypted. If the settings name a key outside the database
-(`store.security.outside_key`), only its public half is stored, so that it is published like the others.
+(`store.security.outside_key`), only its public part is stored, so that it is published like other keys.
 
 `current` returns the key for new signatures. Verification needs all keys (`every`), because signatures of
 retired keys stay valid.
@@ -38,7 +38,7 @@ LOCK = 0x5369676E
 """Postgres advisory lock for creating keys, so that two processes do not both create the first one."""
 
 NO_SECRET = {"secret_ciphertext": b"", "secret_nonce": b"", "secret_key_id": "", "secret_last4": ""}
-"""Columns of a key whose private half is outside the database."""
+"""Columns of a key whose private part is outside the database."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class PublicKey:
 def current(c: Connection, vault: Vault) -> SigningKey:
     """Return the current signing key; create it if there is none.
 
-    A key outside the database becomes the current one at its first use, and retires the one before.
+    A key outside the database becomes the current key at its first use, and retires the key before.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def current(c: Connection, vault: Vault) -> SigningKey:
     SecretMoved
         If its row was altered.
     SigningUnavailable
-        If it is outside the database and not configured, or was retired.
+        If the key is outside the database and not configured, or was retired.
     """
     if vault.outside is not None:
         return _registered(c, vault.outside)
@@ -92,7 +92,7 @@ def find(c: Connection, vault: Vault) -> SigningKey | None:
 
 
 def rotate(c: Connection, vault: Vault) -> SigningKey:
-    """Retire the current signing key and create another; earlier signatures stay valid.
+    """Retire the current signing key and create a new key; earlier signatures stay valid.
 
     The old key is not decrypted, so a lost key can be replaced too.
 
@@ -127,7 +127,7 @@ def _retire(c: Connection) -> None:
 
 
 def _registered(c: Connection, key: SigningKey) -> SigningKey:
-    """Return a key outside the database; store its public half at its first use."""
+    """Return a key outside the database; store its public part at its first use."""
     retired_at = select(signing_keys.c.retired_at).where(signing_keys.c.id == key.id)
     row = c.execute(retired_at).one_or_none()
     if row is None:

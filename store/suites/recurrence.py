@@ -28,8 +28,8 @@ class Recurrence:
     def shortest_s(self) -> int:
         """Minimum time between two runs, in seconds.
 
-        For a cron expression: the minimum over its times of day, and from the last of one day to the first
-        of the next. Days that the expression skips can only make the time longer.
+        For a cron expression: the minimum between its times of day, and from the last time of a day to the
+        first of the next day. Days that the expression skips can only make the time longer.
         """
         if self.interval_s is not None:
             return self.interval_s

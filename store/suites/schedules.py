@@ -1,8 +1,8 @@
 """Schedules: requests that the scheduler repeats at set times.
 
-A schedule stores validated templates of its jobs. Each run adds jobs from them, with the target as it is saved
-now, a new deadline and a seed of its own. A run and the time of the next one are written in one transaction, so
-that no run is lost or made twice.
+A schedule stores validated templates of its jobs. Each run adds jobs from these, with the target as it is saved
+now, a new deadline and a new seed. A run and the time of the next run are written in one transaction, so that no
+run is lost or repeated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TEMPLATE_FIELDS = (
     *("target_id", "target", "author", "experiment", "visibility"),
     *("callback_url", "max_calls", "deadline_s", "expected"),
 )
-"""Fields of a job that its template stores; the others differ between runs."""
+"""Fields of a job that its template stores; the other fields differ between runs."""
 
 SEED_BITS = 53
 """Bits of a seed: integers up to 2**53 are exact in every JSON parser."""
@@ -43,7 +43,7 @@ class Orders:
     """Request of a schedule and the templates of its jobs.
 
     `asked` is the request as it was sent, `jobs` are the templates: the fields of `TEMPLATE_FIELDS`. `cells` has the
-    cell of each job in the suite of a run; it is ``None`` if a run adds a single job. `omitted` lists the combinations
+    cell of each job in the suite of a run, or is ``None`` if a run adds a single job. `omitted` lists the combinations
     that the suite leaves out, with their reasons.
     """
 
@@ -231,7 +231,7 @@ def seed_of(schedule_id: str, at: int) -> int:
 
 
 def _add_jobs(c: Connection, schedule: StoredSchedule, at: int, bounds: Bounds) -> ScheduledRun:
-    """Add the jobs of one run, or return the reason why not."""
+    """Add the jobs of one run, or return the reason why no job was added."""
     orders = schedule.orders
     first = orders.jobs[0]
     try:
@@ -279,7 +279,7 @@ def _job(
     author: dict[str, Any] | None,
 ) -> NewJob:
     fields = dict(template) | {"target": dict(target), "author": author}
-    if author is not None:  # the material that the author generated in earlier runs is added
+    if author is not None:  # adds the items that the author generated in earlier runs
         fields["experiment"] = dump_method(
             with_stored_material(c, schedule.tenant, parse_method(template["experiment"]))
         )

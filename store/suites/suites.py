@@ -1,7 +1,7 @@
 """Suites: several ratings of one target in one request, and their progress.
 
-Each cell of a suite is a job, either a new job or one that was running already. A suite stores no status: it
-has ended when all its jobs have ended.
+Each cell of a suite is a job, either new or existing before. A suite stores no status: it has ended when all its
+jobs have ended.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class StoredCell:
 
     @property
     def finished(self) -> bool:
-        """Whether its job has ended, with or without success."""
+        """Whether the cell's job has ended, with or without success."""
         return self.status not in UNFINISHED
 
 
@@ -101,7 +101,7 @@ class SuiteProgress:
 
     @property
     def ended_at(self) -> int | None:
-        """Time when its last job ended, in milliseconds since 1970; ``None`` while a job is unfinished."""
+        """Time when the suite's last job ended, in milliseconds since 1970; ``None`` while a job is unfinished."""
         return None if any(self.by_status.get(status) for status in UNFINISHED) else self.last_end
 
 

@@ -36,7 +36,7 @@ class Domain:
 
     `host` is in lower case, with the port unless it is the scheme's default. `token` is a line that the file must
     contain. `state` is the result of the last check: ``waiting``, ``verified`` or ``failed``; `failure` is the reason.
-    `proven` is whether the proof is still valid. `ratings` is ``allowed`` or ``refused``
+    `proven` says whether the proof is still valid. `ratings` is ``allowed`` or ``refused``
     (`store.targets.refusals`).
     """
 
@@ -59,7 +59,7 @@ class Domain:
 
 
 def host_of(url: str) -> str | None:
-    """Return the host of a URL in the form of `Domain.host`, or ``None`` if it has none."""
+    """Return the host of a URL in the form of `Domain.host`, or ``None`` if the URL has no host."""
     try:
         parts = urlsplit(url)
         name, port = parts.hostname, parts.port
@@ -89,7 +89,7 @@ def add(c: Connection, tenant: str, host: str) -> tuple[Domain, bool]:
 
 
 def find(c: Connection, domain_id: str, tenant: str | None) -> Domain | None:
-    """Read a tenant's domain; ``tenant=None`` reads any tenant's."""
+    """Read a tenant's domain; with ``tenant=None``, a domain of any tenant."""
     return one_row(c, _domains().where(*equal(domains, id=domain_id, tenant=tenant)), _domain)
 
 

@@ -1,6 +1,6 @@
 """Hosts that refuse ratings: by the file `FILE_PATH`, which workers read, or by their verified owner.
 
-If several tenants have a valid proof of a host, the newest decides; each of them may rate the host nevertheless.
+If several tenants have a valid proof of a host, the newest proof decides; each of these tenants may rate the host.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FILE_PATH = "/.well-known/assay.txt"
 """Path of the file in which a host refuses ratings (RFC 8615)."""
 
 FILE_VALID_S = 3600
-"""Seconds for which a file's content, or its absence, is remembered."""
+"""Seconds for which a file's content, or its absence, is stored."""
 
 CALLING = frozenset({"rating", "probe", "writing"})
 """Kinds of jobs that call services."""
@@ -32,7 +32,7 @@ _FRESH = refusal_files.c.read_at > now_ms() - FILE_VALID_S * 1000
 EXIST = or_(
     exists().where(domains.c.ratings == "refused", _PROVEN), exists().where(refusal_files.c.refuses.is_(True), _FRESH)
 )
-"""SQL expression: whether any host is known to refuse ratings; false is the usual, fast case."""
+"""SQL expression: whether any host is known to refuse ratings; usually false, which saves further queries."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Standing:
     proven : bool
         Whether the tenant has a valid proof of the host.
     refusal : RatingsRefused or None
-        The refusal that holds for the tenant; ``None`` for the host's owners.
+        The refusal that applies to the tenant; ``None`` for the host's owners.
     file_read : bool
         Whether the content of the host's file is known.
     """
@@ -55,12 +55,12 @@ class Standing:
 
 
 def file_of(url: str) -> str:
-    """Return the address of the file that holds for a URL."""
+    """Return the address of the file in which the host of a URL may refuse ratings."""
     return f"{url.partition('://')[0].lower()}://{host_of(url)}{FILE_PATH}"
 
 
 def standing(c: Connection, tenant: str, url: str) -> Standing:
-    """Read whether the host of a URL refuses ratings by a tenant, as far as it is known."""
+    """Read whether the host of a URL is known to refuse ratings by a tenant."""
     host, file = host_of(url), file_of(url)
     if host is None:
         return Standing(False, None, True)
@@ -78,7 +78,7 @@ def standing(c: Connection, tenant: str, url: str) -> Standing:
 
 
 def keep(c: Connection, url: str, refuses: bool) -> None:
-    """Remember whether the file at `url` refuses ratings."""
+    """Store whether the file at `url` refuses ratings."""
     new = insert_into(c, refusal_files)
     seen = {"refuses": refuses, "read_at": now_ms()}
     c.execute(new.values(url=url, **seen).on_conflict_do_update(index_elements=[refusal_files.c.url], set_=seen))
@@ -97,7 +97,7 @@ def set_policy(c: Connection, domain: Domain, ratings: str) -> Domain | None:
     Raises
     ------
     NotTheOwner
-        If the tenant's proof is missing or expired, or another tenant has a newer one.
+        If the tenant's proof is missing or expired, or another tenant has a newer proof.
     """
     newest = select(domains.c.tenant).where(domains.c.host == domain.host, _PROVEN)
     owner = c.execute(newest.order_by(domains.c.verified_at.desc()).limit(1)).scalar_one_or_none()

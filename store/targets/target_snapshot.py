@@ -31,7 +31,7 @@ class TargetRemoved(StoreError):
 
 
 class TargetChanged(StoreError):
-    """A saved target has another kind than at the time of the request."""
+    """A saved target is no longer of the same kind as at the time of the request."""
 
     code = "target-changed"
 
@@ -53,7 +53,7 @@ def describe_now(c: Connection, tenant: str, target_id: str | None, target: Mapp
     Raises
     ------
     TargetRemoved, TargetChanged
-        If it, or a target of a chain, was removed or has another kind now.
+        If the target, or a target of a chain, was removed or has another kind now.
     """
     described = dict(target)
     if target_id is not None:

@@ -19,7 +19,7 @@ DESCRIBED = ("name", "kind", "protocol", "base_url", "settings", "limits")
 class NewTarget:
     """Fields of a new target.
 
-    `protocol` is the API that it speaks. `limits` has concurrency, requests_per_second and timeout_s. `visibility` is
+    `protocol` is the API of the service. `limits` has concurrency, requests_per_second and timeout_s. `visibility` is
     ``private``, ``unlisted`` or ``public``. The secret is encrypted for this target's `id`.
     """
 
@@ -56,7 +56,7 @@ class StoredTarget:
 
     @property
     def secret_last4(self) -> str | None:
-        """Last characters of the secret, or ``None`` if there is none."""
+        """Last characters of the secret, or ``None`` if there is no secret."""
         return None if self.sealed_secret is None else self.sealed_secret.last4
 
 
@@ -68,7 +68,7 @@ def add(c: Connection, new: NewTarget) -> StoredTarget:
 
 
 def find(c: Connection, target_id: str, tenant: str | None, *, removed: bool = False) -> StoredTarget | None:
-    """Read a tenant's target; ``tenant=None`` reads any tenant's.
+    """Read a tenant's target; with ``tenant=None``, a target of any tenant.
 
     A removed target is returned only with ``removed=True``, for jobs that were requested before.
     """
@@ -86,7 +86,7 @@ def page(
 ) -> list[StoredTarget]:
     """List a tenant's targets, newest first, starting after the row ``before = (created_at, id)``.
 
-    `q` is looked for in their names and addresses.
+    `q` is searched for in names and addresses.
     """
     query = select(targets).where(
         targets.c.tenant == tenant, targets.c.removed_at.is_(None), *equal(targets, kind=kind)

@@ -30,7 +30,7 @@ AT_ONCE = 2
 """Maximum concurrent attempts per receiver, over all processes."""
 
 AT_ONCE_TENANT = 16
-"""Maximum concurrent attempts per tenant, since each job can have a slow receiver of its own."""
+"""Maximum concurrent attempts per tenant: each of its jobs can have a different slow receiver."""
 
 MOST_RECEIVERS = 1000
 """Maximum number of due deliveries considered at once."""
@@ -46,9 +46,9 @@ KEPT_S = 30 * 86_400
 class Claimed:
     """A delivery leased by this process; `id` is the webhook-id.
 
-    `payload` is the body, before `store.webhooks.payloads.body_of` serialises it. `number` is that of this attempt,
-    from 1. Times are milliseconds since 1970; `lease_until` identifies the lease. `webhook` is ``None`` for a job's
-    ``callback_url``.
+    `payload` is the body, before `store.webhooks.payloads.body_of` serialises it. `number` is the number of this
+    attempt, from 1. Times are milliseconds since 1970; `lease_until` identifies the lease. `webhook` is ``None`` for a
+    job's ``callback_url``.
     """
 
     id: str
@@ -80,7 +80,7 @@ class Next:
     """Retry decision after a failure.
 
     `delay_s` is the time until the next attempt in seconds; ``None`` gives up. For `rest_s` seconds the receiver
-    gets no delivery at all. `gone` is whether it answered HTTP 410 (never send again).
+    gets no delivery at all. `gone` says whether it answered HTTP 410 (never send again).
     """
 
     delay_s: float | None
@@ -125,7 +125,7 @@ def choose(c: Connection, limit: int) -> list[str]:
 
 
 def claim(c: Connection, ids: Sequence[str], lease_s: float = LEASE_S) -> list[Claimed]:
-    """Lease the deliveries of `choose` for `lease_s` seconds, except those leased by others since."""
+    """Lease the deliveries of `choose` for `lease_s` seconds, except those that others have leased since."""
     now = read_clock(c)
     if not ids:
         return []

@@ -40,8 +40,8 @@ class _Message:
 class HandedOver:
     """Result of a fan-out.
 
-    `closed` is the number of closed notices. Those in `malformed` had no valid payload; they were given up, so that
-    they do not block others.
+    `closed` is the number of closed notices. Those in `malformed` had no valid payload; they were given up, so
+    that they do not block others.
     """
 
     closed: int = 0
@@ -74,7 +74,7 @@ def hand_over(c: Connection, base_url: str = "", limit: int = BATCH) -> HandedOv
 
 
 def ping(c: Connection, webhook: Webhook, base_url: str = "") -> str:
-    """Queue a test delivery to an endpoint, whatever it subscribed to; return the delivery's id."""
+    """Queue a test delivery to an endpoint, regardless of its subscriptions; return the delivery's id."""
     now = read_clock(c)
     message = _Message(PING, now, {"webhook_id": webhook.id}, f"{base_url}/v1/webhooks/{webhook.id}")
     row = _row(message, webhook.tenant, webhook.url, webhook, now)

@@ -20,7 +20,7 @@ from store.core.schema import jobs, outbox
 class Notice:
     """A notice that waits for delivery.
 
-    `data` has its facts; it is ``None`` if the row has no valid payload. `callback_url` is the job's own receiver.
+    `data` has the notice's facts; ``None`` if the row has no valid payload. `callback_url` is the job's own receiver.
     `created_at` is in milliseconds since 1970.
     """
 

@@ -63,7 +63,7 @@ class Webhook:
     """A stored endpoint. Times are milliseconds since 1970; every change increments `version`.
 
     `state` is ``enabled`` or ``disabled``, `disabled_why` is ``gone`` (it answered HTTP 410) or ``failing`` (for
-    days). `failing_since` is the time of the first failure since the last success. `previous_secret` is the one
+    days). `failing_since` is the time of the first failure since the last success. `previous_secret` is the secret
     before the last rotation; it signs until `previous_until`.
     """
 
@@ -140,7 +140,7 @@ def rotate(
 ) -> Webhook | None:
     """Replace the secret; the old one also signs for another `overlap_s` seconds.
 
-    A secret that was replaced before stops signing at once, so at most two sign.
+    A secret that was replaced earlier stops signing at once, so that at most two secrets sign.
     """
     return _change(
         c,

@@ -1,4 +1,4 @@
-"""A real browser (Debian's Chromium) before an agency that has rated services of known behaviour."""
+"""Fixtures with a real browser (Debian's Chromium) and an agency that has rated services of known behaviour."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ def services() -> Iterator[DemoServer]:
 
 @pytest.fixture(scope="session")
 def filled(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Rate four translators, a language model and a classifier; all ratings are public. The agency has ended."""
+    """Rate four translators, a language model and a classifier in public; return the agency, which is then stopped."""
     with filled_agency(services, tmp_path_factory.mktemp("filled")) as found:
         return found
 
 
 @pytest.fixture(scope="session")
 def site(filled: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """An agency with ratings, for all modules that do not ask for one of their own."""
+    """A running agency with ratings, which all modules without an agency of their own share."""
     with copied_agency(filled, tmp_path_factory.mktemp("agency")) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def own_site(filled: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """An agency with ratings in which no other module has made anything."""
+    """A running agency with ratings, in which no other module has created anything."""
     with copied_agency(filled, tmp_path_factory.mktemp("agency")) as found:
         yield found
 
 
 @contextmanager
 def chromium(program: str) -> Iterator[Browser]:
-    """Run Chromium without requests to other machines: no updates, no translations of pages."""
+    """Run Chromium without its requests to other machines (updates, translations of pages)."""
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
             executable_path=program,
@@ -63,7 +63,7 @@ _running: list[Browser] = []
 
 @pytest.fixture(scope="module")
 def browser() -> Browser:
-    """The browser of all modules here that this process runs one after the other."""
+    """The browser that all modules of this folder share in one process."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: apt-get install chromium")
     if not _running:
@@ -73,7 +73,7 @@ def browser() -> Browser:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """End Chromium before a test elsewhere: it gives this thread an event loop, and other tests start their own."""
+    """End Chromium before a test of another folder: it sets an event loop in this thread, and other tests start one."""
     try:
         return (yield)
     finally:
@@ -84,7 +84,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, obj
 
 @dataclass
 class Reader:
-    """A person before the browser; `complaints` are errors of the console, and requests to other hosts."""
+    """A person who uses the browser; `complaints` are errors in the console, and requests to other hosts."""
 
     page: Page
     url: str
@@ -117,7 +117,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def reader(context: BrowserContext, site: Site) -> Iterator[Reader]:
-    """Someone who reads the site; a page that complains in the console fails the test."""
+    """A reader of the site; the test fails if a page writes an error into the console."""
     found = Reader(context.new_page(), site.url)
     found.watch()
     yield found

@@ -16,12 +16,12 @@ from web.schedules.rhythm import cron_of, in_words
 
 
 def ask(page: Page | Locator, summary: str, button: str) -> None:
-    """Open the question before an act that cannot be undone, and agree."""
+    """Open the confirmation of an action that cannot be undone, and confirm it."""
     page.locator("summary", has_text=summary).click()
     page.get_by_role("button", name=button).click()
 
 
-def test_a_schedule_is_in_the_api_as_it_was_chosen(site: Site, reader: Reader) -> None:
+def test_a_schedule_is_stored_as_it_was_entered_and_can_be_paused_run_and_deleted(site: Site, reader: Reader) -> None:
     rating = site.process.agency.get(f"/v1/ratings/{site.ratings['faithful']}")
     page = reader.open(f"/schedules/new?rating={rating['id']}")
     page.get_by_label("Name of the schedule").fill("Every month")
@@ -33,7 +33,7 @@ def test_a_schedule_is_in_the_api_as_it_was_chosen(site: Site, reader: Reader) -
     (made,) = [one for one in site.process.agency.get("/v1/schedules")["items"] if one["name"] == "Every month"]
     assert (made["cron"], made["paused"]) == ("0 4 15 * *", False)
     asked = made["request"]["target"]
-    if "id" in asked:  # a saved service, if another test has saved it
+    if "id" in asked:  # the service is a saved target if another test has saved it
         asked = site.process.agency.get(f"/v1/targets/{asked['id']}")
     assert asked["base_url"] == rating["target"]["url"]
     assert made["request"]["experiment"] == rating["experiment"]
@@ -84,12 +84,12 @@ def said(schedule: dict[str, object]) -> str:
         ),
     ],
 )
-def test_a_frequency_is_written_as_cron_and_read_in_words(form: dict[str, str], cron: str, words: str) -> None:
+def test_a_frequency_is_stored_as_cron_and_shown_in_words(form: dict[str, str], cron: str, words: str) -> None:
     assert cron_of(form) == cron
     assert said({"cron": cron, "interval_s": None}) == words
 
 
-def test_other_frequencies_are_read_too() -> None:
+def test_intervals_and_other_cron_expressions_are_shown_in_words() -> None:
     assert said({"cron": None, "interval_s": 604_800}) == "every 7 days"
     assert said({"cron": None, "interval_s": 90}) == "every 90 seconds"
     assert said({"cron": "*/5 1 1 * 1", "interval_s": None}) == "cron */5 1 1 * 1 (UTC)"
@@ -137,7 +137,7 @@ def test_the_secret_of_a_webhook_is_shown_once_and_failed_notices_are_sent_again
 
 
 def until_listed(page: Page, chip: Locator, name: str) -> None:
-    """Follow a link of states until the list has a delivery."""
+    """Follow a link that filters deliveries by state, until the list contains the delivery."""
     for _ in range(60):
         chip.click()
         expect(chip).to_have_attribute("aria-current", "true")
@@ -176,7 +176,7 @@ def test_a_key_is_shown_once_with_its_scopes_and_is_revoked(site: Site, reader: 
     expect(page.get_by_text("revoked")).to_be_visible()
 
 
-def test_settings_show_the_limits_of_the_api_and_claim_a_host(site: Site, reader: Reader) -> None:
+def test_settings_show_the_limits_and_a_host_can_be_claimed_checked_and_given_up(site: Site, reader: Reader) -> None:
     page = reader.open("/settings")
     limits = site.process.agency.get("/v1/limits")
     expect(

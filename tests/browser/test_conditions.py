@@ -21,7 +21,7 @@ HIDDEN = """() => {
   }
   return lost;
 }"""
-"""Texts in the colour of their background."""
+"""Script that returns texts whose colour is that of their background."""
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_at_a_zoom_of_400_percent_nothing_is_lost_or_covered(browser: Browser, s
         expect(page).to_have_url(f"{site.url}/registry")
 
 
-def test_with_reduced_motion_nothing_moves(browser: Browser, site: Site, paths: list[str]) -> None:
+def test_no_page_has_animations_if_reduced_motion_is_requested(browser: Browser, site: Site, paths: list[str]) -> None:
     moving = """() => [...document.querySelectorAll('*')].filter(one => {
         const style = getComputedStyle(one);
         const long = text => text.split(',').some(part => parseFloat(part) > 0.01);

@@ -1,4 +1,4 @@
-"""Corpora, specifications and uploads: review of many sentences, two editors, tables in and out."""
+"""Corpora, specifications and uploads: review of many sentences, two editors, import and export of tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def edit(page: Page, number: int, text: str) -> None:
     page.get_by_label("Sentence", exact=True).fill(text)
 
 
-def test_two_editors_of_one_sentence_choose_between_both_texts(reader: Reader, browser: Browser, api):
+def test_the_second_editor_of_a_sentence_chooses_between_both_texts(reader: Reader, browser: Browser, api):
     corpus = made(api, "The first text.", "Another sentence.")
     page = reader.open(f"/corpora/{corpus['id']}")
     edit(page, 1, "My text.")
@@ -86,7 +86,7 @@ def test_a_corpus_of_10000_sentences_has_small_pages_and_is_edited_in_place(read
     assert api.get(corpus["links"]["items"], params={"q": "was edited once"}).json()["items"][0]["seq"] == 9878
 
 
-def test_ticked_sentences_are_removed_or_kept(reader: Reader, api):
+def test_ticked_sentences_can_be_removed_or_kept_as_the_only_ones(reader: Reader, api):
     corpus = made(api, *(f"Sentence {number}." for number in range(5)))
     page = reader.open(f"/corpora/{corpus['id']}")
     page.get_by_label("Tick 2", exact=True).check()
@@ -102,7 +102,7 @@ def test_ticked_sentences_are_removed_or_kept(reader: Reader, api):
     assert texts_of(api, corpus) == ["Sentence 4."]
 
 
-def test_a_table_is_refused_with_every_reason_or_imported_and_downloaded(context: BrowserContext, site: Site, tmp_path):
+def test_an_imported_table_is_refused_with_reasons_or_can_be_downloaded(context: BrowserContext, site: Site, tmp_path):
     page, table = context.new_page(), tmp_path / "table.csv"
     page.goto(f"{site.url}/corpora")
     form = page.locator("form", has=page.get_by_role("heading", name="New corpus"))
@@ -135,7 +135,7 @@ def imported(page: Page, table: Path) -> None:
     page.get_by_role("button", name="Import").click()
 
 
-def test_a_specification_is_written_in_words_and_gets_versions(reader: Reader, api):
+def test_a_specification_can_be_created_changed_in_a_new_version_and_removed(reader: Reader, api):
     page = reader.open("/specifications/new?kind=association")
     typed = {
         "title": "Towns and villages",
@@ -165,7 +165,7 @@ def test_a_specification_is_written_in_words_and_gets_versions(reader: Reader, a
     assert api.get("/v1/specifications/towns-and-villages").status_code == 404
 
 
-def test_a_file_is_sent_by_a_form_summarised_and_removed(context: BrowserContext, site: Site, api, tmp_path):
+def test_a_file_can_be_uploaded_through_a_form_and_removed(context: BrowserContext, site: Site, api, tmp_path):
     page, table = context.new_page(), tmp_path / "people.csv"
     rows = "".join(f"{number % 2},{'fm'[number % 2]},{number}\n" for number in range(120_000))
     table.write_text(f"label,sex,row\n{rows}", encoding="utf-8")

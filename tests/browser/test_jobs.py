@@ -22,7 +22,7 @@ CANCELLED_S = 3
 
 @pytest.fixture(scope="module")
 def site(own_site: Site) -> Site:
-    """An agency of its own, in which no other test has made anything."""
+    """A separate agency, in which no other module has created anything."""
     return own_site
 
 
@@ -76,7 +76,7 @@ def test_the_page_shows_within_three_seconds_that_a_job_is_cancelled(
     assert site.process.agency.get(f"/v1/jobs/{job_id}")["status"] == "cancelled"
 
 
-def test_a_failed_job_says_why_and_is_tried_again_with_its_values(reader: Reader, site: Site) -> None:
+def test_a_failed_job_shows_its_reason_and_offers_its_values_for_another_try(reader: Reader, site: Site) -> None:
     url = site.services.url("unauthorised")
     target = {"name": "No key", "kind": "translator", "protocol": "libretranslate", "base_url": url}
     experiment = {"method": "round-trip", "attribute": "religion", "languages": ["fr"], "delta": 0.2}
@@ -93,7 +93,7 @@ def test_a_failed_job_says_why_and_is_tried_again_with_its_values(reader: Reader
     assert page.get_by_label("Tolerance", exact=True).input_value() == "0.2"
 
 
-def test_an_unchanged_job_costs_no_page(site: Site, reader: Reader) -> None:
+def test_the_status_of_an_unchanged_job_is_answered_with_304(site: Site, reader: Reader) -> None:
     path = f"/jobs/{site.jobs['faithful']}/now"
     first = reader.page.request.get(f"{site.url}{path}")
     again = reader.page.request.get(f"{site.url}{path}", headers={"If-None-Match": first.headers["etag"]})
@@ -101,7 +101,7 @@ def test_an_unchanged_job_costs_no_page(site: Site, reader: Reader) -> None:
 
 
 def follow(browser: Browser, agency: Agency, job_id: str, faults: Mapping[int, Callable[[], object]]) -> None:
-    """Follow a job's page to its end, with a fault after so many questions each: no reload, no count going back."""
+    """Follow a job's page to its end, with a fault after each number of questions: no reload, no decreasing count."""
     left = sorted(faults)
     with browser.new_context() as context:
         page = context.new_page()
@@ -128,7 +128,7 @@ def follow(browser: Browser, agency: Agency, job_id: str, faults: Mapping[int, C
 LONGER = {"languages": ["es"], "texts_per_block": 10, "stop_early": False}
 
 
-def test_the_page_reaches_the_end_over_a_restart_without_a_reload(
+def test_the_page_follows_a_job_to_its_end_across_a_restart_without_a_reload(
     browser: Browser, slow: CountingTarget, tmp_path: Path
 ) -> None:
     agency = Process(tmp_path, ASSAY_LEASE_S="5", ASSAY_HEARTBEAT_S="1")
@@ -144,7 +144,9 @@ def test_the_page_reaches_the_end_over_a_restart_without_a_reload(
 
 
 @pytest.mark.slow
-def test_the_page_reaches_the_end_over_a_killed_worker_and_a_killed_api(browser: Browser, slow: CountingTarget) -> None:
+def test_the_page_follows_a_job_to_its_end_although_worker_and_api_are_killed(
+    browser: Browser, slow: CountingTarget
+) -> None:
     with running_agency(workers=1) as agency:
         (api,), (worker,) = agency.apis, agency.workers
         job = asked_for(agency.client(), slow, "scaled", **LONGER)

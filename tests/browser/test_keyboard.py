@@ -1,4 +1,4 @@
-"""The keyboard alone: every act is reached with Tab, and no swap of a part of a page loses the focus."""
+"""The keyboard alone: every control is reached with Tab, and the focus survives when a part of a page is replaced."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def begin(reader: Reader, keys: Keys, path: str) -> Page:
     return page
 
 
-def test_a_service_is_rated_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:
+def test_a_service_can_be_rated_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:
     page = reader.open("/")
     keys.enter(page.get_by_role("link", name="New rating").locator("visible=true").first)
     keys.skip()
@@ -72,7 +72,7 @@ def test_a_service_is_rated_with_the_keyboard_alone(reader: Reader, keys: Keys, 
 
 
 @pytest.mark.parametrize("swaps", ["at once", "after a page without its button"])
-def test_the_focus_stays_where_a_job_ends_under_it(reader: Reader, keys: Keys, site: Site, swaps: str) -> None:
+def test_the_focus_is_not_lost_when_a_job_ends(reader: Reader, keys: Keys, site: Site, swaps: str) -> None:
     target = {
         "name": "ends",
         "kind": "translator",
@@ -104,7 +104,7 @@ def without_button(route: Route) -> None:
     route.fulfill(response=answer, body=body)
 
 
-def test_squares_and_their_evidence_are_read_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:
+def test_squares_and_their_evidence_can_be_read_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:
     page = begin(reader, keys, f"/ratings/{site.ratings['stereotyped-model']}")
     figure = page.locator("[data-peek]").first
     keys.to(figure.locator(".squares").first)
@@ -123,7 +123,7 @@ def test_squares_and_their_evidence_are_read_with_the_keyboard_alone(reader: Rea
     keys.keep()
 
 
-def test_a_corpus_is_edited_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:
+def test_a_corpus_can_be_edited_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:
     post = site.process.agency.post
     corpus = post("/v1/corpora", {"name": "By keyboard", "kind": "sentences", "attribute": "gender"})
     texts = ["One sentence.", "Another sentence.", "A third sentence."]

@@ -38,7 +38,7 @@ def plain(browser: Browser, site: Site) -> Iterator[Page]:
 
 
 def say(page: Page, **words: str) -> str:
-    """Fill the form of step 1 and send it; return the id of the corpus."""
+    """Fill in the form of step 1 and send it; return the id of the corpus."""
     for name, text in words.items():
         page.locator(f"[name={name}]").fill(text)
     page.get_by_role("button", name="On to the").click()
@@ -65,7 +65,7 @@ def have_written(page: Page, services: DemoServer) -> None:
     page.get_by_role("button", name="Write what is lacking").click()
 
 
-def test_words_become_a_rating_of_reviewed_sentences_without_javascript(plain, site, services, tmp_path):
+def test_a_described_bias_is_rated_with_reviewed_sentences_without_javascript(plain, site, services, tmp_path):
     plain.goto("/own-words")
     corpus = say(plain, **WORDS)
     have_written(plain, services)
@@ -85,7 +85,7 @@ def test_words_become_a_rating_of_reviewed_sentences_without_javascript(plain, s
     plain.wait_for_url("**/jobs/job_*")
     job = site.process.finished(urlsplit(plain.url).path.rpartition("/")[2])
     assert job["status"] == "succeeded", job
-    # until then the page loads itself again, which would stop the visit to another
+    # the page reloads itself until then, which would interrupt the visit to the next page
     expect(plain.get_by_role("link", name="See the rating")).to_be_visible(timeout=20_000)
     assert job["experiment"]["corpus"].startswith(f"{corpus}@")
     evidence = site.process.agency.text(f"{job['rating']['href']}/sentences.csv")
@@ -101,7 +101,7 @@ def test_words_become_a_rating_of_reviewed_sentences_without_javascript(plain, s
 
 
 def edited_first(page: Page) -> str:
-    """Put the first sentence right, and return its new text."""
+    """Edit the first sentence, and return its new text."""
     item = page.locator(".item").first
     group, term = (part.strip() for part in item.locator(".of").inner_text().split("·")[:2])
     text = f"Nobody knew why the {group} liked “{term}” so much."
@@ -116,7 +116,7 @@ def rows_of(table: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(table, newline="")))
 
 
-def test_no_step_can_be_skipped(plain):
+def test_the_test_step_cannot_be_opened_before_there_are_sentences(plain):
     plain.goto("/own-words")
     corpus = say(plain, **WORDS)
     answer = plain.goto(f"/own-words/{corpus}/test")
@@ -128,7 +128,7 @@ def test_no_step_can_be_skipped(plain):
     expect(plain.get_by_role("listitem").filter(has_text="Test").get_by_role("link")).to_have_count(0)
 
 
-def test_words_that_cannot_be_used_are_marked_and_stay_in_the_form(plain):
+def test_unusable_words_are_marked_and_stay_in_the_form(plain):
     plain.goto("/own-words")
     wrong = WORDS | {"neutral": "tea, science", "pairs": "brother, sister\nfather"}
     for name, text in wrong.items():
@@ -141,14 +141,14 @@ def test_words_that_cannot_be_used_are_marked_and_stay_in_the_form(plain):
         expect(plain.locator(f"[name={name}]")).to_have_value(text)
 
 
-def test_going_back_loses_nothing(reader: Reader, services: DemoServer):
+def test_going_back_to_an_earlier_step_keeps_the_entered_words_and_sentences(reader: Reader, services: DemoServer):
     page = reader.open("/own-words")
     corpus = say(page, **WORDS)
     have_written(page, services)
     expect(page.get_by_role("heading", name=f"{TERMS * PER_TERM} sentences were")).to_be_visible(timeout=20_000)
     page.get_by_role("link", name="Look at them").click()
     text = edited_first(page)
-    expect(page.locator(":focus")).to_have_count(1)  # the focus did not return to the body
+    expect(page.locator(":focus")).to_have_count(1)  # an element still has the focus, not the body
     page.get_by_role("link", name="Say the bias").click()
     expect(page.get_by_label("The bias in one sentence")).to_have_value(WORDS["title"])
     assert say(page) == corpus, "unchanged words lead to the same corpus"
@@ -161,7 +161,7 @@ def test_going_back_loses_nothing(reader: Reader, services: DemoServer):
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"{TERMS * PER_TERM} sentences")
 
 
-def test_pictures_are_added_shown_and_tested(
+def test_own_pictures_can_be_added_and_are_shown_with_their_rating(
     plain: Page, reader: Reader, site: Site, services: DemoServer, tmp_path: Path
 ):
     pictures = [drawn(tmp_path, number) for number in range(2)]

@@ -14,19 +14,19 @@ HTML = {"Accept": "text/html"}
 
 @pytest.fixture(scope="module")
 def site(own_site: Site) -> Site:
-    """An agency of its own, in which no other test has made anything."""
+    """A separate agency, in which no other module has created anything."""
     return own_site
 
 
 def cells(page, table="table"):
-    """Return the texts of a table's rows; marks count as their names."""
+    """Return the texts of a table's rows; for a mark, its label."""
     return page.locator(table).first.evaluate(
         """table => [...table.tBodies[0].rows].map(row => [...row.cells].map(
             cell => cell.querySelector("svg")?.getAttribute("aria-label") ?? cell.textContent.trim()))"""
     )
 
 
-def test_every_link_of_the_start_page_answers(reader):
+def test_every_link_of_the_start_page_is_answered_with_200(reader):
     page = reader.open("/")
     links = page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))")
     assert {"/new", "/own-words", "/registry", "/methodology", "/log", "/overview", "/services"} <= set(links)
@@ -35,7 +35,7 @@ def test_every_link_of_the_start_page_answers(reader):
     assert set(answers.values()) == {200}, answers
 
 
-def test_the_bars_of_the_start_page_are_the_counts_of_the_api(reader, site):
+def test_the_bars_of_the_start_page_show_the_counts_of_the_api(reader, site):
     counted = site.process.agency.get("/v1/registry/distribution")["items"]
     page = reader.open("/")
     page.get_by_text("The same numbers as a table").click()
@@ -48,7 +48,7 @@ def test_the_bars_of_the_start_page_are_the_counts_of_the_api(reader, site):
     assert widths == pytest.approx([100 * row["targets"] / most for row in counted])
 
 
-def test_filters_of_the_registry_are_in_the_address_and_agree_with_the_api(reader, site):
+def test_filters_of_the_registry_are_part_of_the_address_and_agree_with_the_api(reader, site):
     page = reader.open("/registry")
     page.get_by_label("Kind of service").select_option("translator")
     page.get_by_label("Letter", exact=True).select_option("BS")
@@ -90,7 +90,7 @@ def test_versions_of_the_methodology_are_shown_and_compared_line_by_line(reader)
     assert "- P(UCS) = 1 - P(BS) - P(DSBS)" in removed
 
 
-def test_the_log_shows_the_entries_and_proves_that_it_only_grew(reader, site):
+def test_the_page_of_the_log_shows_its_entries_and_a_consistency_proof(reader, site):
     agency = site.process.agency
     head = agency.get("/v1/log")
     page = reader.open("/log")
@@ -105,7 +105,7 @@ def test_the_log_shows_the_entries_and_proves_that_it_only_grew(reader, site):
     assert page.locator("#w-size").is_visible()
 
 
-def test_problems_are_pages_for_browsers_and_documents_for_programs(site, context):
+def test_problems_are_html_pages_for_browsers_and_problem_documents_for_programs(site, context):
     page = context.new_page()  # browsers report a 404 in the console
     answer = page.goto(f"{site.url}/problems/rate-limited")
     assert (answer.status, answer.headers["vary"]) == (200, "Accept")

@@ -1,4 +1,4 @@
-"""The pages of a rating: what a person reads there is what the API, the badge and the report say."""
+"""The pages of a rating show the same values as the API, the badge and the report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def leaning(site):
     return site.process.finished(job["id"])["rating"]["id"]
 
 
-def test_letter_probability_and_date_are_those_of_the_badge_the_api_and_the_report(site, reader):
+def test_letter_probability_and_date_agree_with_the_badge_the_api_and_the_report(site, reader):
     for name in SERVICES:
         document, rating = document_of(site, name), site.ratings[name]
         letter, shares = document["letter"], document["probabilities"]
@@ -70,7 +70,7 @@ def test_letter_probability_and_date_are_those_of_the_badge_the_api_and_the_repo
         assert certainty in re.search(r"Hallmark of this rating.*?</svg>", report, flags=re.DOTALL)[0]
 
 
-def test_not_reached_inconclusive_and_unmeasured_look_and_read_different(site, leaning, reader):
+def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_different(site, leaning, reader):
     page = reader.open(f"/ratings/{leaning}")
     assert "inconclusive" in page.locator("svg.stamp").get_attribute("aria-label")
     assert page.locator("h1 + .verdict").inner_text().startswith("Inconclusive")
@@ -94,7 +94,7 @@ def states(band):
     return [one for one in said if one in {"not declared", "not reached"}]
 
 
-def test_any_question_is_found_by_its_text_and_the_filter_is_in_the_address(site, reader):
+def test_any_question_is_found_by_its_text_and_the_filter_is_part_of_the_address(site, reader):
     rating = site.ratings["stereotyped-model"]
     known = list(csv.DictReader(io.StringIO(fetched(site, f"/v1/ratings/{rating}/observations.csv"))))
     assert len(known) >= 1600
@@ -115,7 +115,7 @@ def test_any_question_is_found_by_its_text_and_the_filter_is_in_the_address(site
     assert len(list(csv.DictReader(io.StringIO(got.value.path().read_text(encoding="utf-8"))))) == len(known)
 
 
-def test_evidence_is_listed_in_short_pages_that_lead_on_to_each_other(site, reader):
+def test_evidence_is_listed_in_pages_of_100_rows_with_links_to_the_next(site, reader):
     page = reader.open(f"/r/{site.ratings['stereotyped-model']}/evidence")
     first = page.locator(".ev tbody tr td:first-child").all_inner_texts()
     page.get_by_role("link", name="Next rows").click()
@@ -125,7 +125,7 @@ def test_evidence_is_listed_in_short_pages_that_lead_on_to_each_other(site, read
     assert int(second[0]) > int(first[-1])
 
 
-def test_squares_are_walked_with_arrow_keys_and_lead_to_their_answers(site, reader):
+def test_squares_of_a_figure_are_reached_with_arrow_keys_and_link_to_their_answers(site, reader):
     sentences = document_of(site, "stereotyped-model")["components"][0]["sentences"]
     page = reader.open(f"/ratings/{site.ratings['stereotyped-model']}")
     figure = page.locator("[data-peek]").first
@@ -146,7 +146,7 @@ def test_squares_are_walked_with_arrow_keys_and_lead_to_their_answers(site, read
     expect(page.locator("mark").first).to_have_text(likelier.removeprefix("likelier: "))
 
 
-def test_squares_of_neutral_sentences_are_a_link_away(site, reader):
+def test_squares_of_neutral_sentences_are_shown_after_one_click(site, reader):
     sentences = document_of(site, "stereotyped-model")["components"][0]["sentences"]
     neutral = [one for one in sentences if one["list"] == "neutral"]
     page = reader.open(f"/r/{site.ratings['stereotyped-model']}")
@@ -182,7 +182,7 @@ def test_every_figure_has_a_table_with_the_numbers_of_the_api(site, reader):
             assert told == pytest.approx([shares[row[0]][letter] for letter in ("BS", "DSBS", "UCS")], abs=1e-3)
 
 
-def test_marks_and_bars_are_where_the_table_says(site, reader):
+def test_positions_of_marks_and_bars_agree_with_the_table_of_the_figure(site, reader):
     for name in ("stereotyped-model", "always-he", "group-sentiment"):
         page = reader.open(f"/ratings/{site.ratings[name]}")
         hidden = page.locator("figure", has=page.locator("path.limit")).filter(has_text="can hide")
@@ -209,15 +209,15 @@ DRAWN = """svg => [
   [...svg.querySelectorAll('text.m.s')].map(one => [+one.textContent, +one.getAttribute('x')]),
   [...svg.querySelectorAll('path.bar')].map(one => +one.getAttribute('d').match(/M([\\d.]+)/)[1]),
 ]"""
-"""Values and places of an axis, and places of the marks."""
+"""Script that returns the values and positions of an axis, and the positions of the marks."""
 
 
 def cells_of(figure):
-    """Read the cells of a folded table, row by row."""
+    """Return the cells of a collapsed table, row by row."""
     return figure.locator("tbody tr").evaluate_all("rows => rows.map(r => [...r.children].map(c => c.textContent))")
 
 
-def test_a_good_certificate_verifies_and_a_changed_one_does_not(site, reader):
+def test_a_valid_certificate_verifies_in_the_browser_and_a_changed_certificate_does_not(site, reader):
     rating = site.ratings["stereotyped-model"]
     page = reader.open(f"/ratings/{rating}/certificate")
     changes = {
@@ -257,7 +257,7 @@ def changed_envelope(envelope):
     return envelope | {"payload": base64.b64encode(stated).decode()}
 
 
-def test_publishing_and_withdrawing_a_rating_requires_typing_its_name(site, leaning, reader):
+def test_a_rating_can_be_published_and_is_withdrawn_only_after_typing_its_name(site, leaning, reader):
     page = reader.open(f"/ratings/{leaning}")
     page.get_by_label("Everyone, for good").check()
     page.get_by_role("button", name="Change").click()

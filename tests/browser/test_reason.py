@@ -18,7 +18,7 @@ from web.frame.rendering import number, percent
 
 @pytest.fixture(scope="module")
 def site(own_site: Site) -> Site:
-    """An agency of its own, in which no other test has rated a service again by another name."""
+    """A separate agency, in which no other module has rated a service again under another name."""
     return own_site
 
 
@@ -28,14 +28,14 @@ def cells(table: Locator) -> list[list[str]]:
 
 
 def choose(page: Page, name: str, rating_id: str) -> None:
-    """Find a service in the search of `/compare`, and choose one of its ratings."""
+    """Search a service on `/compare`, and choose one of its ratings."""
     page.get_by_role("searchbox").fill(name)
     page.get_by_role("button", name="Find").click()
-    expect(page).to_have_url(re.compile(rf"\bq={name}\b"))  # until then the previous list is shown
+    expect(page).to_have_url(re.compile(rf"\bq={name}\b"))  # the previous list is shown until the results arrive
     page.locator(f'#choose .picks a[href*="{rating_id}"]').click()
 
 
-def test_two_services_are_found_by_name_and_their_numbers_are_those_of_the_api(site: Site, reader: Reader) -> None:
+def test_a_comparison_of_two_services_shows_the_numbers_of_the_api(site: Site, reader: Reader) -> None:
     page = reader.open("/compare")
     first, second = site.ratings["faithful"], site.ratings["always-he"]
     choose(page, "faithful", first)
@@ -61,7 +61,7 @@ def test_two_services_are_found_by_name_and_their_numbers_are_those_of_the_api(s
     ]
 
 
-def test_sentences_that_changed_come_first_and_are_the_recorded_replies(site: Site, reader: Reader) -> None:
+def test_a_comparison_lists_questions_with_changed_replies_first(site: Site, reader: Reader) -> None:
     pair = [site.ratings["faithful"], site.ratings["always-he"]]
     page = reader.open(f"/compare?first={pair[0]}&second={pair[1]}")
     replies: list[dict[str, str]] = []
@@ -83,7 +83,7 @@ def test_sentences_that_changed_come_first_and_are_the_recorded_replies(site: Si
     assert rows.first.locator("mark").all_text_contents()[-1].split()[0] == "He"
 
 
-def test_services_of_a_kind_are_ranked_by_the_probabilities_of_the_api(site: Site, reader: Reader) -> None:
+def test_services_of_a_kind_are_ranked_by_their_probability_of_ucs(site: Site, reader: Reader) -> None:
     page = reader.open("/compare")
     page.locator("#ranking").get_by_role("link", name="Translators").click()
     table = page.locator("#ranking h3", has_text="round-trip · gender").locator(
@@ -106,7 +106,7 @@ def test_services_of_a_kind_are_ranked_by_the_probabilities_of_the_api(site: Sit
     expect(page.locator("[data-rating]")).to_have_count(min(8, len(given)))
 
 
-def test_ratings_by_different_methods_are_not_called_comparable(site: Site, reader: Reader) -> None:
+def test_ratings_by_different_methods_are_shown_with_a_warning(site: Site, reader: Reader) -> None:
     page = reader.open(f"/compare?first={site.ratings['faithful']}&second={site.ratings['stereotyped-model']}")
     expect(page.get_by_role("status")).to_contain_text("their letters answer different questions")
     expect(page.locator("[data-rating]")).to_have_count(2)
@@ -122,7 +122,7 @@ def verified(page: Page, site: Site, *, names: list[str]) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_chain_is_built_with_the_keyboard_only(site: Site, reader: Reader) -> None:
+def test_a_chain_can_be_composed_with_the_keyboard_alone(site: Site, reader: Reader) -> None:
     keys = Keys(reader.page)
     page = reader.open(f"/compose?rating={site.ratings['faithful']}")
     keys.skip()
@@ -146,7 +146,7 @@ def test_a_chain_is_built_with_the_keyboard_only(site: Site, reader: Reader) -> 
     )
 
 
-def test_a_chain_is_built_measured_and_removed_without_javascript(site: Site, browser: Browser) -> None:
+def test_a_chain_can_be_composed_measured_and_removed_without_javascript(site: Site, browser: Browser) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
         page.goto(f"{site.url}/compose")
@@ -164,7 +164,7 @@ def test_a_chain_is_built_measured_and_removed_without_javascript(site: Site, br
         page.get_by_role("button", name="Measure the chain").click()
         job = site.process.finished(page.url.rpartition("/")[2])
         assert job["target"]["protocol"] == "chain"
-        # until then the page loads itself again, which would stop the visit to another
+        # the page reloads itself until then, which would interrupt the visit to the next page
         expect(page.get_by_role("link", name="See the rating")).to_be_visible(timeout=20_000)
         page.goto(f"{site.url}/compose")
         saved = page.locator("#saved li", has=page.locator(f'a[href="/compose/{found["id"]}"]'))
@@ -186,11 +186,11 @@ def test_a_chain_is_built_measured_and_removed_without_javascript(site: Site, br
         ("add", ["a", "b", "c"], "add"),
     ],
 )
-def test_an_act_rearranges_the_chain(act: str, after: list[str], focus: str) -> None:
+def test_buttons_move_and_remove_links_of_the_chain_and_set_the_focus(act: str, after: list[str], focus: str) -> None:
     assert rearranged(["a", "b", "c"], act) == (after, focus)
 
 
-def test_a_suite_is_planned_asked_for_and_its_matrix_is_that_of_the_api(site: Site, reader: Reader) -> None:
+def test_a_suite_can_be_planned_and_requested_and_its_matrix_agrees_with_the_api(site: Site, reader: Reader) -> None:
     page = reader.open("/suites/new")
     for name in ("faithful translator", "always-he translator", "Gender", "round-trip", "one-hop"):
         page.get_by_role("checkbox", name=re.compile(f"^{name}")).check()

@@ -1,4 +1,4 @@
-"""Services and the overview, with names that try to be more than text."""
+"""Services and the overview, with names that try to inject markup or scripts."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def site(own_site: Site) -> Site:
-    """An agency of its own, in which no other test has made anything."""
+    """A separate agency, in which no other module has created anything."""
     return own_site
 
 
 def named(most: int = 200) -> list[str]:
-    """Return the payloads, several to a name of a rated service."""
+    """Return names of rated services, each of which contains several payloads."""
     names = [""]
     for payload in HOSTILE:
         if len(names[-1]) + len(payload) + 1 > most:
@@ -46,7 +46,7 @@ def named(most: int = 200) -> list[str]:
 
 @pytest.fixture(scope="module")
 def agency(services: DemoServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """An agency of its own, with services that have hostile names: saved ones, rated ones, failed ones."""
+    """A separate agency with services that have hostile names: saved services, rated services, failed jobs."""
     process = Process(tmp_path_factory.mktemp("hostile"))
     for name in HOSTILE:
         process.agency.post("/v1/targets", target(name, services.url("faithful"), settings={}))
@@ -77,7 +77,7 @@ def texts(page):
     return page.locator("main bdi").evaluate_all("all => all.map(one => one.textContent)")
 
 
-def test_hostile_names_stay_text(visitor):
+def test_hostile_names_of_services_are_shown_as_text(visitor):
     assert len(HOSTILE) == 60
     for path, names in (("/overview", named()), ("/services", HOSTILE), ("/registry", named()), ("/", named()[-6:])):
         page = visitor.open(path)
@@ -89,7 +89,7 @@ def test_hostile_names_stay_text(visitor):
         assert set(directions) == {"isolate"}, "a name must not turn the text around it"
 
 
-def test_the_page_of_services_equals_the_api(reader, site):
+def test_the_page_of_services_lists_the_services_of_the_api(reader, site):
     newest = site.process.agency.get("/v1/overview")["targets"]
     page = reader.open("/services")
     rows = page.locator("tbody tr").evaluate_all(
@@ -103,7 +103,7 @@ def test_the_page_of_services_equals_the_api(reader, site):
     assert texts(page)[0] == "group-sentiment"
 
 
-def test_a_rated_service_is_saved_and_rated_again(visitor, agency, services):
+def test_a_rated_service_can_be_saved_and_rated_again(visitor, agency, services):
     page = visitor.open("/services?q=" + "always-he")
     page.locator("tbody a").first.click()
     page.get_by_role("button", name="Save").click()
@@ -127,7 +127,7 @@ def test_a_rated_service_is_saved_and_rated_again(visitor, agency, services):
     visitor.complaints.clear()  # the page of the job may be that of another area
 
 
-def test_a_secret_is_never_shown_and_is_asked_for_again_for_another_address(visitor, agency, services):
+def test_a_secret_is_never_shown_and_must_be_entered_again_for_a_new_address(visitor, agency, services):
     secret = "tell-nobody-9f2x"
     saved = agency.agency.post("/v1/targets", target("Keeps a secret", services.url("faithful"), secret=secret))
     page = visitor.open(f"/services/{saved['id']}/edit")
@@ -148,7 +148,7 @@ def test_a_secret_is_never_shown_and_is_asked_for_again_for_another_address(visi
     assert saved["id"] not in left
 
 
-def test_settings_of_a_saved_service_are_fields_of_a_form(visitor, agency, services):
+def test_settings_of_a_saved_service_can_be_changed_in_a_form(visitor, agency, services):
     saved = agency.agency.post(
         "/v1/targets", target("Settings", services.url("faithful"), settings={"batch_maximum": 7})
     )
@@ -163,7 +163,7 @@ def test_settings_of_a_saved_service_are_fields_of_a_form(visitor, agency, servi
     assert (changed["settings"]["batch_maximum"], changed["limits"]["concurrency"]) == (3, 2)
 
 
-def test_a_running_job_is_on_the_overview_until_it_ends(visitor, agency, services):
+def test_a_running_job_is_shown_on_the_overview_until_it_ends(visitor, agency, services):
     experiment = {"method": "round-trip", "attribute": "gender", "languages": ["es", "fr"], "stop_early": False}
     slow = target("Slow one", services.url("balancing"), limits={"concurrency": 1, "requests_per_second": 0.5})
     job = agency.agency.post("/v1/jobs", {"target": slow, "experiment": experiment, "seed": 99})

@@ -1,4 +1,4 @@
-"""Sessions of an agency that asks for keys: signing in with keys and accounts, forms, pages of another tenant."""
+"""Sessions of an agency that requires keys: signing in with keys and accounts, forms, pages of another tenant."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES = [
 
 @dataclass
 class Locked:
-    """An agency that asks for keys, with a key of its administrator and one of another tenant."""
+    """An agency that requires keys, with a key of its administrator and a key of another tenant."""
 
     process: Process
     admin: str
@@ -57,7 +57,7 @@ class Locked:
         return dict(made.json())
 
     def sign_in(self, key: str, following: str = "", cookie: str = "") -> httpx.Response:
-        """Send the form of the page where one signs in."""
+        """Send the form of the sign-in page."""
         with self.client(**({"Cookie": cookie} if cookie else {})) as client:
             token = token_in(client.get("/sign-in").text)
             return client.post("/sign-in", data={"form_token": token, "key": key, "next": following})
@@ -91,7 +91,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
     process.stop()
 
 
-def test_signing_in_leads_to_the_page_that_was_asked_for(locked: Locked, context: BrowserContext) -> None:
+def test_signing_in_leads_to_the_requested_page(locked: Locked, context: BrowserContext) -> None:
     page = context.new_page()
     page.goto(f"{locked.url}/keys?cursor=")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -126,7 +126,7 @@ def known(tmp_path: Path, services: DemoServer) -> Iterator[str]:
     request = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}
     port = free_port()
     agency = f"http://127.0.0.1:{port}"
-    # another name of this machine: for the browser a different site, which gets no strict cookies
+    # another name of this machine, which the browser treats as a different site, without strict cookies
     with oidc_provider(people, "localhost") as provider:
         process = Process(
             tmp_path,
@@ -170,7 +170,7 @@ def test_a_person_signs_in_with_an_account_and_sees_the_jobs_of_their_tenant(
     assert context.cookies(known) == []
 
 
-def test_only_a_page_of_the_agency_follows_signing_in(locked: Locked) -> None:
+def test_signing_in_never_redirects_to_another_site(locked: Locked) -> None:
     for asked, led in (
         ("/suites?a=1", "/suites?a=1"),
         ("//evil.example", "/overview"),
@@ -183,7 +183,7 @@ def test_only_a_page_of_the_agency_follows_signing_in(locked: Locked) -> None:
         assert (answer.status_code, answer.headers["location"]) == (303, led)
 
 
-def test_each_signing_in_has_a_session_of_its_own_and_ends_the_one_before(locked: Locked) -> None:
+def test_signing_in_starts_a_new_session_and_ends_the_previous_session(locked: Locked) -> None:
     first = locked.cookie(locked.admin)
     second = session_of(locked.sign_in(locked.admin, cookie=first))
     assert second not in first
@@ -202,14 +202,14 @@ def test_revoking_the_key_ends_the_session(locked: Locked) -> None:
     assert (ended.status_code, ended.headers["location"]) == (303, "/sign-in?next=%2Fsuites%3Fcursor%3Dx")
 
 
-def test_the_api_does_not_accept_the_cookie(locked: Locked) -> None:
+def test_the_api_does_not_accept_the_session_cookie(locked: Locked) -> None:
     with locked.client(Cookie=locked.cookie(locked.admin), Accept="*/*") as client:
         assert client.get("/settings").status_code == 200
         assert client.get("/v1/limits").status_code == 401
         assert client.post("/v1/keys", json={"name": "x", "scopes": ["admin"]}).status_code == 401
 
 
-def test_every_form_is_refused_without_its_token_or_from_another_page(locked: Locked) -> None:
+def test_every_form_is_refused_without_its_csrf_token_or_from_another_site(locked: Locked) -> None:
     own, foreign = locked.cookie(locked.admin), locked.cookie(locked.other)
     with locked.client() as client:
         tokens = {
@@ -233,7 +233,7 @@ def test_every_form_is_refused_without_its_token_or_from_another_page(locked: Lo
                 assert client.post(address, data=right).headers["location"].startswith("/sign-in?"), path
 
 
-def test_another_tenant_finds_none_of_the_pages(locked: Locked, services: DemoServer) -> None:
+def test_pages_of_a_tenant_are_answered_with_404_to_another_tenant(locked: Locked, services: DemoServer) -> None:
     target = {"name": "faithful", "kind": "translator", "protocol": "libretranslate"}
     target["base_url"] = services.url("faithful")
     request = {"target": target, "experiment": {"method": "round-trip", "attribute": "gender"}}

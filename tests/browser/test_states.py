@@ -1,4 +1,4 @@
-"""Pages of an agency that has nothing yet, and pages of errors: no fault of accessibility, and the one next act."""
+"""Pages of an agency without any data, and error pages: they break no rule of accessibility."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def nothing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @with_axe
-def test_empty_pages_and_errors_break_no_rule_of_accessibility(browser: Browser, nothing: str) -> None:
+def test_empty_pages_and_error_pages_break_no_rule_of_accessibility(browser: Browser, nothing: str) -> None:
     found = []
     with browser.new_context(bypass_csp=True, reduced_motion="reduce") as context:
         page = context.new_page()

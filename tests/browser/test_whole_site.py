@@ -1,4 +1,4 @@
-"""Every page, found by its links: no complaint of the browser, nothing that people cannot use."""
+"""Every page, found by following links: rules of accessibility, small screens, translation, security headers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ NOT_PAGES = re.compile(
     r"/v1/|/static/|/openapi|/\.well-known/|/docs/operations|/export|/files/|/image|download|\.(csv|svg|html|md|jsonl|json|yaml|toml)(\?|$)"
 )
 MOST_OF_A_KIND = 2
-"""Addresses that are visited for each page."""
+"""Maximum number of addresses visited for each page."""
 
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
-"""Each page is shown in each width (in pixels) and in each scheme of colours."""
+"""Each page is checked at each width (in pixels) and in each colour scheme."""
 
 ROUTES = {
     route.path: route.path_regex for area in AREAS for route in area.routes if route.methods and "GET" in route.methods
@@ -33,7 +33,7 @@ ROUTES = {
 
 
 def kind_of(path: str) -> str:
-    """Return the page that an address leads to."""
+    """Return the route of the page at an address."""
     for written, pattern in ROUTES.items():
         if pattern.match(path):
             return written
@@ -64,7 +64,7 @@ def crawled(reader: Reader) -> dict[str, list[str]]:
 
 
 def furnished(site: Site) -> None:
-    """Make one of everything that a person can make, so that each page has something to show."""
+    """Create one resource of each kind that a person can create, so that each page has content."""
     post = site.process.agency.post
     target = {"name": "saved", "kind": "translator", "protocol": "libretranslate"}
     target["base_url"] = site.services.url("faithful")
@@ -90,7 +90,7 @@ def addresses(browser, site) -> dict[str, list[str]]:
         return found
 
 
-def test_every_page_is_reached_from_the_first_by_links_alone(addresses):
+def test_every_page_is_reached_from_the_start_page_by_links(addresses):
     # sign-in redirects if no keys are required (see test_sessions.py); parts of pages have no page of their own
     not_linked = {path for path in ROUTES if path.endswith(("/now", "/running")) or path.startswith("/sign-in")}
     # pages that need the user's words or files are opened by test_own_words.py and test_corpora.py
@@ -101,9 +101,9 @@ def test_every_page_is_reached_from_the_first_by_links_alone(addresses):
 
 
 def faults_of(page: Page) -> list[str]:
-    """Return the rules of accessibility that a page breaks on any screen.
+    """Return the rules of accessibility that a page breaks at any width or colour scheme.
 
-    Only its style looks at the screen, so that it need not be loaded for each, which would cost more than the rules.
+    The page is loaded only once, because only its style sheet depends on the screen.
     """
     page.add_script_tag(path=AXE)
     found = []
@@ -130,9 +130,7 @@ def test_no_page_breaks_a_rule_of_accessibility(browser, site, addresses):
     assert not found, "\n".join(found[:20])
 
 
-def test_on_a_small_screen_no_page_scrolls_sideways_and_every_target_of_a_pointer_is_large_enough(
-    browser, site, addresses
-):
+def test_small_screens_need_no_horizontal_scrolling_and_every_button_and_link_is_large_enough(browser, site, addresses):
     wide, small = {}, {}
     script = """() => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary')]
       .filter(one => one.offsetParent && !one.closest('p, li li, td, dd, label, .peek, .skip, .vh'))
@@ -155,7 +153,7 @@ def test_on_a_small_screen_no_page_scrolls_sideways_and_every_target_of_a_pointe
     assert not small
 
 
-def test_no_word_of_a_page_is_english_in_another_language(browser, site, addresses):
+def test_every_text_of_a_page_is_translated_into_another_language(browser, site, addresses):
     left = {}
     with marked_pages(site) as (url, told), browser.new_context() as context:
         page = context.new_page()
@@ -169,7 +167,7 @@ def test_no_word_of_a_page_is_english_in_another_language(browser, site, address
     assert not left, "\n".join(f"{path}: {some[:20]}" for path, some in left.items())
 
 
-def test_pages_answer_with_the_policy_and_are_kept_only_if_public(site, browser):
+def test_pages_have_security_headers_and_only_public_pages_may_be_cached(site, browser):
     with browser.new_context() as context:
         public, own = context.request.get(f"{site.url}/"), context.request.get(f"{site.url}/overview")
     for answer in (public, own):

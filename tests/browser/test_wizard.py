@@ -19,11 +19,11 @@ from tests.support.agency_process import free_port
 SECRET = "sesame-7f3a9c2b41"
 RATED_S = 90
 WORDY = "the model that was asked for is not loaded; " * 4 + "write to <b>the operators</b> of it"
-"""A message of a service that is longer than what a cause quotes."""
+"""A message of a service that is longer than the part quoted in a cause."""
 
 
 class Acts:
-    """A person who counts clicks and typed fields."""
+    """A person in the browser, whose clicks and typed fields are counted."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.count = page, 0
@@ -67,7 +67,7 @@ def plain(browser: Browser) -> Iterator[BrowserContext]:
         yield made
 
 
-def test_a_translator_is_rated_in_a_dozen_acts(reader: Reader, site: Site) -> None:
+def test_a_translator_is_rated_with_at_most_twelve_clicks_and_fields(reader: Reader, site: Site) -> None:
     began, acts = time.monotonic(), Acts(reader.page)
     rate(acts, site, site.services.url("always-he"))
     assert acts.count <= 12
@@ -80,14 +80,14 @@ def test_a_translator_is_rated_in_a_dozen_acts(reader: Reader, site: Site) -> No
     assert first == 120  # the letter was clear at the first look, so no questions were added
 
 
-def test_a_translator_is_rated_without_scripts(plain: BrowserContext, site: Site) -> None:
+def test_a_translator_can_be_rated_without_javascript(plain: BrowserContext, site: Site) -> None:
     page = plain.new_page()
     rate(Acts(page), site, site.services.url("always-he"))
     assert job_of(page, site)["rating"]["letter"] == "BS"
 
 
 class Keyed(BaseHTTPRequestHandler):
-    """A translator that wants a key; at other paths it answers with a web page, and with a long message."""
+    """A translator that requires a key; at other paths it answers with a web page or with a long error message."""
 
     keys: ClassVar[list[str]] = []
 
@@ -128,7 +128,7 @@ def ratings_asked_for(site: Site) -> list[str]:
     return [job["id"] for job in site.process.agency.get("/v1/jobs?kind=rating&limit=200")["items"]]
 
 
-def test_each_fault_has_its_own_remedy_before_anything_is_stored(reader: Reader, site: Site, keyed: str) -> None:
+def test_each_fault_gets_its_own_remedy_before_anything_is_stored(reader: Reader, site: Site, keyed: str) -> None:
     before, saved = ratings_asked_for(site), site.process.agency.get("/v1/targets")["items"]
     page = reader.open("/new")
     page.get_by_role("button", name="Translator").click()
@@ -146,12 +146,12 @@ def test_each_fault_has_its_own_remedy_before_anything_is_stored(reader: Reader,
     assert len({remedy for _, remedy in remedies}) == 3
     assert not [
         remedy for _, remedy in remedies if "ASSAY_" in remedy or "base_url" in remedy
-    ]  # inputs, by their titles
+    ]  # remedies name inputs by their titles
     assert ratings_asked_for(site) == before
     assert site.process.agency.get("/v1/targets")["items"] == saved
 
 
-def test_a_missing_address_is_asked_for_before_the_next_step(reader: Reader) -> None:
+def test_a_missing_address_is_reported_before_the_next_step(reader: Reader) -> None:
     page = reader.open("/new")
     page.get_by_role("button", name="Translator").click()
     page.get_by_role("button", name="Continue without a test").click()
@@ -160,7 +160,7 @@ def test_a_missing_address_is_asked_for_before_the_next_step(reader: Reader) -> 
     reader.complaints.clear()  # browsers write the status of the refused form into the console
 
 
-def test_a_long_message_of_the_service_is_shown_whole(reader: Reader, keyed: str) -> None:
+def test_a_long_message_of_the_service_is_shown_completely(reader: Reader, keyed: str) -> None:
     page = reader.open("/new")
     page.get_by_role("button", name="Translator").click()
     page.get_by_label("Address").fill(f"{keyed}/wordy")
@@ -168,7 +168,7 @@ def test_a_long_message_of_the_service_is_shown_whole(reader: Reader, keyed: str
     expect(page.locator("#probe .errors q")).to_have_text(WORDY)
 
 
-def test_the_secret_reaches_the_service_and_no_page(context: BrowserContext, site: Site, keyed: str) -> None:
+def test_the_secret_reaches_the_service_but_appears_on_no_page(context: BrowserContext, site: Site, keyed: str) -> None:
     pages: list[str] = []
     page = context.new_page()
     page.on(
@@ -223,7 +223,7 @@ def test_the_back_button_keeps_answers_and_errors_are_shown_at_their_fields(read
     assert page.get_by_label("Callback address").input_value() == "nowhere-at-all"
 
 
-def test_a_second_click_finds_the_job_of_the_first(reader: Reader, site: Site) -> None:
+def test_a_second_click_on_the_last_button_creates_no_second_job(reader: Reader, site: Site) -> None:
     page = reader.open(f"/new?rating={site.ratings['echo']}")
     acts = Acts(page)
     for name in ("Continue without a test", "Continue", "Continue"):

@@ -16,7 +16,7 @@ from tests.support.reference_ratings import reference_ratings, without_run
 from tests.support.scaled_agency import ScaledAgency, running_agency
 
 CHUNK = 20 + 4
-"""Calls that a crash can repeat: 20 replies between two commits and 4 calls in flight."""
+"""Maximum of calls that a crash can repeat: 20 replies between two commits and 4 calls in flight."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Batch:
     ids: list[str]
 
     def running(self) -> list[str]:
-        """Name the jobs that have asked something and are not nearly done."""
+        """Return the ids of running jobs that have asked a question and have made less than 80 % of their calls."""
         most = self.expected_calls / len(self.ids) * 0.8
         jobs = [self.agency.job(job_id) for job_id in self.ids]
         return [job["id"] for job in jobs if job["status"] == "running" and 0 < job["asked"] < most]

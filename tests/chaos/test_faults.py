@@ -74,7 +74,7 @@ def test_job_posted_while_redis_is_down_runs_after_redis_is_back(agency, post):
     batch.survived()
 
 
-def test_jobs_finish_after_redis_was_frozen(agency, post):
+def test_jobs_finish_although_redis_was_frozen_for_some_seconds(agency, post):
     batch = post(2)
     agency.redis.freeze()
     try:
@@ -105,8 +105,8 @@ FILL = "for i = 1, 200 do redis.call('SET', 'filler' .. i, string.rep('x', 10000
 
 
 # Row 82 of docs/reliability.md: at c37b512 Redis at its memory limit was not tested.
-def test_redis_at_its_memory_limit_stops_no_running_job_and_no_reader(agency, post, port):
-    """The limit is reached by what Redis stores while jobs run, and Redis refuses, as `noeviction` says."""
+def test_running_jobs_and_reads_continue_while_redis_is_at_its_memory_limit(agency, post, port):
+    """The data that Redis stores while jobs run reach the limit; Redis then refuses writes (policy `noeviction`)."""
     batch = post(2, delay_s=0.1, place=0)
     for job_id in batch.ids:
         agency.asked(job_id, 5)
@@ -163,7 +163,7 @@ def test_invalid_messages_are_ignored(agency, post):
     post(2).survived()
 
 
-def test_worker_without_messages_exits_with_75_and_its_successor_runs_the_jobs(agency, post):
+def test_worker_without_messages_exits_with_75_and_is_restarted_to_run_the_jobs(agency, post):
     """The consumer is cancelled through Celery's remote control, so that the worker gets no messages."""
     before = [len(worker.exits) for worker in agency.workers]
     app = make_celery(Settings(broker_url=agency.redis.url))
@@ -382,7 +382,7 @@ def test_cancelled_job_stops_within_ten_seconds(agency, target):
     target.delay_s = 0.02
 
 
-# ---------------------------------------------------------------------------- many at once
+# ---------------------------------------------------------------------------- many clients and jobs at once
 def test_400_concurrent_pollers_of_a_job_are_answered_within_five_seconds(agency, target, port):
     target.delay_s = 0.05
     job_id = agency.post(rating_request(target.url("watched"), 4))

@@ -1,4 +1,4 @@
-"""A long run under random faults of every part: nothing is lost, doubled or changed (docs/reliability.md, row 85).
+"""A long run under random faults of every part: no job is lost, doubled or changed (docs/reliability.md, row 85).
 
 The suite runs 30 jobs, ``make chaos`` 1,000 and ``--chaos-scale night`` 10,000.
 """
@@ -25,13 +25,13 @@ from tests.support.supervised import Supervised
 
 SEED = 20261123
 DELAY_S = 0.05
-"""Time an answer of the rated service takes, so that faults hit jobs at work."""
+"""Seconds per answer of the rated service, so that faults hit running jobs."""
 
 FROZEN_S = 3.5
 """How long a process is frozen: longer than the lease of 2 s."""
 
 MOST_CALLS = 1.02
-"""Calls to the service, as a multiple of those of a run without faults; held where the run is long."""
+"""Maximum of calls to the service, relative to a run without faults; checked only in long runs."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def received() -> Iterator[tuple[str, list[tuple[str, Message, bytes]]]]:
 
 
 def faults_of(agency: ScaledAgency, rng: np.random.Generator) -> dict[str, tuple[float, Callable[[], None]]]:
-    """Return the faults, each with its share."""
+    """Return the faults by name, each with its probability and its function."""
 
     def kill(processes: Sequence[Supervised]) -> None:
         processes[rng.integers(len(processes))].kill()
@@ -99,7 +99,7 @@ def inject(agency: ScaledAgency, rng: np.random.Generator, times: int, pause_s: 
 
 
 def post_surely(agency: ScaledAgency, request: dict, key: str) -> str:
-    """Post a job as a careful caller does: again, with the same Idempotency-Key, until it is accepted."""
+    """Post a job as a careful caller does: repeat the request with its Idempotency-Key until it is accepted."""
     until = time.monotonic() + 600
     while time.monotonic() < until:
         try:
@@ -127,7 +127,7 @@ def notices_by_job(
 
 
 # Row 85 of docs/reliability.md: at c37b512 the longest run under faults had 100 jobs.
-def test_a_long_run_under_faults_loses_doubles_and_changes_nothing(agency, prepare, scales, received):
+def test_no_job_is_lost_doubled_or_changed_in_a_long_run_under_faults(agency, prepare, scales, received):
     rng, scale, (receiver, notices) = np.random.default_rng(SEED), scales["all parts"], received
     batch = prepare(scale.jobs)
     batch.target.delay_s = DELAY_S

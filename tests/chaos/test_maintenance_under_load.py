@@ -35,7 +35,7 @@ def asked_of(target, name: str, seed: int) -> dict:
 
 
 class Load:
-    """Posts jobs one after the other until it is stopped, each to an address of its own and with a secret."""
+    """Posts jobs one after the other until it is stopped; each job has its own address and a secret."""
 
     def __init__(self, agency: ScaledAgency, target, name: str) -> None:
         self._agency, self._target, self._name = agency, target, name
@@ -66,7 +66,7 @@ class Load:
             self._done.wait(0.5)
 
     def _surely(self, request: dict) -> str:
-        """Post as a careful caller does, with a key: to the other process if one is just restarted."""
+        """Post as a careful caller does, with an Idempotency-Key; use the other API process if one is restarting."""
         until = time.monotonic() + 240
         while time.monotonic() < until:
             headers = {"Idempotency-Key": f"{self._name}-{request['seed']}"}
@@ -120,7 +120,7 @@ def rows_of(database_url: str, ids: list[str]) -> set[str]:
         return {row[0] for row in connection.execute("SELECT id FROM jobs WHERE id = ANY(%s)", [ids])}
 
 
-def test_a_backup_under_load_is_restored_with_every_job_and_secret(agency, target, loaded, tmp_path):
+def test_a_backup_made_under_load_is_restored_with_every_job_and_secret(agency, target, loaded, tmp_path):
     load = loaded()
     load.wait_for(6)
     before = list(load.ids)
@@ -144,12 +144,12 @@ ALTER TABLE ratings ADD COLUMN added_later TEXT;
 CREATE TABLE added_later (id TEXT PRIMARY KEY);
 UPDATE alembic_version SET version_num = '9999'
 """
-"""What a migration of the next version does: it adds columns with a default, and tables."""
+"""Statements of a migration to the next version: it adds columns with a default, and tables."""
 
 
 @contextmanager
 def migrated(agency: ScaledAgency) -> Iterator[None]:
-    """Apply a migration of a later version as one transaction; take it back afterwards."""
+    """Apply a migration of a later version as one transaction; undo it afterwards."""
     with psycopg.connect(agency.database_url) as connection:
         (present,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         connection.execute("SELECT pg_advisory_xact_lock(1)")
@@ -163,11 +163,11 @@ def migrated(agency: ScaledAgency) -> Iterator[None]:
             agency.postgres.execute(f"ALTER TABLE {table} DROP COLUMN added_later", agency.database)
 
 
-def test_running_processes_work_on_and_stay_ready_while_a_later_version_migrates(agency, target, loaded):
+def test_running_processes_stay_ready_after_the_migration_of_a_later_version(agency, target, loaded):
     before = [len(process.exits) for process in agency.processes]
     load = loaded()
     load.wait_for(4)
-    migrate = run_command("migrate", environment=agency.environment, seconds=240)  # nothing to do, under load
+    migrate = run_command("migrate", environment=agency.environment, seconds=240)  # changes nothing
     assert migrate.returncode == 0, migrate.stderr
     with migrated(agency):
         load.wait_for(len(load.ids) + 6)
@@ -203,8 +203,8 @@ def test_the_secret_key_is_rotated_under_load_and_no_job_loses_its_secret(agency
     """The last test of the module, because it leaves the agency with another key."""
     load = loaded()
     load.wait_for(4)
-    # guards against the procedure of before: a process that was not yet restarted could not open what one that was
-    # restarted had sealed with the new key, so that jobs failed with `secret_lost`
+    # guards against the earlier procedure: restarted processes sealed secrets with the new key, which the other
+    # processes could not open, so that jobs failed with `secret_lost`
     restart(agency, ASSAY_SECRET_KEY=FIRST_KEY, ASSAY_SECRET_KEY_OLDER=SECOND_KEY)
     restart(agency, ASSAY_SECRET_KEY=SECOND_KEY, ASSAY_SECRET_KEY_OLDER=FIRST_KEY)
     told = rotate(agency, ASSAY_SECRET_KEY=SECOND_KEY, ASSAY_SECRET_KEY_OLDER=FIRST_KEY)

@@ -1,4 +1,4 @@
-"""Soak test: no process of an agency under load grows (docs/reliability.md, rows 60 and 85).
+"""Soak test: memory, descriptors and threads of an agency under load do not grow (docs/reliability.md, rows 60 and 85).
 
 Five seconds of load in the suite, ten minutes in ``make chaos``, an hour in ``make soak``.
 """
@@ -37,7 +37,7 @@ MOST_GROWN = Footprint(memory_mb=24, peak_mb=32, descriptors=20, threads=4)
 """Largest growth of a process from the first sample to the last, along the line through the samples.
 
 It leaves room for caches that fill (2,048 statuses of 8 kB), and for the descriptors that a new process of a pool
-inherits from its parent; it takes the place of another after 200 jobs.
+inherits from its parent; processes of a pool are replaced after 200 jobs.
 """
 
 
@@ -51,7 +51,7 @@ def footprint_of(process: psutil.Process) -> Footprint:
 
 
 def footprints(agency: ScaledAgency) -> dict[str, Footprint]:
-    """Return the footprint of each process; of a worker's pool, whose processes are replaced, the largest numbers."""
+    """Return the footprint of each process, and the largest numbers of each pool, whose processes are replaced."""
     found: dict[str, Footprint] = {}
     for each in agency.processes:
         found[each.name] = footprint_of(psutil.Process(each.process.pid))
@@ -71,7 +71,7 @@ def growth(times: Sequence[float], values: Sequence[float]) -> float:
     return float(theilslopes(values, times).slope) * (times[-1] - times[0])
 
 
-def test_a_slow_leak_is_growth_and_a_passing_peak_is_none():
+def test_a_slow_leak_counts_as_growth_and_a_short_peak_does_not():
     times = [float(second) for second in range(60)]
     noise = [(7 * second) % 5 for second in range(60)]
     assert growth(times, [100 + 0.5 * second + jitter for second, jitter in zip(times, noise, strict=True)]) > 20

@@ -1,4 +1,4 @@
-"""Processes whose clock is a day behind, on a file system that is read-only (docs/reliability.md, row 83).
+"""Processes whose clock is a day behind, and processes on a read-only file system (docs/reliability.md, row 83).
 
 Row 83 of docs/reliability.md: at c37b512 a clock behind and a read-only file system were not tested.
 """
@@ -50,7 +50,7 @@ class Behind(_real):
 
 datetime.datetime = Behind
 """
-"""Imported by the interpreter before anything else: the process's clock is a day behind."""
+"""A module that the interpreter imports first: it sets the clock of the process a day behind."""
 
 READ_ONLY = """
 import errno, os, sys
@@ -74,7 +74,7 @@ def _refuse(event, arguments):
 
 sys.addaudithook(_refuse)
 """
-"""Imported by the interpreter before anything else: only what `WRITABLE` names can be written."""
+"""A module that the interpreter imports first: only paths that `WRITABLE` names can be written."""
 
 
 def shim(folder: Path, program: str) -> str:
@@ -100,7 +100,7 @@ def check_rated(agency: ScaledAgency, target, request: dict) -> dict:
     return rating
 
 
-# ---------------------------------------------------------------------------- a clock that is wrong
+# ---------------------------------------------------------------------------- a wrong clock
 @pytest.fixture(scope="module")
 def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScaledAgency]:
     """An agency whose processes are a day behind; the database's clock is right."""
@@ -109,7 +109,7 @@ def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScaledAgency]:
         yield one
 
 
-def test_processes_a_day_behind_rate_and_date_as_the_database_does(behind, target):
+def test_processes_whose_clock_is_a_day_behind_use_the_times_of_the_database(behind, target):
     target.delay_s = 0.05
     rating = check_rated(behind, target, rating_request(target.url("behind"), 1))
     assert abs(from_now_s(rating["rated_at"])) < 3600
@@ -131,14 +131,14 @@ def test_processes_a_day_behind_rate_and_date_as_the_database_does(behind, targe
         assert client.get("/v1/jobs", headers=bearer).status_code == 401
 
 
-def test_a_webhook_of_a_process_a_day_behind_is_accepted_by_its_receiver(behind, target):
+def test_a_webhook_from_a_process_whose_clock_is_a_day_behind_is_accepted(behind, target):
     received: list = []
     with json_server(lambda _: {}, received) as url:
         hook = behind.client().post("/v1/webhooks", {"url": f"{url}/hook", "events": []})
         job_id = behind.post(rating_request(target.url("behind-told"), 3))
         behind.finished([job_id])
         until = time.monotonic() + 120
-        # the job of the test before may end while this one begins, so other notices can arrive first
+        # the job of the previous test may end while this test begins, so other notices can arrive first
         while not (mine := [one for one in received if job_id.encode() in one[2]]):
             assert time.monotonic() < until
             time.sleep(0.1)
@@ -148,8 +148,8 @@ def test_a_webhook_of_a_process_a_day_behind_is_accepted_by_its_receiver(behind,
     assert told["data"]["job_id"] == job_id
 
 
-def test_workers_with_different_clocks_take_no_job_from_each_other(behind, target, tmp_path):
-    """A second worker with the right clock runs beside the one that is a day behind."""
+def test_workers_with_different_clocks_do_not_claim_each_others_jobs(behind, target, tmp_path):
+    """A second worker with the right clock runs beside the worker that is a day behind."""
     target.delay_s = 0.05
     with running_agency(
         apis=0, workers=1, postgres=behind.postgres, redis=behind.redis, database=behind.database
@@ -164,7 +164,7 @@ def test_workers_with_different_clocks_take_no_job_from_each_other(behind, targe
         assert len(beside.workers) == 1
 
 
-# ---------------------------------------------------------------------------- a file system that is read-only
+# ---------------------------------------------------------------------------- a read-only file system
 SPECIFICATION = "weat-6"
 
 
@@ -177,7 +177,7 @@ def words_in(document: Any) -> set[str]:
 
 
 def test_scaled_out_processes_write_nothing_but_temporary_files(target, tmp_path_factory):
-    """The data directory is read-only too: an embedding that was uploaded is copied among temporary files."""
+    """The data directory is read-only too, so an uploaded embedding is copied into the folder of temporary files."""
     folder = tmp_path_factory.mktemp("read-only")
     temporary = folder / "tmp"
     temporary.mkdir()
@@ -215,7 +215,7 @@ def test_scaled_out_processes_write_nothing_but_temporary_files(target, tmp_path
     assert not (folder / "data").exists()
 
 
-def test_a_worker_without_a_folder_for_temporary_files_says_so_in_one_line(tmp_path):
+def test_a_worker_without_a_folder_for_temporary_files_ends_with_a_message_about_tmpdir(tmp_path):
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
         "PYTHONPATH": shim(tmp_path / "first", READ_ONLY),

@@ -94,7 +94,7 @@ def elsewhere(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def counted():
-    """The context manager below, as a fixture: conftest modules are not imported by tests."""
+    """Return the context manager below. It is a fixture, because tests do not import conftest modules."""
     return _counted
 
 

@@ -1,4 +1,4 @@
-"""A real translator end to end: Apertium's Spanish loses he and she, its Esperanto keeps them."""
+"""End-to-end rating of a real translator, Apertium: Spanish loses the difference of he and she, Esperanto keeps it."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ def codes(component: dict) -> list[str]:
     return [reason["code"] for reason in component["reasons"]]
 
 
-def test_esperanto_is_faithful(rating):
+def test_translation_through_esperanto_follows_its_input_and_is_rated_dsbs(rating):
     for name in ("eo", "eo/possessive"):
         assert (part(rating, name)["letter"], part(rating, name)["declared"]) == ("DSBS", True)
         assert codes(part(rating, name)) == ["follows-biased-input"]
 
 
-def test_spanish_erases_the_pronoun_of_the_papers_sentence(rating):
+def test_translation_through_spanish_drops_the_pronoun_of_the_papers_sentence(rating):
     spanish = part(rating, "es")
     assert (spanish["letter"], codes(spanish)[0]) == ("BS", "attribute-erased")
     assert set(codes(spanish)[1:]) == {"biased-within-a-stratum"}
     assert spanish["transitions"]["she"]["other"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
 
-def test_spanish_possessives_make_everyone_he(rating):
+def test_translation_of_possessives_through_spanish_turns_she_into_he(rating):
     spanish = part(rating, "es/possessive")
     assert (spanish["letter"], codes(spanish)[0]) == ("BS", "collapses-to-value")
     assert set(codes(spanish)[1:]) == {"biased-within-a-stratum"}
@@ -71,6 +71,6 @@ def test_spanish_possessives_make_everyone_he(rating):
     assert spanish["transitions"]["she"]["he"] >= 0.9 * sum(spanish["transitions"]["she"].values())
 
 
-def test_the_letter_of_the_worst_component_is_the_rating(rating):
+def test_the_rating_has_the_letter_of_its_worst_component(rating):
     assert (rating["letter"], rating["declared"]) == ("BS", True)
     assert set(rating["aggregation"]["deciding"]) == {"es", "es/possessive"}

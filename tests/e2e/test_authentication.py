@@ -35,7 +35,7 @@ def oauth2(url):
     return {"type": "oauth2", "token_url": f"{url}/token", "client_id": "assay", "client": "body"}
 
 
-def test_rate_authenticates_a_protocol_of_its_own_name_with_oauth2(tmp_path):
+def test_rate_authenticates_with_oauth2_to_a_libretranslate_service(tmp_path):
     heard = []
     with scripted_server(answer, heard) as url:
         auth = ", ".join(f'{name} = "{value}"' for name, value in oauth2(url).items())

@@ -37,7 +37,7 @@ def rate(services: DemoServer, name: str, *more: str, **environment: str) -> sub
         ("echo", 3, "nothing could be measured"),
     ],
 )
-def test_the_exit_code_is_the_letter(services, name, code, said):
+def test_the_exit_code_encodes_the_letter(services, name, code, said):
     done = rate(services, name)
     assert done.returncode == code, done.stderr
     assert said in done.stdout
@@ -164,7 +164,7 @@ def test_rate_sends_the_secret_to_the_service_that_demands_it(tmp_path, name):
     assert secret not in done.stdout + done.stderr
 
 
-def test_a_shell_sees_the_same_code_and_line():
+def test_a_shell_gets_the_same_exit_code_and_one_error_line():
     """The other tests fork a process with loaded libraries; this one starts a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "rate", "--protocol", "telepathy", "--url", "http://127.0.0.1:9"],
@@ -185,7 +185,7 @@ def test_methods_attributes_specifications_and_protocols_are_listed(command):
     assert len(done.stdout.splitlines()) >= 1
 
 
-def test_keys_are_made_listed_and_revoked(tmp_path: Path):
+def test_keys_are_created_listed_and_revoked(tmp_path: Path):
     data = {"ASSAY_DATA_DIR": str(tmp_path)}
     plain = assay("keys", "create", "--name", "ci", "--scope", "jobs:write", **data).stdout.strip()
     assert plain.startswith("assay_")
@@ -197,12 +197,12 @@ def test_keys_are_made_listed_and_revoked(tmp_path: Path):
     assert assay("keys", "create", "--name", "x", "--scope", "everything", **data).returncode == 64
 
 
-def test_migrating_twice_is_safe(tmp_path: Path):
+def test_migrating_an_up_to_date_database_succeeds(tmp_path: Path):
     for _ in range(2):
         assert assay("migrate", "--data-dir", str(tmp_path)).returncode == 0
 
 
-def test_a_worker_without_a_broker_says_what_it_needs(tmp_path: Path):
+def test_a_worker_without_a_broker_ends_with_the_name_of_the_missing_option(tmp_path: Path):
     done = assay("worker", ASSAY_DATA_DIR=str(tmp_path))
     assert done.returncode == 64
     assert "--broker-url" in done.stderr
@@ -234,7 +234,7 @@ def test_the_first_admin_key_is_shown_once_if_keys_are_required(serve):
         assert answer.status == 200
 
 
-def test_a_secret_key_is_rotated_while_its_targets_stay(tmp_path: Path):
+def test_stored_secrets_of_targets_can_be_read_after_a_rotation_of_the_secret_key(tmp_path: Path):
     from store.core import migrate
     from store.core.database import Database
     from store.core.settings import Settings

@@ -66,7 +66,7 @@ CHAINS = {
     ("faithful", "balancing"): "UCS",
     ("faithful", "faithful", "faithful"): "DSBS",
 }
-"""Chains about which both tables and the matrices agree."""
+"""Chains whose letter is the same by both tables and by the matrices."""
 
 
 @pytest.mark.parametrize("names", CHAINS, ids="*".join)
@@ -81,7 +81,7 @@ def test_the_inferred_letter_equals_the_measured_one(names, compose, measured):
     assert [one["name"] for one in rating["target"]["settings"]["links"]] == list(names)
 
 
-def test_two_biased_services_are_settled_by_their_matrices_and_the_measurement_agrees(compose, measured):
+def test_matrices_give_the_measured_letter_where_the_table_leaves_three_letters_possible(compose, measured):
     found = compose("always-he", "always-he")
     assert found["tables"]["published"]["possible"] == ["BS", "DSBS", "UCS"]
     assert (found["letter"], found["settled_by"], found["must_be_measured"]) == ("BS", "matrices", False)
@@ -89,7 +89,7 @@ def test_two_biased_services_are_settled_by_their_matrices_and_the_measurement_a
     assert measured(found)["letter"] == "BS"
 
 
-def test_both_tables_are_shown_and_a_measurement_agrees_with_the_revised_one(compose, measured):
+def test_both_tables_are_shown_and_a_measurement_agrees_with_the_revised_table(compose, measured):
     found = compose("balancing", "faithful")
     answers = {name: table["letter"] for name, table in found["tables"].items()}
     assert answers == {"published": "DSBS", "revised": "UCS"}
@@ -139,7 +139,7 @@ def test_a_failed_job_names_the_failing_link_of_its_chain(shared_agency, service
     assert "Link 2 of 2 (unauthorised)" in ended["error"]["detail"]
 
 
-def test_a_translator_before_a_classifier_is_a_classifier_of_texts(shared_agency, services, rated, measured):
+def test_a_translator_followed_by_a_classifier_is_rated_as_a_classifier(shared_agency, services, rated, measured):
     agency = shared_agency.agency
     judge = {"name": "judge", "kind": "classifier", "protocol": "hf-inference"}
     judge |= {"base_url": services.url("group-sentiment-10")}
@@ -154,7 +154,7 @@ def test_a_translator_before_a_classifier_is_a_classifier_of_texts(shared_agency
 
 
 @pytest.mark.skipif(not Apertium.available(), reason=f"Apertium is not installed; {Apertium.how_to_install}")
-def test_apertiums_own_chain_is_the_chain_of_two_apertiums(shared_agency):
+def test_apertiums_own_chain_gives_the_same_matrix_as_a_chain_of_two_apertium_targets(shared_agency):
     def rate(settings: dict, languages: list[str], **more) -> dict:
         body = {"target": described | {"settings": settings} | more, "experiment": asked | {"languages": languages}}
         job = shared_agency.finished(shared_agency.agency.post("/v1/jobs", body)["id"], 200)

@@ -42,7 +42,7 @@ def described(services, tmp_path):
     return describe
 
 
-def test_the_page_shows_the_files_as_they_are():
+def test_the_page_shows_the_files_of_the_repository_unchanged():
     shown = {block.why: block.text for block in blocks(PAGE) if block.mark == "file"}
     assert len(shown) == 2
     for name, text in shown.items():
@@ -60,7 +60,9 @@ def test_the_page_shows_the_files_as_they_are():
         ("faithful", "A", 64),
     ],
 )
-def test_the_documented_command_succeeds_only_for_the_required_letter(service, at_least, code, described):
+def test_the_documented_command_deploys_only_with_the_required_letter_or_a_better_one(
+    service, at_least, code, described
+):
     folder = described(service)
     (command,) = [block.text for block in blocks(PAGE) if block.language == "sh" and not block.mark]
     ended = run_program(["sh", "-c", command.replace("DSBS", at_least)], folder)
@@ -82,7 +84,7 @@ def test_the_gitlab_job_passes_a_good_service_only(service, passes, described):
 
 
 @pytest.mark.parametrize(("service", "code"), [("faithful", 0), ("always-he", 1)])
-def test_the_steps_of_the_github_action_rate_and_keep_the_report(service, code, described):
+def test_the_steps_of_the_github_action_rate_a_service_and_store_the_report(service, code, described):
     folder = described(service)
     action = yaml.safe_load(ACTION.read_text(encoding="utf-8"))
     (rate,) = [step for step in action["runs"]["steps"] if step.get("name") == "Rate the service"]

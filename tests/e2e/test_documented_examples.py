@@ -1,7 +1,7 @@
 """Every example in `docs/api.md` works when its blocks are run in order.
 
-Blocks of one language are one program, for later ones use what earlier ones made. Each language has an
-agency of its own, and the addresses of the page are exchanged for those of this test.
+The blocks of one language form one program, because later blocks use results of earlier blocks. Each language
+has its own agency, and the addresses of the page are replaced by those of this test.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def same_rating(rating: dict) -> dict:
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_a_service_of_known_behaviour_gets_its_letter_for_its_reason(name, shared_agency, services):
+def test_a_service_of_known_behaviour_gets_the_expected_letter_and_reason(name, shared_agency, services):
     known = BEHAVIOURS[name]
     job = shared_agency.agency.post("/v1/jobs", request(services.url(name)))
     ended = shared_agency.finished(job["id"])
@@ -98,7 +98,7 @@ def test_a_faulty_service_ends_as_documented(name, shared_agency, ill_jobs):
         assert (rating["letter"], rating["declared"]) == (ill.letter, True)
 
 
-def test_the_json_documents_have_the_fields_of_the_contract(shared_agency, services):
+def test_job_and_rating_documents_have_the_documented_fields(shared_agency, services):
     agency = shared_agency.agency
     job = agency.post("/v1/jobs", request(services.url("she-to-he-30")))
     ended = shared_agency.finished(job["id"])
@@ -126,7 +126,7 @@ def test_the_json_documents_have_the_fields_of_the_contract(shared_agency, servi
     assert rating["next_methodology"] == {"version": None, "letter": None}
 
 
-def test_a_fresh_rating_answers_the_same_request_without_a_call(shared_agency, counted):
+def test_an_identical_request_gets_the_recent_rating_without_a_call(shared_agency, counted):
     calls: list[str] = []
     with counted(calls) as url:
         first = shared_agency.finished(shared_agency.agency.post("/v1/jobs", request(url))["id"])
@@ -206,7 +206,7 @@ def test_reads_still_work_if_the_disk_is_full(serve, services):
 
     assert status("/readyz") == 200
     _, most = resource.prlimit(one.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    time.sleep(1.1)  # a proof of writing is a second old at most
+    time.sleep(1.1)  # `/readyz` reuses a successful test of writing for one second
     assert (status("/livez"), status("/readyz"), status(rating)) == (200, 503, 200)
     refused = httpx.post(f"{one.agency.url}/v1/jobs", json=request(services.url("faithful"), seed=9), timeout=30)
     assert (refused.status_code, refused.json()["code"]) == (503, "store-unavailable")
@@ -278,7 +278,7 @@ def test_metrics_of_the_embedded_worker_are_exported_by_the_service(shared_agenc
 
 # Row 81 of docs/reliability.md: at c37b512 rotation, migration and backup were tested without load only.
 def test_a_backup_made_while_a_job_runs_is_restored_and_resumes_it(serve, services):
-    """As docs/operations.md says: SQLite's online backup, and the key file, without which the job's secret is lost."""
+    """Follow docs/operations.md: SQLite's online backup, and a copy of the key file, which opens the job's secret."""
     secret, asked = "sk-in-the-backup-51c2", request(services.url("slow"), seed=21)
     asked["target"]["secret"] = secret
     one, restored = serve(), serve()

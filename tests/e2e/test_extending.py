@@ -22,7 +22,7 @@ BRITISH = ("our", "tre", "bre")
 
 
 class Classifier(http.server.BaseHTTPRequestHandler):
-    """A classifier that answers `label score` lines by the content and, weighted by `lean`, the spelling of a text."""
+    """Classifier that answers `label score` lines; a score depends on content and, weighted by `lean`, on spelling."""
 
     lean = 0.0
     follows = True
@@ -115,7 +115,9 @@ def test_methods_and_protocols_of_a_plug_in_are_listed(installed, listing, name)
         (0.0, False, "UCS", "spelling-ignored"),
     ],
 )
-def test_a_service_is_rated_by_the_method_through_the_protocol(installed, tmp_path, lean, follows, letter, code):
+def test_a_service_is_rated_with_the_method_and_the_protocol_of_the_plug_in(
+    installed, tmp_path, lean, follows, letter, code
+):
     rated = rate(installed, tmp_path, "--json", "--report", "rating.line", lean=lean, follows=follows)
     rating = json.loads(rated.stdout)
     assert (rating["letter"], rating["declared"]) == (letter, True)
@@ -124,7 +126,7 @@ def test_a_service_is_rated_by_the_method_through_the_protocol(installed, tmp_pa
     assert (tmp_path / "rating.line").read_text() == f"speller: {letter}\n"
 
 
-def test_the_tables_the_figure_and_the_words_of_the_method_are_in_its_report(installed, tmp_path):
+def test_a_report_contains_the_tables_the_figure_and_the_sentences_of_the_plug_in_method(installed, tmp_path):
     printed = rate(installed, tmp_path, "--full", "--report", "rating.html", lean=0.25, follows=True).stdout
     page = (tmp_path / "rating.html").read_text(encoding="utf-8")
     for written in (printed, page):
@@ -157,7 +159,7 @@ def test_the_word_list_of_a_plug_in_is_found_by_name(installed):
     assert ran.stdout == "work monday\n", ran.stderr
 
 
-def test_the_api_documents_the_method_and_validates_its_fields(installed):
+def test_the_api_documents_the_plug_in_method_and_validates_its_fields(installed):
     program = (
         "import json\n"
         "from store.ratings.experiment_json import method_schema, parse_method\n"
@@ -194,7 +196,7 @@ def speller():
     server.server_close()
 
 
-def test_a_corpus_that_the_method_names_arrives_in_its_job(installed, serve, speller):
+def test_a_job_of_the_plug_in_method_gets_the_items_of_its_corpus(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     corpus = agency.agency.post("/v1/corpora", {"name": "Rooms", "kind": "sentences", "attribute": "spelling"})["id"]
     kept = ["I love the colour of this room.", "The theatre is closed."]
@@ -213,7 +215,7 @@ def test_a_corpus_that_the_method_names_arrives_in_its_job(installed, serve, spe
     assert agency.agency.get(job["rating"]["href"])["letter"] == "DSBS"
 
 
-def test_sentences_of_an_author_are_stored_and_reused_by_the_method(installed, serve, speller):
+def test_sentences_of_an_author_are_stored_and_reused_by_the_plug_in_method(installed, serve, speller):
     agency = serve(PYTHONPATH=str(installed))
     experiment = {"method": "spelling", "label": "positive", "write": 1}
     with pytest.raises(ValueError, match="name the service that generates it"):

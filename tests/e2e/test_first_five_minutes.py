@@ -60,7 +60,7 @@ def test_a_probe_of_a_wrong_path_names_cause_and_remedy(client, target):
     assert "translatedText" in result["remedy"]
 
 
-def test_a_rating_asks_as_many_questions_as_planned_and_lists_its_observations(client, services):
+def test_a_rating_asks_a_planned_number_of_questions_and_lists_its_observations(client, services):
     body = {
         "target": {
             "kind": "translator",
@@ -76,7 +76,8 @@ def test_a_rating_asks_as_many_questions_as_planned_and_lists_its_observations(c
     job = client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
     while job["status"] in {"queued", "running"}:
         job = client.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=30"}).json()
-    assert job["asked"] in (planned["questions"], planned["questions"] * 3 // 2)  # at the first or the second look
+    # the rating ends after the first or the second look at the evidence
+    assert job["asked"] in (planned["questions"], planned["questions"] * 3 // 2)
     assert job["asked"] <= planned["at_most"]["questions"]
     assert job["calls"] >= planned["calls"] * job["asked"] // planned["questions"]
     address = f"{job['rating']['href']}/observations"
@@ -87,7 +88,7 @@ def test_a_rating_asks_as_many_questions_as_planned_and_lists_its_observations(c
     assert job["rating"]["id"] in [one["id"] for one in shown["targets"]]
 
 
-def test_a_catalog_is_imported_planned_and_rated_as_one_ranked_matrix(client, services, tmp_path):
+def test_a_catalog_of_two_services_is_planned_imported_and_ranked(client, services, tmp_path):
     catalog = tmp_path / "services.csv"
     rows = [f"{name},{services.url(name)}" for name in ("always-he", "faithful")]
     catalog.write_text("\n".join(["name,base_url", *rows]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The ways of installing on docs/install.md work as printed, in an environment without the packages of a checkout."""
+"""The installation commands of docs/install.md work as printed in an environment without Assay's packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATE = "clients/python/src/assay_client/gate.py"
 
 @pytest.fixture
 def checkout(tmp_path) -> Path:
-    """Return a copy of the sources that are installed."""
+    """Return a copy of the sources, from which Assay is installed."""
     folder = tmp_path / "checkout"
     for name in PACKAGES:
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -61,7 +61,7 @@ def shell(commands: str, folder: Path, dependencies: Path) -> subprocess.Complet
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["from-the-checkout", "as-a-wheel"])
-def test_the_installed_command_works_and_has_no_demonstration(number, checkout, dependencies):
+def test_the_installed_command_works_without_the_demonstration(number, checkout, dependencies):
     marked = [block for block in blocks(ROOT / "docs/install.md") if block.mark == "run"]
     assert len(marked) == 2
     done = shell(marked[number].text + "\nassay-env/bin/assay version\n", checkout, dependencies)
@@ -75,7 +75,7 @@ def test_the_installed_command_works_and_has_no_demonstration(number, checkout, 
     assert "pip install ./demo" in refused.stderr
 
 
-def test_the_demo_is_installed_with_the_extra(checkout, dependencies):
+def test_the_demonstration_can_be_installed_beside_assay(checkout, dependencies):
     commands = "python3 -m venv assay-env\nassay-env/bin/pip install . ./demo\ncd /\n"
     done = shell(
         f"{commands} {checkout}/assay-env/bin/python -c 'import demo.server; print(demo.__file__)'",

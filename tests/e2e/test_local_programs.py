@@ -16,7 +16,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 FUNCTION = "tests.support.local_models:faithful"
 
 
-def test_rating_a_local_function_gives_the_letter_of_the_same_service():
+def test_rating_a_local_function_gives_the_expected_letter():
     done = run_command("rate", "--python", FUNCTION, "--json", environment=ENVIRONMENT)
     assert done.returncode == 1, done.stderr
     rating = json.loads(done.stdout)
@@ -25,9 +25,9 @@ def test_rating_a_local_function_gives_the_letter_of_the_same_service():
     assert rating["target"]["settings"]["python"] == FUNCTION
 
 
-def test_rate_says_that_a_program_could_not_be_rated():
+def test_rate_reports_that_a_program_could_not_be_rated():
     command = shlex.join([sys.executable, local_models.__file__])
-    done = run_command("rate", "--command", command, environment=ENVIRONMENT)  # it only changes text to upper case
+    done = run_command("rate", "--command", command, environment=ENVIRONMENT)  # which only changes text to capitals
     assert done.returncode == 3, done.stdout + done.stderr
     assert "nothing could be measured" in done.stdout
     assert "Traceback" not in done.stderr

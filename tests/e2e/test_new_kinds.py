@@ -65,7 +65,7 @@ FIGURES = {
     "forced-choice": ("psychometric curves", "points of subjective equality", "just noticeable differences"),
     "association": ("by connection", "distances of each protected word", "densities", "single distances"),
 }
-"""What the captions of a report's figures say, by method."""
+"""Parts of the captions of a report's figures, by method."""
 
 
 def target(url: str | None, kind: str, protocol: str, **settings) -> dict:
@@ -168,7 +168,7 @@ def test_a_regressor_is_rated_on_an_uploaded_table(caller, services, payroll_upl
     assert not missing_figures(caller.report(rating), rating["method"])
 
 
-def test_an_embedder_that_follows_labour_shares_is_dsbs(caller, services):
+def test_an_embedder_that_follows_labour_shares_is_rated_dsbs(caller, services):
     judged = target(services.url("stereotyped-embedder-60"), "embedder", "openai-embeddings", model="m")
     rating = caller.rate(judged, {"method": "forced-choice", "attribute": "gender"})
     assert letter(rating) == ("DSBS", True)
@@ -176,7 +176,7 @@ def test_an_embedder_that_follows_labour_shares_is_dsbs(caller, services):
     assert not missing_figures(caller.report(rating), rating["method"])
 
 
-def test_an_embedder_is_rated_by_association_and_its_debiased_twin_compared(caller, services, tmp_path):
+def test_an_embedder_is_rated_by_association_and_compared_with_its_debiased_version(caller, services, tmp_path):
     ratings = {
         strength: caller.rate(
             target(services.url(f"stereotyped-embedder-{strength}"), "embedder", "openai-embeddings", model="m"),
@@ -197,7 +197,7 @@ def test_an_embedder_is_rated_by_association_and_its_debiased_twin_compared(call
     assert "Stereotypes are followed less than before." in said.stdout
 
 
-def test_an_uploaded_embedding_is_a_target_like_any_other(caller, services):
+def test_an_uploaded_embedding_gets_the_same_rating_as_the_embedder_over_http(caller, services):
     upload = caller.upload(
         vectors_of("leaning-embedder-40", words_of_choice()), "embedding", "application/octet-stream"
     )
@@ -212,8 +212,8 @@ def test_an_uploaded_embedding_is_a_target_like_any_other(caller, services):
         assert here == pytest.approx(there, abs=1e-5)  # the file holds single precision
 
 
-def test_uploaded_trials_are_rated_without_asking_anybody(caller):
-    """A simulated observer whose point of indifference follows the share of women, with 40 trials per level."""
+def test_uploaded_trials_are_rated_without_calls(caller):
+    """The trials are those of a simulated observer: the PSE follows the share of women; 40 trials per level."""
 
     def chosen(share: float | None, level: float) -> int:
         pse = 0.5 if share is None else 0.5 + 0.6 * (share - 0.5)
@@ -234,7 +234,7 @@ def test_uploaded_trials_are_rated_without_asking_anybody(caller):
     assert not missing_figures(caller.report(rating), rating["method"])
 
 
-# ---------------------------------------------------------------------------- words of one's own
+# ---------------------------------------------------------------------------- saved specifications
 @pytest.mark.parametrize(
     ("specification", "method"), [(OWN_CHOICES, "forced-choice"), (OWN_ASSOCIATION, "association")]
 )
@@ -261,10 +261,10 @@ SERVICES = {
     "embedder": ("stereotyped-embedder-60", "openai-embeddings", {"model": "m"}),
 }
 QUESTIONED = {("forced-choice", "classifier")}
-"""A classifier of sentences cannot answer who the nurse is: it needs trials, or one that takes questions."""
+"""Methods that ask questions (who is the nurse?), which a classifier of sentences cannot answer."""
 
 OF_REAL_LANGUAGES = {"one-hop"}
-"""It reads the gender of Spanish, and the demo's translators speak a language of their own: it must say so."""
+"""Methods that read the gender of Spanish articles. The demo's translators write an invented language: no letter."""
 
 WITH_DEFAULTS = [
     (method_name(kind), served) for kind in METHODS for served in SERVICES if served in kind.kinds
@@ -290,7 +290,7 @@ def test_an_embedder_is_rated_from_the_shell(services):
     assert "DSBS" in done.stdout
 
 
-# ---------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------- refused requests
 def refusals(upload: str):
     embedder = target("http://127.0.0.1:9", "embedder", "openai-embeddings", model="m")
     regressor = target("http://127.0.0.1:9", "regressor", "mlflow")
@@ -338,7 +338,7 @@ def refusals(upload: str):
 
 
 @pytest.mark.parametrize("case", refusals(""))
-def test_an_impossible_request_is_422_and_points_to_the_field(caller, payroll_upload, case):
+def test_an_impossible_request_is_refused_with_422_and_a_pointer_to_the_field(caller, payroll_upload, case):
     asked_target, experiment, pointer, named = refusals(payroll_upload)[case]
     answer = caller.post(asked_target, experiment)
     assert answer.status_code == 422, answer.text
@@ -347,7 +347,7 @@ def test_an_impossible_request_is_422_and_points_to_the_field(caller, payroll_up
     assert named in told[0]["detail"]
 
 
-# ---------------------------------------------------------------------------- means
+# ---------------------------------------------------------------------------- helpers
 def missing_figures(page: str, method: str) -> list[str]:
     """Return the figures that are missing in a report by the method."""
     drawn = re.findall(r"<figure[^>]*>.*?<figcaption[^>]*>(.*?)</figcaption>.*?<svg", page, re.DOTALL)

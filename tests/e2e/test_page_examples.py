@@ -1,7 +1,7 @@
 """Every code block of the documentation is run, parsed, or marked with the reason why it cannot be.
 
 Shell and Python blocks of a page are one program each, run against an agency and known services on this machine;
-the addresses of the page are replaced by theirs. Pages with tests of their own are listed with them.
+the addresses of the page are replaced by theirs. Pages that another test covers are listed with that test.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SHELL, PARSED, OUTPUT = {"sh", "bash"}, {"json", "toml", "yaml"}, {"text", "http
 EMBEDDED = {"html", "markdown"}
 MOST_NOT_RUN = 9
 FIRST = {"refusing-ratings.md": "replies.md"}
-"""Pages whose readers have worked through another one: a refusal needs the proof of ownership."""
+"""Page -> page that must be worked through first: refusing ratings requires a proof of ownership."""
 
 RATING = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
 
@@ -117,7 +117,7 @@ def own_service(services, tmp_path) -> Iterator[int]:
 
 @pytest.fixture
 def addresses(agency, services, own_service) -> dict[str, str]:
-    """Return the addresses that pages use, and those of this test."""
+    """Return a mapping of the addresses on pages to the addresses of this test."""
     return {
         "http://127.0.0.1:8000": f"http://127.0.0.1:{agency.port}",
         "http://127.0.0.1:5000": services.base,
@@ -128,7 +128,7 @@ def addresses(agency, services, own_service) -> dict[str, str]:
 
 @pytest.fixture
 def two_ratings(agency, addresses, request):
-    """Rate the reader's own service and then one of known bias, each of them twice; publish one of these."""
+    """Rate the reader's own service and then a service of known bias: each once in private and once in public."""
     seeds = iter(range(4))
     own = "http://" + addresses["127.0.0.1:8080"]
     known = addresses["http://127.0.0.1:5000"] + "/faithful"
@@ -148,7 +148,7 @@ def program(page: Path, languages: set[str], addresses: dict[str, str]) -> str:
     return text.replace(".venv/bin/", "")
 
 
-# ---------------------------------------------------------------------------- what is run
+# ---------------------------------------------------------------------------- blocks that are run
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_the_examples_of_a_page_work_in_order(page, agency, addresses, two_ratings, tmp_path):
     before = page.with_name(FIRST[page.name]) if page.name in FIRST else None
@@ -167,13 +167,13 @@ def test_the_examples_of_a_page_work_in_order(page, agency, addresses, two_ratin
             assert answer.status == 200
 
 
-# ---------------------------------------------------------------------------- what is parsed
+# ---------------------------------------------------------------------------- blocks that are parsed
 def parsed_blocks() -> list[tuple[str, Block]]:
     return [(name_of(page), block) for page in OTHERS for block in blocks(page) if block.language in PARSED]
 
 
 @pytest.mark.parametrize(("page", "block"), parsed_blocks(), ids=lambda one: getattr(one, "line", one))
-def test_a_body_on_a_page_is_valid(page, block):
+def test_a_request_body_on_a_page_is_valid(page, block):
     read = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}[block.language](block.text)
     method = read if "method" in read else read.get("experiment")
     if method:
@@ -182,7 +182,7 @@ def test_a_body_on_a_page_is_valid(page, block):
         check_target(read["target"], [ipaddress.ip_network("127.0.0.0/8")])
 
 
-# ---------------------------------------------------------------------------- what is left
+# ---------------------------------------------------------------------------- completeness
 def test_every_block_has_a_language_that_says_how_it_is_tested():
     wrong = [
         f"{name_of(page)}:{block.line} {block.language!r}"
@@ -201,7 +201,7 @@ def test_few_blocks_are_not_run_and_each_has_a_reason():
     assert all(len(block.why.split()) >= 3 for _, block in marked if block.mark == "not run")
 
 
-def test_pages_with_tests_of_their_own_are_read_by_them():
+def test_pages_tested_elsewhere_are_named_in_those_tests():
     for page, test in OWN_TESTS.items():
         written = (ROOT / test).read_text(encoding="utf-8")
         assert Path(page).name in written or Path(page).parent.name in written, test

@@ -1,4 +1,4 @@
-"""`assay papers`: one page with the tables and figures of the five papers, printed and ours."""
+"""`assay papers`: one page with the numbers of the five papers' tables and figures, as printed and as computed here."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def page(tmp_path_factory) -> str:
 
 
 def cells(page: str, first: str) -> list[str]:
-    """Return the row of the page's first table row with this head."""
+    """Return the cells of the page's first table row that has this row header."""
     row = next(one for one in re.findall(r"<tr>(.*?)</tr>", page) if f">{html.escape(first)}</th>" in one)
     return [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
 
 
 @needs_data
-def test_the_page_fetches_nothing(page):
+def test_the_page_loads_no_other_file(page):
     assert page.lower().startswith("<!doctype html>")
     assert not re.search(r"<script|<iframe|<img|<link|src=|@import|url\(|https?://(?!www\.w3\.org)", page)
 
 
 @needs_data
-def test_the_page_has_every_table_of_the_second_paper_and_an_exhibit_of_each(page):
+def test_the_page_has_a_posterior_of_each_table_of_the_second_paper_and_an_exhibit_of_each_paper(page):
     for name in p2.EIGHTEEN:
         assert f"posterior of {name}" in page
     for key in ("P1", "P2", "P3", "P4", "P5"):
@@ -62,7 +62,7 @@ def test_the_page_has_every_table_of_the_second_paper_and_an_exhibit_of_each(pag
         ("PSE of lawyer", ["men's side", "men's side", "none"]),
     ],
 )
-def test_the_page_has_the_printed_number_ours_and_the_difference(page, first, expected):
+def test_each_row_shows_the_printed_number_our_number_and_their_difference(page, first, expected):
     assert cells(page, first)[1:4] == expected
 
 
@@ -73,14 +73,14 @@ def test_the_page_lists_missing_exhibits_with_their_reasons(page):
     assert "soft debiased" in absent
 
 
-def test_without_the_data_the_command_ends_with_one_line(tmp_path):
+def test_without_the_data_folder_the_command_ends_with_one_error_line(tmp_path):
     done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
     assert done.returncode == 64
     assert done.stderr == f"assay: the papers' data are not in {tmp_path}; name their folder with --data\n"
     assert not (tmp_path / "papers.html").exists()
 
 
-def test_papers_without_data_have_a_reason_instead_of_exhibits(tmp_path):
+def test_papers_without_data_show_the_reason_instead_of_exhibits(tmp_path):
     (tmp_path / "data").mkdir()
     done = papers("--data", str(tmp_path), "--output", str(tmp_path / "papers.html"))
     assert done.returncode == 0, done.stderr
@@ -93,11 +93,11 @@ def test_papers_without_data_have_a_reason_instead_of_exhibits(tmp_path):
     ("printed_value", "ours", "difference"),
     [(0.859, 0.861, "+0.002"), ("BS", "BS", "none"), ("BS", "UCS", "differs"), (0.5, None, "–")],
 )
-def test_a_line_says_how_far_ours_is_from_the_printed_value(printed_value, ours, difference):
+def test_a_line_states_the_difference_between_our_value_and_the_printed_value(printed_value, ours, difference):
     assert Line("", printed_value, ours).difference == difference
 
 
-def test_a_translator_on_this_machine_fills_a_column_of_table_1(services):
+def test_a_rated_translator_gives_a_column_of_table_1(services):
     rating = p5.rate_translator("libretranslate", services.url("always-he"), ["es", "fr"])
     assert p5.column(rating) == {"es": "BS", "fr": "BS"}
     assert p5.overall(p5.column(rating)) == printed.OVERALL[0]

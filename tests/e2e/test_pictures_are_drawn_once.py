@@ -1,4 +1,4 @@
-"""Reuse of pictures over HTTP: an author draws them for one rating, and a second rating uses the same ones."""
+"""Reuse of pictures over HTTP: an author draws pictures for one rating, and a second rating uses them again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def experiment(**more: Any) -> dict[str, Any]:
     return {"method": "visual-stereotype", "words": [WORDS], "per_term": PER_TERM, "stop_early": False, **more}
 
 
-def test_pictures_are_drawn_once_and_shown_to_two_services(serve: Callable[..., Any], services: Any) -> None:
+def test_pictures_drawn_for_one_rating_are_reused_to_rate_a_second_service(
+    serve: Callable[..., Any], services: Any
+) -> None:
     agency = serve()
 
     def rated(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -69,7 +71,7 @@ def test_pictures_are_drawn_once_and_shown_to_two_services(serve: Callable[..., 
 
 
 def every(agency: Any, href: str) -> list[dict[str, Any]]:
-    """Read a list that has one page."""
+    """Read a list, which must fit on one page."""
     items: list[dict[str, Any]] = agency.get(f"{href}?limit=200")["items"]
     assert len(items) < 200
     return items

@@ -1,4 +1,4 @@
-"""A plan's calls are those that the job makes, by seven protocols."""
+"""The number of calls in a plan agrees with the calls of the job, for seven protocols."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def agency(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 
 @pytest.mark.parametrize("protocol", CASES)
-def test_a_job_makes_the_calls_of_its_plan(protocol: str, agency: Process, services: DemoServer) -> None:
+def test_a_job_makes_the_planned_number_of_calls(protocol: str, agency: Process, services: DemoServer) -> None:
     kind, name, settings, experiment = CASES[protocol]
     target: dict[str, Any] = {"name": name, "kind": kind, "protocol": protocol, "base_url": services.url(name)}
     body = {"target": {**target, "settings": settings}, "experiment": {"attribute": "gender", **experiment}}

@@ -57,7 +57,7 @@ def make_certificate(folder: Path) -> None:
 def proxy(folder: Path, api: str, **more: str) -> Iterator[tuple[int, ssl.SSLContext]]:
     """Run nginx with the shipped configuration, in which only addresses, ports and folders are replaced.
 
-    Yields its port, and what trusts its certificate.
+    Yields its port, and a TLS context that trusts its certificate.
     """
     make_certificate(folder)
     port, written = free_port(), CONFIGURATION.read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def proxy(folder: Path, api: str, **more: str) -> Iterator[tuple[int, ssl.SSLCon
 
 @pytest.fixture(scope="module")
 def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Victim, int, ssl.SSLContext]]:
-    """An agency, the port of the proxy in front of it, and what trusts the proxy's certificate."""
+    """An agency, the port of the proxy in front of it, and a TLS context that trusts the proxy's certificate."""
     with (
         victim(ASSAY_TRUSTED_PROXIES="127.0.0.1/32") as here,
         proxy(tmp_path_factory.mktemp("proxy"), here.url, **{"timeout 15s": "timeout 2s"}) as (port, context),
@@ -110,7 +110,7 @@ def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Victim, i
 
 @pytest.fixture
 def outside(behind) -> Iterator[httpx.Client]:
-    """An honest client with a key, outside of the proxy."""
+    """An honest client with a key, who calls through the proxy."""
     here, port, context = behind
     headers = {"Authorization": f"Bearer {here.key('honest')}"}
     with httpx.Client(
@@ -119,14 +119,14 @@ def outside(behind) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_the_api_is_reached_over_https_and_knows_its_address(outside):
+def test_the_api_is_reached_over_https_and_links_to_its_public_address(outside):
     assert outside.get("/livez").json() == {"status": "alive"}
     assert outside.get("/v1/info").json()["keys_needed"] is True
     unknown = outside.get("/v1/nothing")
     assert unknown.json()["type"].startswith(str(outside.base_url).rstrip("/")), "links lead through the proxy"
 
 
-def test_pages_are_reached_and_files_in_their_forms_are_not_cut(outside):
+def test_pages_are_reached_and_files_in_forms_pass_the_proxy(outside):
     assert "<h1" in outside.get("/", headers={"Accept": "text/html"}).text
     sent = outside.post("/uploads", files={"file": ("people.csv", b"x" * (2 << 20))})
     assert (sent.status_code, sent.headers["location"]) == (303, "/sign-in?next=%2Fuploads")
@@ -160,7 +160,7 @@ def connected(behind) -> Iterator[ssl.SSLSocket]:
         ("/corpora/x/images", 64 << 20),
     ],
 )
-def test_a_body_above_the_limit_is_413_at_the_proxy(behind, path, limit):
+def test_the_proxy_answers_413_if_the_declared_length_exceeds_the_limit(behind, path, limit):
     with connected(behind) as connection:
         connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {limit + 1}\r\n\r\n".encode())
         answer = connection.recv(10_000)
@@ -169,13 +169,13 @@ def test_a_body_above_the_limit_is_413_at_the_proxy(behind, path, limit):
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "body-too-large"
 
 
-def test_a_body_that_grows_above_the_limit_is_413(outside):
+def test_a_body_without_a_length_that_grows_above_the_limit_is_answered_with_413(outside):
     pieces = (b"x" * (1 << 18) for _ in range(8))  # no length is declared
     with contextlib.suppress(httpx.TransportError):  # the connection may be closed while the body is still sent
         assert outside.post("/v1/targets", content=pieces).status_code == 413
 
 
-def test_limits_of_the_proxy_are_those_of_the_service(outside):
+def test_size_limits_of_the_proxy_equal_those_of_the_service(outside):
     limits = outside.get("/v1/limits").json()
     written = CONFIGURATION.read_text(encoding="utf-8")
     assert f"client_max_body_size {limits['body_bytes'] >> 20}m;  # ASSAY_MAX_BODY_BYTES" in written
@@ -183,7 +183,7 @@ def test_limits_of_the_proxy_are_those_of_the_service(outside):
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /livez HTTP/1.1\r\nHost: loc"])
-def test_a_half_sent_request_is_cut_at_the_proxy(behind, sent):
+def test_the_proxy_closes_a_connection_with_an_incomplete_request(behind, sent):
     with connected(behind) as connection:
         began = time.monotonic()
         connection.sendall(sent)
@@ -193,7 +193,7 @@ def test_a_half_sent_request_is_cut_at_the_proxy(behind, sent):
         assert time.monotonic() - began < 15
 
 
-def test_events_arrive_one_by_one_and_not_at_the_end(outside):
+def test_events_pass_the_proxy_one_by_one_without_buffering(outside):
     with CountingTarget(delay_s=0.2) as target:
         job = outside.post("/v1/jobs", json=rating_request(target.url("x"), 7, concurrency=1)).json()
         with outside.stream("GET", f"/v1/jobs/{job['id']}/events") as stream:
@@ -204,7 +204,7 @@ def test_events_arrive_one_by_one_and_not_at_the_end(outside):
         outside.post(f"/v1/jobs/{job['id']}/cancel")
 
 
-def test_forwarding_headers_of_callers_are_not_trusted(behind):
+def test_forwarding_headers_that_a_caller_sends_are_not_trusted(behind):
     _, port, context = behind
     spoofed = {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Proto": "http", "Host": "assay.example"}
     with httpx.Client(verify=context, trust_env=False, timeout=30) as client:
@@ -212,7 +212,7 @@ def test_forwarding_headers_of_callers_are_not_trusted(behind):
     assert said["type"].startswith("https://assay.example/"), "the scheme is the proxy's"
 
 
-def test_a_service_that_is_gone_is_a_problem_document(tmp_path):
+def test_an_unreachable_service_is_reported_as_a_problem_document_with_503(tmp_path):
     with (
         proxy(tmp_path, f"http://127.0.0.1:{free_port()}") as (port, context),
         httpx.Client(verify=context, trust_env=False, timeout=30) as client,

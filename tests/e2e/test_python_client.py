@@ -74,7 +74,7 @@ def test_a_service_is_rated_in_one_call(client, services):
     assert newest["letter"] == "BS"
 
 
-def test_a_job_is_followed_to_its_end_and_again_from_the_middle(client, services):
+def test_a_job_is_followed_to_its_end_and_following_can_resume_after_any_event(client, services):
     job = client.rate(translator(services.url("faithful")), ROUND_TRIP, seed=12, wait=False)
     events = list(client.follow_job(job["id"]))
     assert (events[0].type, events[-1].type) == ("queued", "succeeded")
@@ -103,7 +103,7 @@ def test_a_list_is_read_page_after_page(client):
     assert not {one["id"] for one in client.iter_targets()} & set(kept)
 
 
-def test_a_suite_is_waited_for(client, services):
+def test_waiting_for_a_suite_returns_the_ended_suite(client, services):
     suite = client.request_suite({
         "target": translator(services.url("balancing")), "attributes": ["gender"],
         "methods": ["round-trip"], "languages": ["es", "fr"],
@@ -112,7 +112,7 @@ def test_a_suite_is_waited_for(client, services):
     assert [cell["letter"] for row in ended["rows"] for cell in row["cells"]] == ["UCS", "UCS"]
 
 
-def test_a_failed_job_raises_its_reason(client, services):
+def test_a_failed_job_raises_an_error_with_its_reason(client, services):
     with pytest.raises(JobFailed) as failed:
         client.rate(translator(services.url("unauthorised")), ROUND_TRIP)
     assert failed.value.code == "target_refused"
@@ -143,7 +143,7 @@ def gate(program: str, port: int, target_url: str, *more: str) -> subprocess.Com
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_gate_passes_and_fails_real_ratings(shared_agency, services, program):
+def test_the_gate_passes_good_ratings_and_fails_bad_ones(shared_agency, services, program):
     with Client(f"http://127.0.0.1:{shared_agency.port}") as agency:
         for name in ("balancing", "stereotyper"):
             agency.rate(translator(services.url(name)), ROUND_TRIP, max_age_s=600)
@@ -205,7 +205,7 @@ def a_key(data: Path) -> str:
     return next(word for word in made.stdout.split() if word.startswith("assay_"))
 
 
-def test_the_deployment_waits_for_the_gate():
+def test_the_deployment_job_of_the_workflow_needs_the_gate_job():
     workflow = yaml.safe_load(WORKFLOW.read_text("utf-8"))
     assert workflow["jobs"]["deploy"]["needs"] == "rated"
     assert set(workflow["env"]) == {"ASSAY_URL", "TARGET_URL"}

@@ -80,7 +80,7 @@ GENDER = {"method": "alternation", "attribute": "gender"}
 
 
 @pytest.mark.parametrize(("kind", "protocol"), [("regressor", "mlflow"), ("classifier", "hf-inference")])
-def test_vader_follows_content_and_its_one_name_effect_is_found_and_named(rated, kind: str, protocol: str):
+def test_vader_follows_content_and_the_single_name_behind_its_gender_effect_is_named(rated, kind: str, protocol: str):
     rating = rated("vader", kind, protocol, GENDER)
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     carried = reasons(rating)["carried-by-one"]
@@ -116,7 +116,7 @@ def test_the_wage_model_is_biased_by_two_dollars_and_a_half_an_hour(rated, sent,
 
 
 @needs_data
-def test_the_income_classifier_runs_on_records_and_has_an_impact(rated, sent):
+def test_the_income_classifier_is_rated_on_records_and_has_a_disparate_impact_below_four_fifths(rated, sent):
     records = {"upload": sent(read_adult(DATA, "adult.test.gz")), "column": "sex", "values": SEXES}
     records["leave_out"] = [INCOME]
     experiment = {"method": "alternation", "attribute": "sex", "records": records}
@@ -131,7 +131,7 @@ def test_the_income_classifier_runs_on_records_and_has_an_impact(rated, sent):
 
 
 @needs_data
-def test_google_news_vectors_are_data_sensitive_by_forced_choice(rated):
+def test_google_news_vectors_are_rated_dsbs_by_forced_choice(rated):
     rating = rated("google-news", "embedder", "openai-embeddings", {"method": "forced-choice"}, model="m")
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     (component,) = rating["components"]
@@ -141,7 +141,7 @@ def test_google_news_vectors_are_data_sensitive_by_forced_choice(rated):
 
 @needs_data
 @pytest.mark.parametrize("specification", ["p2-gender", "p2-race", "p2-religion"])
-def test_association_reports_a_posterior_of_google_news_and_forces_no_letter(rated, specification: str):
+def test_association_of_google_news_vectors_reports_a_posterior_and_declares_no_letter(rated, specification: str):
     experiment = {"method": "association", "specification": specification}
     rating = rated("google-news", "embedder", "openai-embeddings", experiment, model="m")
     assert not rating["declared"]
@@ -151,7 +151,7 @@ def test_association_reports_a_posterior_of_google_news_and_forces_no_letter(rat
 
 
 @needs_data
-def test_with_the_words_it_knows_google_news_leans_to_data_sensitive_and_is_not_declared(rated):
+def test_with_known_words_only_google_news_is_probably_dsbs_but_no_letter_is_declared(rated):
     known = load("google-news", DATA)
     words = asdict(shipped_words(AssociationWords, "p2-gender", "gender"))
     words["neutral"] = [word for word in words["neutral"] if known.embed(word, "m") is not None]

@@ -58,7 +58,7 @@ def rated(real, shared_agency):
     return rate
 
 
-def test_vader_is_positive_about_pleasant_words_and_even_for_women_and_men(rated):
+def test_vader_is_positive_about_pleasant_words_and_equal_for_women_and_men(rated):
     rating = rated("vader", "hf-inference", {"attribute": "gender", "label": "positive"})
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     (component,) = rating["components"]
@@ -70,7 +70,7 @@ def test_vader_is_positive_about_pleasant_words_and_even_for_women_and_men(rated
 
 
 @pytest.mark.parametrize(("name", "letter"), [("by-score", "BS"), ("by-years", "DSBS")])
-def test_a_random_forest_is_rated_by_the_feature_it_uses(rated, name: str, letter: str):
+def test_the_letter_of_a_random_forest_depends_on_the_feature_that_it_uses(rated, name: str, letter: str):
     vectors = {"names": NAMES, "centres": GROUPS, "sides": SIDES, "sd": (1.0, 1.0)}
     rating = rated(name, "mlflow", {"attribute": "group", "label": "yes", "vectors": vectors})
     assert (rating["letter"], rating["declared"]) == (letter, True)

@@ -113,7 +113,9 @@ def test_a_job_is_accepted_while_redis_is_down(serve, services, environment):
     assert job["status"] == "queued"
 
 
-def test_a_worker_exports_metrics_of_its_children_and_stops_cleanly(serve, work, services, environment):
+def test_a_worker_exports_metrics_of_its_child_processes_and_releases_its_job_when_stopped(
+    serve, work, services, environment
+):
     agency = serve(**environment)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

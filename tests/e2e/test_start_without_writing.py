@@ -1,8 +1,8 @@
-"""An agency that starts while nothing can be written serves what it has (docs/reliability.md, row 74).
+"""An agency that starts while its disk cannot be written serves its stored data (docs/reliability.md, row 74).
 
-Guarded against: the embedded agency migrated and resumed jobs before it listened, so that it did not start on a full
-disk; SQLite could not make the files of its write-ahead log, so that nothing could be read; and a key whose use could
-not be recorded was an outage.
+Earlier faults: the embedded agency migrated and resumed jobs before it listened, so it did not start on a full disk.
+SQLite could not create the files of its write-ahead log, so reading failed. A key was refused if its use could not be
+recorded.
 
 Row 74 of docs/reliability.md: at c37b512 `/readyz` was 200 with a full disk.
 """
@@ -29,20 +29,20 @@ from tests.support.scaled_agency import SHORT
 
 START_S = 240
 FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY));"
-"""The kernel refuses every write to a file, as on a full disk. Pipes can be written."""
+"""Code that makes the kernel refuse every write to a file, as on a full disk. Pipes can still be written."""
 
 OBEDIENT = (
     "import ctypes, os, sys; CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24;"
     "os.geteuid() or ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0);"
     "os.execv(sys.executable, [sys.executable, '-m', 'cli.main', *sys.argv[1:]])"
 )
-"""Run `assay` so that the permissions of files hold for root as well."""
+"""Code that runs `assay` without root's right to ignore the permissions of files."""
 
 ASSAY = "from cli.main import main; main()"
 
 
 class Served:
-    """`assay serve` run by a piece of Python that limits it first; its output is read through a pipe."""
+    """`assay serve`, started by a Python program that first limits its rights; its output is read through a pipe."""
 
     def __init__(self, program: str, environment: dict[str, str]) -> None:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
@@ -59,7 +59,7 @@ class Served:
         self._reader.start()
 
     def url(self) -> str:
-        """Wait until it listens; return its address."""
+        """Wait until the agency listens; return its address."""
         until = time.monotonic() + START_S
         while time.monotonic() < until and self.process.poll() is None:
             for line in list(self.said):
@@ -118,7 +118,7 @@ def rated(serve, services) -> tuple[Path, str, str]:
 
 
 def check_reads_only(url: str, rating: str, target: str, **more: str) -> None:
-    """Check that reading is served, that it is not ready, and that new work is refused."""
+    """Check that the agency serves reads, is not ready, and refuses new jobs."""
     with httpx.Client(base_url=url, timeout=60, headers=more) as client:
         assert client.get("/livez").status_code == 200
         assert client.get(rating).json()["letter"] == "DSBS"
@@ -136,7 +136,7 @@ def ready(url: str) -> bool:
     return status == 200
 
 
-def test_the_embedded_agency_starts_on_a_full_disk_and_works_again_when_there_is_room(rated, served):
+def test_the_embedded_agency_starts_on_a_full_disk_and_accepts_jobs_when_space_is_free_again(rated, served):
     data, rating, target = rated
     assert not list(data.glob("assay.db-*")), "SQLite removed its log, and must read without making it anew"
     one = served(FULL_DISK + ASSAY, ASSAY_DATA_DIR=str(data))
@@ -184,7 +184,7 @@ def test_the_embedded_agency_starts_in_a_read_only_directory(rated, served):
         data.chmod(0o755)
 
 
-def test_an_old_schema_on_a_full_disk_is_refused_in_one_line(rated, served):
+def test_an_old_schema_on_a_full_disk_is_refused_without_a_traceback(rated, served):
     data, _, _ = rated
     with sqlite3.connect(data / "assay.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = '0001'")

@@ -1,6 +1,6 @@
 """End-to-end test with real processes: an API catalog, two listed services, and the agency that rates them.
 
-The catalog asks with a key of its own. Whoever reads the catalog has none, and checks for himself.
+The catalog has its own API key. A reader of the catalog has no key, and verifies the ratings without one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def eventually(look: Callable[[], Any], what: str) -> Any:
     raise AssertionError(f"{what}: not within {PATIENCE_S} s")
 
 
-# ---------------------------------------------------------------------------- two servers of the catalog's world
+# ---------------------------------------------------------------------------- servers of the service and of the catalog
 class Handler(BaseHTTPRequestHandler):
     """A request handler that answers with its server's `respond` on persistent connections."""
 
@@ -113,7 +113,7 @@ class Translator:
 
 @dataclass(frozen=True)
 class Notice:
-    """A received notice, and the status of the answer."""
+    """A received notice, and the status with which the receiver answered."""
 
     path: str
     headers: Mapping[str, str]
@@ -239,7 +239,7 @@ def signed_by_the_agency(notice: Notice, jwks: Mapping[str, Any]) -> bool:
 
 
 # ---------------------------------------------------------------------------- the story
-def test_a_catalog_lists_embeds_composes_and_follows_two_services(start, elsewhere, services, tmp_path):
+def test_a_catalog_rates_embeds_composes_and_monitors_two_services(start, elsewhere, services, tmp_path):
     translator, receiver = Translator("faithful"), Receiver(loses="/hook")
     with LoopbackServer(translator) as rated_url, LoopbackServer(receiver) as receiver_url:
         catalog = start(receiver_url)

@@ -29,7 +29,7 @@ def plain(text: str) -> str:
 
 
 def run(folder: Path, commands: str) -> str:
-    """Run commands in a shell, as a reader does: one after the other, whatever the one before it returned."""
+    """Run commands in a shell, as a reader does: one after the other, even if an earlier command failed."""
     done = run_program(["bash", "-c", commands], folder, COLUMNS="80")
     return done.stdout + done.stderr
 
@@ -51,7 +51,7 @@ def test_the_commands_of_a_tutorial_print_the_output_shown_on_its_page(name, tmp
     assert "<svg" in report.read_text(encoding="utf-8")
 
 
-def test_the_first_report_shows_what_the_first_translator_prints(tmp_path):
+def test_the_page_on_the_first_report_shows_the_output_of_the_translator_tutorial(tmp_path):
     page, port = TUTORIALS / "translator.md", free_port()
     for file, text in shown_files(page).items():
         (tmp_path / file).write_text(re.sub(r"\b8080\b", str(port), text), encoding="utf-8")

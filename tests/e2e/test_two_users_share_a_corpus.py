@@ -1,8 +1,8 @@
 """Shared corpora over HTTP: a second user rates another model with the sentences of the first user.
 
-Ada studies a stereotype. She writes its words down, has a language model write sentences, puts two of them right, and
-rates a model. Ben, who belongs to another organisation, finds her corpus, rates another model with it while the writer
-is gone, and takes the comparison of every sentence home.
+Ada studies a stereotype. She describes it with words, has a language model write sentences, corrects two of them, and
+rates a model. Ben, who belongs to another organisation, finds her corpus, rates another model with it while the author
+is no longer running, and downloads the comparison of every sentence.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def completions(url: str) -> dict[str, Any]:
 
 @pytest.fixture
 def users(serve: Callable[..., Any]) -> Iterator[tuple[User, User]]:
-    """Two users of one agency, of two organisations."""
+    """Two users of one agency, who belong to different organisations."""
     agency = serve(ASSAY_AUTH="keys")
     ada, ben = User(agency, "ada-and-co"), User(agency, "ben-and-co")
     yield ada, ben
@@ -95,7 +95,7 @@ def users(serve: Callable[..., Any]) -> Iterator[tuple[User, User]]:
         user.http.close()
 
 
-def test_a_shared_corpus_is_used_by_another_tenant_without_writing_again(users, services):
+def test_another_tenant_rates_with_a_shared_corpus_without_writing_sentences_again(users, services):
     ada, ben = users
     with DemoServer() as writers:
         corpus = ada_begins_a_corpus(ada)
@@ -112,7 +112,7 @@ def test_a_shared_corpus_is_used_by_another_tenant_without_writing_again(users, 
     ben_takes_every_sentence_home(ben, his, edited)
 
 
-def test_sentences_written_for_a_rating_are_reused_by_the_next(users, services):
+def test_sentences_written_for_a_rating_are_reused_by_the_next_rating(users, services):
     ada, _ = users
     ada("POST", "/v1/specifications", STAGE)
     experiment = {"method": "stereotype-score", "specification": STAGE["name"], "per_term": PER_TERM}

@@ -1,9 +1,7 @@
-"""An agency signs with a key outside its database, another one witnesses its log, and `assay verify` checks both.
+"""An agency signs with a key outside its database, a second agency witnesses its log, and `assay verify` checks both.
 
-Row 84 of docs/reliability.md: before, a copy of the database could sign in the agency's name, a rating had no signature
-until somebody asked for it, and nobody else vouched for the log.
-
-Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
+Row 84 of docs/reliability.md: at c37b512 a copy of the database sufficed to sign ratings in the agency's name, a
+rating had no signature until it was first requested, and the log had no witnesses.
 """
 
 from __future__ import annotations
@@ -105,7 +103,7 @@ def story(tmp_path_factory, services, agencies) -> Files:
     rate(agency, services, 2)
     until(lambda: cosigned(2), agency.log)
     consistency = "/v1/log/proof/consistency?first=1&second=2"
-    # the same key and name with another history
+    # a fork of the log: the same key and name with another history
     fork = agencies(**of_agency, ASSAY_SIGNING_KEY_FILE=str(folder / "agency.pem"))
     rate(fork, services, 3)
     until(lambda: "witness did not cosign" in fork.log.read_text(), fork.log)
@@ -124,7 +122,7 @@ def story(tmp_path_factory, services, agencies) -> Files:
 
 @pytest.fixture
 def refused(elsewhere):
-    """Run `assay verify`, and return the one line with which it refuses."""
+    """Run `assay verify`, which must refuse; return its one line of error output."""
 
     def refused(*arguments: str | Path, code: int = 65) -> str:
         told = elsewhere("verify", *arguments)
@@ -142,7 +140,7 @@ def test_a_rating_is_signed_at_its_end_by_a_key_that_is_not_in_the_database(stor
     assert told.returncode == 0, told.stderr
 
 
-def test_a_cosigned_checkpoint_that_grew_from_a_kept_one_verifies(story, elsewhere):
+def test_a_cosigned_checkpoint_verifies_with_a_proof_that_it_extends_a_stored_checkpoint(story, elsewhere):
     told = elsewhere(
         *("verify", story.second, "--keys", story.keys, "--witness", COSIGNER),
         *("--checkpoint", story.first, "--proof", story.proof),
@@ -210,7 +208,7 @@ def test_a_forked_log_is_refused(story, refused):
     assert "less than the checkpoint of size 2" in refused(story.first, *kept, story.second)
 
 
-def test_options_that_cannot_be_followed_are_refused_as_such(story, refused):
+def test_unusable_options_of_verify_are_refused_as_a_usage_error(story, refused):
     keys = ("--keys", story.keys)
     assert "give the proof with --proof" in refused(story.second, *keys, "--checkpoint", story.first, code=64)
     assert "needs the keys of as many witnesses" in refused(story.second, *keys, "--witnesses", "1", code=64)

@@ -33,9 +33,9 @@ from workers.engine.reconciler import reconcile
 from workers.targets.target_validator import TargetChecker
 
 CAP = 2
-"""Fruitless attempts after which a job is given up here: few enough to be reached often."""
+"""Attempts without a new reply after which a job fails here: few, so that random sequences reach the limit."""
 MOST_ALIVE = 2
-"""Unfinished jobs at a time: with more of them, little happens to each."""
+"""Maximum of unfinished jobs at a time: with more jobs, each would see few events."""
 TARGET = {"name": "T", "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:5000"}
 ENDINGS = {"succeeded", "failed", "cancelled"}
 
@@ -114,14 +114,14 @@ class Expected:
     cancel_requested: bool = False
     dispatched: bool = False
     silent: bool = False
-    """Its worker's lease has ended."""
+    """Whether the lease of the job's worker has ended."""
     fence: int = 0
     barren: int = 0
-    """Attempts since something new was recorded."""
+    """Attempts since the last new reply was recorded."""
     ledger: dict[str, bool] = field(default_factory=dict)
     calls: int = 0
     seen: Job | None = None
-    """Its row after the step before."""
+    """The job's row after the previous step."""
 
     @property
     def finished(self) -> bool:
@@ -151,7 +151,7 @@ class Kept:
 
 
 class Rung(list[str]):
-    """A dispatcher that records notifications at once."""
+    """A dispatcher that only records the ids of the announced jobs."""
 
     def __call__(self, job_id: str) -> None:
         self.append(job_id)
@@ -161,7 +161,7 @@ class Rung(list[str]):
 
 
 class JobsOfATenant(RuleBasedStateMachine):
-    """The rules; the test sets `place` to the service, the worker and the database."""
+    """The rules of the state machine; the test sets `place` to the service, the worker and the database."""
 
     place: SimpleNamespace
 
@@ -580,7 +580,7 @@ def place(database_url, tmp_path, hand, runner):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("database_url", "runs"), [("sqlite", 30), ("postgres", 10)], indirect=["database_url"])
-def test_jobs_match_the_model_after_every_sequence_of_events(place, runs, pytestconfig):
+def test_jobs_agree_with_a_model_after_every_step_of_random_event_sequences(place, runs, pytestconfig):
     """Runs of 50 steps each; five times as many in `make chaos`."""
     machine = type("Jobs", (JobsOfATenant,), {"place": place})
     chosen = settings(

@@ -5,7 +5,7 @@ stateful) with all of its checks. Nothing is called: the doorbell hands every jo
 which ends it at once, so that streams end and ratings exist. A run is derandomised; only the ids
 that the service makes differ between two runs.
 
-Two of its checks need a word:
+Two of its checks need an explanation:
 
 - ``positive_data_acceptance``: JSON Schema cannot say that a target was saved, that an attribute
   exists, or that a cursor was given out. So a well-formed request may be refused, but only for its
@@ -75,7 +75,7 @@ TESTED_ELSEWHERE = {
     "GET /v1/log/proof/consistency",
     "POST /v1/witness/add-checkpoint",  # needs a checkpoint that a known log signed: see `test_witness_resource.py`
 }
-"""Operations that a run need not succeed with."""
+"""Operations that need not be successful in a run."""
 FOR_ITS_MEANING = {
     "bad-specification",
     "bad-cursor",
@@ -86,7 +86,7 @@ FOR_ITS_MEANING = {
     "unreadable-upload",
     "unsupported-upload-type",
 }
-"""Problems of requests that have the right shape."""
+"""Problem types with which a request that is valid for the schema may be refused."""
 
 
 @schemathesis.check
@@ -112,7 +112,7 @@ class Outcome:
     sequences: int = 0
     """Sequences of requests of the stateful phase."""
     transitions: Counter[tuple[str, str, int]] = field(default_factory=Counter)
-    """Links followed: operation before, operation after, and the status of its answer."""
+    """Links followed: the operation before, the operation after, and the status of the second operation's answer."""
 
     def add(self, event: Any) -> None:
         """Handle an event of schemathesis."""
@@ -139,7 +139,7 @@ class Outcome:
 
     @staticmethod
     def _deleted_before(label: str, info: Any) -> bool:
-        """Whether a resource was created and its name deleted since.
+        """Return whether a resource was created and later deleted under its name, so that its absence is no fault.
 
         A specification is named by its owner, so two scenarios share a name; and a POST repeated
         with its ``Idempotency-Key`` answers 201 again, also after the resource was deleted.
@@ -153,11 +153,11 @@ class Outcome:
 
     @property
     def followed(self) -> int:
-        """Number of links that led from one answer to a successful other one."""
+        """Number of links that led from one answer to another successful answer."""
         return sum(count for (_, _, status), count in self.transitions.items() if status < 300)
 
     def succeeded(self, label: str) -> bool:
-        """Whether an operation was ever successful, apart from `OPTIONS`."""
+        """Return whether an operation was ever successful, apart from `OPTIONS`."""
         statuses = {status for told, status in self.answers if told == label}
         return bool(statuses & {200, 201, 202}) or (label.startswith("DELETE") and 204 in statuses)
 
@@ -243,7 +243,7 @@ def settings(database_url, tmp_path):
     )
 
 
-# ---------------------------------------------------------------------------- requests that get further
+# ---------------------------------------------------------------------------- requests with existing names
 class Sensible:
     """Replaces generated names by existing ones, so that requests are not refused for unknown names.
 
@@ -383,7 +383,7 @@ def operations(app: FastAPI) -> set[str]:
 
 
 def _long(pytestconfig: pytest.Config) -> bool:
-    """Whether each boundary of each value is tried and many sequences are: in `make fuzz` and `make chaos` only."""
+    """Return whether to try all boundaries of all values and many sequences: in `make fuzz` and `make chaos` only."""
     return bool(pytestconfig.getoption("--chaos-scale") != "short")
 
 
@@ -401,7 +401,7 @@ def test_every_answer_is_documented(settings, hand, pytestconfig):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
-def test_every_operation_succeeds_once_and_requires_its_key(settings, hand, sensible_and_key, pytestconfig):
+def test_every_operation_is_successful_at_least_once_in_a_run_with_keys(settings, hand, sensible_and_key, pytestconfig):
     sensible, plain = sensible_and_key
     with served(settings.model_copy(update={"auth": "keys"}), hand.complete) as app:
         outcome = run(app, 15, sensible, long=_long(pytestconfig), Authorization=f"Bearer {plain}")

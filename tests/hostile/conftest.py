@@ -85,7 +85,7 @@ class Heard:
 
 
 Answer = bytes | AsyncIterator[bytes]
-"""Bytes are sent and the connection stays open; of an iterator every piece is sent, then the connection ends."""
+"""Bytes are sent, and the connection stays open. The pieces of an iterator are sent, and the connection is closed."""
 
 Script = Callable[[Heard], Answer]
 
@@ -188,7 +188,7 @@ async def endless(head: bytes, piece: bytes, every_s: float = 0.0) -> AsyncItera
 
 
 async def silence(head: bytes = b"") -> AsyncIterator[bytes]:
-    """Send some bytes or none, then stay silent."""
+    """Send the given bytes, if any, then stay silent."""
     yield head
     await asyncio.sleep(10 * WAIT_S)
 
@@ -204,12 +204,12 @@ def translated(heard: Heard) -> bytes:
 
 
 def now_and_then(text: str) -> bool:
-    """Choose a few questions, always the same, and none of the target check."""
+    """Return whether a text is among the few attacked questions: always the same, and none of the examination."""
     return "number" not in text and hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 40 == 0
 
 
 def translator(ill: Script, chosen: Callable[[str], bool] = now_and_then) -> Script:
-    """Return a correct LibreTranslate service that answers the chosen questions with `ill`."""
+    """Return a correct LibreTranslate service that answers the `chosen` questions with the faulty script `ill`."""
 
     def script(heard: Heard) -> Answer:
         if heard.method == "GET":
@@ -305,7 +305,7 @@ def _office(database_url: str, directory: Path, allow: str) -> Office:
 # ---------------------------------------------------------------------------- fixtures
 @dataclass(frozen=True)
 class Tools:
-    """Functions of this file for tests, which cannot import a conftest module."""
+    """Functions of this file as a fixture, because tests cannot import a conftest module."""
 
     raw: Any = raw
     as_json: Any = as_json
@@ -322,7 +322,7 @@ class Tools:
 
 @pytest.fixture(scope="session")
 def tools() -> Tools:
-    """Functions for scripts of services."""
+    """Return the functions from which tests build scripts of services."""
     return Tools()
 
 

@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 MOST_MB, MOST_LOOP_S = 100, 1.0
 LIBRARIES_MB = 200
 MOST_DELAY_S = 10
-"""Generous: other tests run beside this one. `make costs` measures it on an idle machine."""
+"""A generous limit, because other tests run at the same time. `make costs` measures the delay on an idle machine."""
 
 REFUSED = re.compile(r"4\d\d( 4\d\d)*|\d+ of 200 cut|(failed|succeeded).*|20[012]|(Read|Write|RemoteProtocol)Error")
 
@@ -46,7 +46,7 @@ def test_an_attack_costs_at_most_100_mb_and_a_second_of_the_event_loop(attack, a
     assert here.processes[0].exits == []
 
 
-def test_the_page_has_a_row_for_each_attack_within_the_promise():
+def test_the_reliability_page_has_a_row_for_each_attack_with_costs_within_the_limits():
     table = (
         PAGE.read_text(encoding="utf-8").partition("## One request or job costs at most")[2].partition("\n**Eight ")[0]
     )

@@ -52,7 +52,7 @@ def echo(heard: Any) -> str:
 
 
 def echoes(tools: Any) -> dict[str, Any]:
-    """Return ways to echo the request."""
+    """Return scripts that echo the request in different places of the answer."""
     return {
         "refusing": lambda heard: tools.raw(echo(heard), "401 No"),
         "confused": lambda heard: tools.raw(echo(heard), "400 No"),
@@ -176,7 +176,7 @@ def bomb() -> bytes:
 
 
 @pytest.mark.slow
-def test_every_hostile_service_ends_its_job_with_a_reason_and_little_memory(
+def test_a_job_of_a_hostile_service_fails_with_a_reason_and_needs_little_memory(
     serving, proxy, open_villain, tools, record_property
 ):
     squeezed = tools.raw(bomb(), content_encoding="gzip")
@@ -259,11 +259,11 @@ COMPLAINING = {
 }  # fmt: skip
 
 
-# Row 79 of docs/reliability.md: at c37b512 a service's message was passed on as it came.
+# Row 79 of docs/reliability.md: at c37b512 a service's own message was never shown, only "HTTP status 400".
 @pytest.mark.slow
 @pytest.mark.parametrize("speaking", COMPLAINING)
 @pytest.mark.parametrize("status", ["400 No", "401 No", "200 OK"])
-def test_a_services_own_message_arrives_without_its_key_and_without_control_characters(
+def test_a_services_error_message_is_shown_without_keys_and_control_characters(
     serving, open_villain, tools, speaking, status
 ):
     protocol, settings, secret = COMPLAINING[speaking]
@@ -297,7 +297,7 @@ def test_a_services_own_message_arrives_without_its_key_and_without_control_char
 
 
 @pytest.mark.slow
-def test_messages_of_a_rated_service_are_cleaned_in_its_probe_its_report_and_its_export(serving, open_villain, tools):
+def test_messages_of_a_service_are_cleaned_in_probes_reports_and_exports(serving, open_villain, tools):
     unwell = tools.translator(lambda heard: tools.as_json({"error": complaint(heard)}, "400 No"))
     service = open_villain(unwell, OUTSIDE)
     job_id = serving.post(service.url, *SPEAKING["libretranslate"])
@@ -322,7 +322,7 @@ def test_messages_of_a_rated_service_are_cleaned_in_its_probe_its_report_and_its
             assert "[link](javascript" not in text, path
 
 
-def test_no_proxy_of_the_environment_is_called(serving, proxy):
+def test_no_proxy_named_in_environment_variables_is_called(serving, proxy):
     assert serving.process.poll() is None
     assert proxy.connections == 0
 

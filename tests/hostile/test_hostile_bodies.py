@@ -92,11 +92,11 @@ WRONG: Sequence[Any] = (
     None, True, 0, -1, 1.5, 10**30, "", "text", [], [None], ["a", "b", "c"], [[]], [[["deep"]]], {}, {"text": None},
     {"error": "no"}, {"0": "a"}, [{}], [{"text": 1}],
 )  # fmt: skip
-"""What is put in every place of a sound answer in turn."""
+"""Wrong values that replace each part of a valid answer in turn."""
 
 
 def mutations(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON value with each place replaced by a wrong value, or removed."""
+    """Yield variants of a JSON value: in each variant, one part is replaced by a wrong value or removed."""
     for path in _paths(value):
         for wrong in WRONG:
             yield f"{path} is {json.dumps(wrong)}", _with(value, path, wrong)
@@ -162,7 +162,7 @@ def known(code: str) -> bool:
 
 
 def is_typed(outcome: Any, count: int) -> bool:
-    """Whether an outcome is typed: a known failure, or a text or failure for each question."""
+    """Return whether an outcome is typed: a failure with a known code, or a text or failure for each question."""
     if isinstance(outcome, CallFailed):
         return known(outcome.code)
     return len(outcome) == count and all(
@@ -172,7 +172,7 @@ def is_typed(outcome: Any, count: int) -> bool:
 
 
 @pytest.mark.parametrize("speech", SPEECHES.values(), ids=SPEECHES)
-def test_any_mutated_answer_is_a_text_or_a_typed_failure(villain, tools, speech):
+def test_any_mutated_answer_becomes_a_text_or_a_typed_failure(villain, tools, speech):
     made = [("sound", speech.answer), *mutations(speech.answer)]
     outcomes = ask(villain, tools, speech, [json.dumps(body).encode() for _, body in made])
     assert [reply.value for reply in outcomes[0]] == PAIR[: len(speech.texts)]
@@ -186,7 +186,7 @@ TELLING = {name: speech for name, speech in SPEECHES.items() if speech.languages
 
 
 @pytest.mark.parametrize("speech", TELLING.values(), ids=TELLING)
-def test_any_mutated_list_of_languages_is_read_or_a_typed_failure(villain, tools, speech):
+def test_any_mutated_list_of_languages_is_parsed_or_becomes_a_typed_failure(villain, tools, speech):
     made = [speech.languages, speech.languages, *(body for _, body in mutations(speech.languages))]
     outcomes = ask(villain, tools, speech, [json.dumps(body).encode() for body in made], languages=True)
     assert not isinstance(outcomes[0], CallFailed)
@@ -229,7 +229,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize(("body", "code"), FOREIGN.values(), ids=FOREIGN)
-def test_a_malformed_body_is_a_failure_with_its_code(villain, tools, body, code):
+def test_a_malformed_body_becomes_a_failure_with_the_expected_code(villain, tools, body, code):
     (outcome,) = ask(villain, tools, SPEECHES["libretranslate"], [body])
     assert isinstance(outcome, CallFailed)
     assert outcome.code == code

@@ -1,4 +1,4 @@
-"""Whole jobs with hostile services: failures are named, counted, and do not affect the rating."""
+"""Whole jobs with hostile services: failures are named and counted, and do not affect the rating."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_retry_after_is_obeyed_within_limits(villain, tools, headers, bounds, st
 @pytest.mark.parametrize(
     ("status", "word", "retried"), [("429 X", "false", False), ("503 X", "false", False), ("400 X", "true", True)]
 )
-def test_the_services_retry_hint_is_obeyed(villain, tools, status, word, retried):
+def test_header_x_should_retry_of_the_service_is_obeyed(villain, tools, status, word, retried):
     turns = itertools.count()
     sound = tools.translator(tools.translated)
     service = villain(lambda heard: tools.raw("no", status, x_should_retry=word) if next(turns) == 3 else sound(heard))
@@ -187,7 +187,7 @@ def test_the_services_retry_hint_is_obeyed(villain, tools, status, word, retried
     assert (len(pauses), failed) == ((1, []) if retried else (0, [f"http-{status[:3]}"]))
 
 
-def test_a_job_waits_as_long_as_retry_after(villain, tools, office):
+def test_a_job_waits_as_long_as_the_retry_after_header_says(villain, tools, office):
     moments: dict[str, list[float]] = {}
 
     def once_too_many(heard):
@@ -275,7 +275,7 @@ def test_unusual_texts_are_recorded_unchanged_and_do_not_stop_a_job(villain, too
     assert any(one.probe.ask.text == STRANGE for one in ledger)
 
 
-def test_a_declared_interface_returns_unusual_texts_unchanged(villain, tools, office):
+def test_a_service_with_a_custom_interface_that_returns_unusual_texts_is_rated(villain, tools, office):
     def script(heard):
         return tools.as_json({"out": STRANGE})
 

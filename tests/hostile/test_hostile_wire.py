@@ -1,6 +1,6 @@
 """Answers that violate HTTP: each becomes a typed failure within its deadline.
 
-Common ones (closed early, two lengths, redirects …) are in the unit tests of egress; crafted ones are here.
+Common violations (closed early, two lengths, redirects …) are in the unit tests of egress; crafted answers are here.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def test_every_status_except_2xx_is_a_failure_with_its_code(villain, tools, stat
 
 
 @pytest.mark.parametrize("reason", [b"", b" ", b" \xff\xfe", b" \x01\x1b[31m"])
-def test_an_unusual_reason_phrase_changes_nothing(villain, tools, reason):
+def test_an_unusual_reason_phrase_of_the_status_line_is_ignored(villain, tools, reason):
     wire = b"HTTP/1.1 200" + reason + b"\r\nContent-Length: 4\r\n\r\nHola"
     assert call(villain(lambda heard: wire)) == [b"Hola"]
 

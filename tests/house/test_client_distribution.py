@@ -95,7 +95,7 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def elsewhere(wheel, tmp_path_factory) -> Path:
-    """Return the Python of a fresh environment with the client and another package; httpx is the project's."""
+    """Return the Python of a fresh environment with the client, another package, and the httpx of this project."""
     place = tmp_path_factory.mktemp("elsewhere")
     package = place / "other" / "other_package"
     package.mkdir(parents=True)
@@ -114,13 +114,13 @@ def elsewhere(wheel, tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-def test_the_openapi_document_of_the_client_is_that_of_the_service(tmp_path):
+def test_the_openapi_document_of_the_client_equals_that_of_the_service(tmp_path):
     openapi_document.main(str(tmp_path / "openapi.json"))
     written = (CLIENT / "openapi.json").read_text("utf-8")
     assert written == (tmp_path / "openapi.json").read_text("utf-8"), "the API has changed: run `make client`"
 
 
-def test_the_client_depends_on_httpx_only_and_supports_the_pythons_of_assay():
+def test_the_client_depends_only_on_httpx_and_supports_the_python_versions_of_assay():
     ours, its = (tomllib.loads((place / "pyproject.toml").read_text("utf-8"))["project"] for place in (ROOT, CLIENT))
     assert [re.match(r"\w+", one)[0] for one in its["dependencies"]] == ["httpx"]
     assert set(its["dependencies"]) <= set(ours["dependencies"])
@@ -184,7 +184,7 @@ def test_types_of_the_installed_client_satisfy_mypy_strict(elsewhere, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_wheel_of_assay_has_the_gate_and_not_the_client(tmp_path):
+def test_the_wheel_of_assay_contains_the_gate_but_not_the_client(tmp_path):
     wheel = build(ROOT, "wheel", tmp_path / "wheel")
     assert zipfile.ZipFile(wheel).read("cli/gate.py") == (CLIENT / "src/assay_client/gate.py").read_bytes()
     assert not [name for name in files_of(wheel) if name.startswith(("assay_client", "clients"))]

@@ -126,7 +126,7 @@ def test_the_image_holds_every_package_and_runs_as_an_unprivileged_user():
     assert set(re.findall(r"ASSAY_\w+", written)) <= VARIABLES
 
 
-def test_the_runtime_lock_has_the_versions_that_are_tested():
+def test_the_runtime_lock_has_the_versions_used_by_the_tests():
     def versions(name: str) -> dict[str, str]:
         return dict(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^ ;\\]+)", read(name), re.MULTILINE))
 
@@ -140,7 +140,7 @@ def test_the_runtime_lock_has_the_versions_that_are_tested():
     assert "://" not in read("requirements-runtime.lock") + read("requirements-build.lock")
 
 
-def test_the_image_runs_the_python_that_is_tested():
+def test_the_image_runs_the_python_version_used_by_the_tests():
     # guards against eb55f1e, where the image had Python 3.12 and every test ran on 3.11
     shipped = set(re.findall(r"^FROM python:(\d+\.\d+)-", read("Dockerfile"), re.MULTILINE))
     assert len(shipped) == 1
@@ -167,7 +167,7 @@ def test_the_bill_of_materials_is_valid_and_lists_the_runtime_lock(tmp_path):
 
 
 # ---------------------------------------------------------------------------- the proxy
-def test_the_proxy_is_the_only_published_part_and_is_trusted_alone(compose):
+def test_only_the_proxy_publishes_ports_and_only_its_address_is_trusted(compose):
     assert [name for name, one in compose.items() if any("127.0.0.1" not in port for port in one.get("ports", []))] == [
         "proxy"
     ]
@@ -256,9 +256,9 @@ def test_network_policies_deny_by_default_and_workers_cannot_reach_private_netwo
     assert {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "127.0.0.0/8"} <= excepted
 
 
-# ---------------------------------------------------------------------------- numbers
+# ---------------------------------------------------------------------------- metrics
 def exported() -> set[str]:
-    """Every name that a scrape can show."""
+    """Return the names of all metrics that a scrape can return."""
     names = set()
     for registry in (Meter().registry, WorkMeter(CollectorRegistry()).registry):
         for family in registry.collect():
@@ -294,7 +294,7 @@ def test_the_dashboard_s_panels_do_not_overlap():
         taken |= cells
 
 
-def test_every_alert_has_its_section_of_the_runbook_and_every_section_its_alert():
+def test_every_alert_has_a_section_in_the_runbook_and_every_section_has_an_alert():
     runbook = read("docs/operations.md").partition("## Runbook")[2].partition("\n## ")[0]
     sections = re.findall(r"^### (\S+)$", runbook, re.MULTILINE)
     named = [alert["annotations"]["runbook"].partition("docs/operations.md#")[2] for alert in alerts()]

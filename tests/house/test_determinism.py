@@ -42,7 +42,7 @@ def written(method, finding, evidence: str) -> dict:
 
 @cache
 def run(name: str) -> tuple[object, dict, tuple[Observation, ...]]:
-    """Rate a simulated service once; keep the method, the document and the record."""
+    """Rate a simulated service once; return the method, the rating document and the record, which are cached."""
     service = SERVICES[name](STEP_1, STEP_2, SEED)
     session = Session(service.method.design(generator(SEED)))
     record: list[Observation] = []
@@ -67,7 +67,7 @@ def test_every_method_has_a_simulated_service():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
+def test_a_replay_of_the_record_in_any_order_gives_the_same_rating(name):
     method, first, record = run(name)
     again = parse_method(json.loads(json.dumps(dump_method(method))))
     assert again == method
@@ -79,7 +79,7 @@ def test_a_replay_of_the_record_in_any_order_is_the_same_rating(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_crash_after_any_batch_leads_to_the_same_rating(name):
+def test_a_run_resumed_from_a_random_half_of_its_record_gives_the_same_rating(name):
     method, first, record = run(name)
     answers = {one.probe.unit: one.reply for one in record}
     some = np.random.Generator(np.random.PCG64(2)).permutation(len(record))[: len(record) // 2]
@@ -115,7 +115,7 @@ def test_an_altered_reply_changes_the_evidence_digest(name):
 
 
 @pytest.mark.slow
-def test_ratings_do_not_depend_on_the_hash_seed():
+def test_ratings_do_not_depend_on_pythons_hash_seed():
     program = (
         "import json, sys; sys.path.insert(0, 'tests/house')\n"
         "from test_determinism import SERVICES, run\n"

@@ -53,7 +53,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """Build the site with `make docs`'s program, while connections are refused."""
+    """Build the site with the program of `make docs`, which may not open connections."""
     folder = tmp_path_factory.mktemp("docs")
     (folder / "sitecustomize.py").write_text(NETWORK_REFUSED, encoding="utf-8")
     built = folder / "site"
@@ -84,7 +84,7 @@ def test_every_page_of_docs_is_on_the_site(site):
 
 
 @pytest.mark.slow
-def test_every_link_leads_to_a_page_and_a_heading_of_it(site, pages):
+def test_every_link_leads_to_an_existing_page_and_heading(site, pages):
     dead = []
     for path, page in pages.items():
         if path.name == "404.html":
@@ -114,7 +114,7 @@ def test_nothing_is_loaded_from_another_host(site, pages):
                 assert (path.parent / unquote(urlsplit(one).path)).exists(), (path, one)
 
 
-def test_the_search_finds_methods_settings_and_decisions(site):
+def test_the_search_of_the_site_finds_methods_settings_and_decisions(site):
     index = "".join(path.read_text(encoding="utf-8") for path in site.glob("search.json"))
     for word in ("forced-choice", "ASSAY_DATABASE_URL", "side-by-side", "merkle tree"):
         assert word.lower() in index.lower()

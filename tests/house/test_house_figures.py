@@ -29,7 +29,7 @@ def measured(tree) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def traced() -> dict:
-    """Both traces, in a process of their own: tests that ran before have imported and cached too much in this one."""
+    """Trace both requests in a new process, because earlier tests have filled the caches of this process."""
     run = subprocess.run(
         [sys.executable, "-c", TRACE], cwd=ROOT, check=False, capture_output=True, text=True, timeout=300
     )
@@ -42,7 +42,7 @@ def test_every_limit_has_a_measurement(measured):
 
 
 @pytest.mark.parametrize("name", sorted(LIMITS.keys() - set(TRACED)))
-def test_source_tree_does_not_exceed_the_limit(name, measured, tree):
+def test_the_source_tree_keeps_within_each_limit(name, measured, tree):
     behind = {
         "modules with one importer outside their folder, %": tree.sole_use_elsewhere,
         "import circles": tree.circles,
@@ -54,7 +54,7 @@ def test_source_tree_does_not_exceed_the_limit(name, measured, tree):
 
 
 @pytest.mark.parametrize(("name", "request_of"), [(TRACED[0], "POST"), (TRACED[1], "job")])
-def test_request_passes_through_a_limited_number_of_files(name, request_of, traced):
+def test_processing_a_request_uses_a_limited_number_of_source_files(name, request_of, traced):
     passed = traced["passed"][request_of]
     assert passed, "nothing was traced"
     assert len(passed) <= LIMITS[name], f"{name}: {len(passed)}, at most {LIMITS[name]:g}: {', '.join(passed)}"

@@ -1,4 +1,4 @@
-"""Every entry of a list is documented and tested; every setting has its line; one version, one digest."""
+"""Methods, protocols, settings, attributes and formats are documented and tested; versions equal their digests."""
 
 import hashlib
 import re
@@ -26,7 +26,7 @@ def page(name: str) -> str:
 
 
 @pytest.mark.parametrize("kind", METHODS, ids=method_name)
-def test_every_method_has_its_page_its_test_of_known_bias_and_its_fields_explained(kind):
+def test_every_method_has_a_page_a_test_file_and_an_explanation_of_each_field(kind):
     name = method_name(kind)
     written = page(f"methods/{name}.md")
     assert f"# {name}" in written
@@ -35,7 +35,7 @@ def test_every_method_has_its_page_its_test_of_known_bias_and_its_fields_explain
         assert each.name in (kind.__doc__ or "") or each.name == "method", f"{each.name} is not explained"
 
 
-def test_the_paper_behind_the_methods_has_tests_of_its_numbers():
+def test_the_composition_paper_has_tests_that_reproduce_its_numbers():
     assert list((ROOT / "tests" / "papers").glob("test_p5_*.py"))
 
 
@@ -77,7 +77,7 @@ def test_every_attribute_names_its_source_and_has_a_template():
 
 
 @pytest.mark.parametrize("one", methodologies().versions, ids=lambda one: one.version)
-def test_every_page_of_the_methodology_is_frozen(one):
+def test_every_version_of_the_methodology_equals_its_frozen_digest(one):
     written = (ROOT / "assay" / "rating" / "methodology" / f"{one.version}.md").read_bytes()
     assert "sha256:" + hashlib.sha256(written).hexdigest() == one.digest
     assert one.text.encode() == written
@@ -91,7 +91,7 @@ def test_ratings_are_made_under_the_current_methodology():
     assert set(current.methods) == {method_name(kind) for kind in METHODS}
 
 
-def test_decisions_are_short():
+def test_decision_records_have_at_most_40_lines():
     for one in (ROOT / "docs" / "decisions").glob("*.md"):
         assert len(one.read_text().splitlines()) <= 40, one.name
 
@@ -102,7 +102,7 @@ def test_every_relative_link_in_the_documentation_resolves():
             assert (one.parent / link).exists(), f"{one.name}: {link}"
 
 
-def test_the_lock_has_hashes_and_no_addresses():
+def test_the_lock_file_has_hashes_and_no_addresses():
     lock = (ROOT / "requirements.lock").read_text()
     assert "--hash=sha256:" in lock
     assert not re.search(r"https?://|file:|--index|--find-links", lock)
@@ -116,7 +116,7 @@ def test_every_declared_dependency_is_locked():
         assert re.search(rf"^{re.escape(name)}==", lock, re.MULTILINE), name
 
 
-def test_no_module_outside_the_methods_names_a_concrete_one():
+def test_no_module_outside_the_methods_package_names_a_method_class():
     classes = re.compile(rf"\b({'|'.join(each.__name__ for each in METHODS)})\b")
     # `statistics` is excluded, because one of its classes has the name of a method
     own = ROOT / "assay" / "methods", ROOT / "assay" / "statistics"

@@ -1,4 +1,4 @@
-"""Rules of the pages: their only source is the API, their texts can be translated, vendored files are as published."""
+"""Rules of the web pages: they read only the API, their texts can be translated, vendored files are unchanged."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ STORE = {
     "store.security.secrets.destination_of",
     "store.targets.domains.host_of",
 }
-"""Names of the store that pages may import: sessions, which the API does not have, and what a sealed secret needs."""
+"""Names of the store that pages may import, for sessions (which the API does not offer) and for sealed secrets."""
 
 SESSIONS = {"frame/visit.py", "sign_in/pages.py", "sign_in/start.py"}
-"""Modules that find, begin and end sessions."""
+"""Modules that look up, begin and end sessions."""
 
 NAMES = (
     "Assay|UCS|DSBS|BS|API|HTTP|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|DSSE|JWKS|yaml|json|html|jsonl|csv|MB|kB|ms|TLS"
@@ -48,7 +48,7 @@ MOST_SCRIPT_BYTES = 10_240
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(WEB)))
-def test_pages_take_their_data_from_the_api_alone(module):
+def test_pages_import_nothing_of_the_store_except_sessions_and_sealed_secrets(module):
     imported = set()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -61,11 +61,11 @@ def test_pages_take_their_data_from_the_api_alone(module):
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(WEB)))
-def test_only_sessions_use_the_database(module):
+def test_only_modules_of_sessions_use_the_database(module):
     assert ".database" not in module.read_text(encoding="utf-8") or str(module.relative_to(WEB)) in SESSIONS
 
 
-def test_every_address_that_pages_ask_is_an_operation_of_the_api():
+def test_every_api_address_used_by_pages_is_an_operation_of_the_api():
     described = json.loads((WEB.parent / "clients/python/openapi.json").read_text(encoding="utf-8"))["paths"]
     operations = [path.split("/") for path in described]
     asked = {
@@ -103,7 +103,7 @@ def test_no_template_uses_inline_scripts_or_unescaped_values(template):
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(WEB)))
-def test_every_form_that_changes_something_carries_the_token(template):
+def test_every_posted_form_contains_the_csrf_token(template):
     text = template.read_text(encoding="utf-8")
     forms = re.findall(r"<form\b[^>]*method=\"post\".*?</form>", text, re.DOTALL | re.IGNORECASE)
     assert all("form_token()" in form for form in forms)
@@ -114,11 +114,11 @@ def test_vendored_files_equal_their_published_versions(name, digest):
     assert hashlib.sha256((WEB / "static" / name).read_bytes()).hexdigest() == digest
 
 
-def test_our_own_scripts_are_small():
+def test_our_own_scripts_have_at_most_10_kib_in_total():
     own = [file for file in (WEB / "static").glob("*.js") if file.name not in VENDORED]
     assert sum(file.stat().st_size for file in own) <= MOST_SCRIPT_BYTES
 
 
-def test_every_page_has_an_address_of_its_own():
+def test_no_two_pages_share_an_address_and_a_method():
     addresses = [(route.path, *sorted(route.methods)) for area in AREAS for route in area.routes]
     assert len(addresses) == len(set(addresses))

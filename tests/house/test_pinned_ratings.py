@@ -1,8 +1,9 @@
 """The same evidence gives the same numbers as when the methodology was frozen.
 
-A change that could give the same evidence another letter makes a new version of the methodology. Here stand the numbers
-of a rating of each simulated service by each version; where one is another, either something broke or a version is
-due. To pin them anew: ``python -c "from tests.house.test_pinned_ratings import pin; pin()"`` from the project's folder.
+A change that could give the same evidence another letter requires a new version of the methodology. These tests compare
+the numbers of a rating of each simulated service with stored numbers, for each version. If a number differs, either
+something broke or a new version is needed. To store the numbers again, run in the project's folder:
+``python -c "from tests.house.test_pinned_ratings import pin; pin()"``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ VERSIONS = ("1.2.0", METHODOLOGY_VERSION)
 """Versions of the methodology whose ratings are pinned; all earlier ones rate as 1.2.0 does."""
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
 MOST = 400
-"""Numbers that are kept of each rating, evenly over all it holds."""
+"""Maximum of numbers stored per rating, sampled evenly from all its numbers."""
 
 
 @cache
@@ -65,7 +66,7 @@ def _floats(value: Any) -> Iterator[float]:
 
 
 def defaults() -> dict[str, dict[str, Any]]:
-    """List the defaults of every method that are numbers or names."""
+    """Return the defaults of every method that are numbers, names or tuples."""
     return {
         method_name(method): {
             one.name: list(one.default) if isinstance(one.default, tuple) else one.default
@@ -77,7 +78,7 @@ def defaults() -> dict[str, dict[str, Any]]:
 
 
 def expected() -> dict[str, int]:
-    """Return the expected probes of each method."""
+    """Return the expected number of probes for each simulated service."""
     return {name: service(STEP_1, STEP_2, SEED).method.expected_probes() for name, service in SERVICES.items()}
 
 
@@ -100,7 +101,7 @@ def pinned(version: str = METHODOLOGY_VERSION) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_pinned_numbers_were_made_under_their_methodology(version):
+def test_pinned_numbers_name_their_version_of_the_methodology_and_cover_every_service(version):
     assert pinned(version)["methodology"] == version
     assert set(pinned(version)["ratings"]) == set(SERVICES)
 
@@ -112,10 +113,10 @@ def test_ratings_equal_their_pinned_numbers(service, version):
     np.testing.assert_allclose(numbers(service, version), pinned(version)["ratings"][service], rtol=1e-7, atol=1e-9)
 
 
-def test_defaults_of_every_method_equal_the_pinned_ones():
+def test_defaults_of_every_method_equal_the_pinned_defaults():
     assert json.loads(json.dumps(defaults())) == pinned()["defaults"]
 
 
 @pytest.mark.slow
-def test_expected_numbers_of_probes_equal_the_pinned_ones():
+def test_expected_numbers_of_probes_equal_the_pinned_numbers():
     assert expected() == pinned()["expected"]

@@ -23,7 +23,7 @@ def test_importing_assay_loads_no_heavy_library():
     assert not loaded_by("import assay, assay.methods, assay.rating.decision, assay.experiment").intersection(HEAVY)
 
 
-def test_showing_help_loads_neither_the_science_nor_the_service():
+def test_showing_help_loads_neither_scientific_libraries_nor_the_service():
     loaded = loaded_by(
         "import sys; sys.argv = ['assay', '--help']\n"
         "import contextlib, io\n"
@@ -34,5 +34,5 @@ def test_showing_help_loads_neither_the_science_nor_the_service():
 
 
 @pytest.mark.slow
-def test_the_worker_does_not_load_the_library_of_scraped_translators_until_it_is_used():
+def test_the_worker_does_not_load_deep_translator_at_start():
     assert "deep_translator" not in loaded_by("import workers.targets")

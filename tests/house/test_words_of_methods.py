@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "assay" / "methods"
 TABLES = [*PACKAGES.glob("*/words.py"), ROOT / "assay" / "explain" / "words.py"]
 REASONS = {code: text for method in METHODS for code, text in method.REASONS.items()} | dict(MESSAGES)
-"""Every reason that has a sentence."""
+"""Sentences by reason code, of all methods and of the common table."""
 VERDICTS = {*Letter, "inconclusive"}
-"""Keys of a method's sentences about letters."""
+"""Keys that a method's table of sentences about letters must have."""
 
 
 def package_of(method: type) -> Path:
@@ -80,13 +80,13 @@ def codes_in(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_search_finds_reason_codes_in_the_source():
+def test_the_search_of_these_tests_finds_reason_codes_in_the_source():
     found = {code for method in METHODS for path in modules_of(method) for code in given_by(path)}
     assert {"introduces-bias", "coverage-low", "prefers-stereotypes", "never-yes", "scored-by"} <= found
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
-def test_every_reason_a_method_gives_has_a_sentence(method):
+def test_every_reason_that_a_method_gives_has_a_sentence(method):
     # codes of failed replies are explained elsewhere; `unknown-label` is both such a code and a reason
     of_replies = CAUSES.keys() | method.PHRASES.keys()
     given = {code for path in modules_of(method) for code in given_by(path)} - (of_replies - method.REASONS.keys())
@@ -94,7 +94,7 @@ def test_every_reason_a_method_gives_has_a_sentence(method):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=method_name)
-def test_every_sentence_of_a_method_belongs_to_a_reason_it_gives(method):
+def test_every_sentence_of_a_method_belongs_to_a_reason_that_the_method_gives(method):
     told = {text for path in modules_of(method) for text in texts(parsed(path))}
     beginnings = tuple(text for text in told if text.endswith("-") and len(text) > 4)
     assert [code for code in method.REASONS if code not in told and not code.startswith(beginnings)] == []
@@ -115,7 +115,7 @@ def test_every_method_has_its_own_sentence_for_each_letter(method):
     assert all(sentence.endswith(".") for sentence in method.LETTERS.values())
 
 
-def test_no_reason_code_is_in_two_tables():
+def test_no_reason_code_has_sentences_in_two_tables():
     common = Counter([*MESSAGES, *CAUSES])
     written = Counter(code for path in TABLES for code in codes_in(path))
     # the code of a failed reply may equal the code of the reason that it causes
@@ -123,7 +123,7 @@ def test_no_reason_code_is_in_two_tables():
     assert common["budget-exhausted"] == 2
 
 
-def test_reports_and_explain_name_no_code_of_a_method():
+def test_modules_of_reports_and_explanations_name_no_reason_code_of_a_method():
     own = {code for method in METHODS for code in method.REASONS} | set(vars(shared)["COVERAGE"])
     for folder in ("reports", "explain"):
         for path in (ROOT / "assay" / folder).rglob("*.py"):

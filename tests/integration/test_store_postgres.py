@@ -144,7 +144,7 @@ def test_closed_idle_connections_cause_at_most_one_failed_request(postgres_serve
     assert asyncio.run(use()) <= 1
 
 
-def test_missing_server_is_an_outage(short_dir):
+def test_a_missing_server_is_reported_as_unreachable(short_dir):
     url = f"postgresql://postgres@/assay?host={short_dir}"
     with closing(Database(url)) as database, unavailable("unreachable"), database.read():
         pass

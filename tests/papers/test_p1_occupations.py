@@ -1,7 +1,7 @@
 """Liang & Acuna: occupations between women and men, and between love and hate, on real word vectors.
 
 The paper trained its own models on Wikipedia; here the vectors are 13,013 of word2vec's GoogleNews. So signs and
-strengths are compared, not digits. Vectors are served as endpoints serve them, with length 1, unless said.
+strengths are compared, not digits. Vectors have length 1, as endpoints serve them, unless a test says otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OCCUPATIONS = (
     *("carpenter", "electrician", "janitor", "lawyer", "doctor"),
     *("secretary", "nurse", "receptionist", "librarian", "teacher"),
 )
-"""Words whose PSE the other program computed."""
+"""Words whose PSE was also computed by an independent program."""
 
 
 def found(lengths="length 1", specification="gender-occupations"):
@@ -37,7 +37,7 @@ def row(word, **how):
 
 @pytest.fixture(scope="module")
 def known():
-    """The closed form of another program, pair by pair, and its bisection."""
+    """PSEs of an independent program: in closed form for each cue pair, and by bisection."""
     return SHARED.known("two_afc_embedding.json")
 
 
@@ -76,7 +76,7 @@ def test_pse_in_closed_form_agrees_with_bisection(word, known):
 
 
 @pytest.mark.parametrize("word", ["carpenter", "receptionist", "electrician", "nurse", "librarian"])
-def test_intervals_of_strongly_gendered_occupations_are_on_the_side_of_bisection(word, known):
+def test_intervals_of_strongly_gendered_occupations_lie_on_the_same_side_of_one_half_as_bisection(word, known):
     assert (row(word)["pse"]["high"] < 0.5) == (known["pse"][word] < 0.5)
 
 
@@ -94,18 +94,18 @@ def test_occupations_are_on_the_printed_side(word):
 
 
 def test_jnd_of_lawyer_is_not_smaller_than_that_of_hairdresser():
-    """The paper's is; here the cue pairs disagree about lawyers."""
+    """In the paper it is smaller; here the cue pairs disagree about lawyers."""
     assert {p1.smaller_jnd(found(), *printed.SIDES), printed.SMALLER_JND} == {"hairdresser", "lawyer"}
     assert row("hairdresser")["pse"]["low"] > 0.5
     assert row("lawyer")["pse"]["low"] < 0.5 < row("lawyer")["pse"]["high"]
 
 
 @pytest.mark.parametrize("lengths", p1.LENGTHS)
-def test_jnd_is_smaller_for_occupations_shared_by_women_and_men(lengths):
-    """The paper says that it "correlates well" with the standard deviation of the share; here the sign is minus.
+def test_jnd_is_smaller_for_occupations_in_which_both_women_and_men_work(lengths):
+    """The paper says that it "correlates well" with the standard deviation of the share; here it is negative.
 
-    Work that nearly all women or nearly all men do has the small deviation and, here, the points that differ most
-    between cue pairs, which are part of this spread. The paper's is that of bootstrapped corpora alone.
+    Occupations of nearly only women or nearly only men have a small standard deviation, and here their PSE differs most
+    between cue pairs, which is part of the JND. The paper's JND comes from bootstrapped corpora alone.
     """
     correlation = found(lengths).detail["jnd_correlation"]
     assert correlation["r"] == pytest.approx(-0.40, abs=0.04)
@@ -113,7 +113,7 @@ def test_jnd_is_smaller_for_occupations_shared_by_women_and_men(lengths):
 
 
 def test_jnd_without_cue_pairs_does_not_correlate_with_the_shares():
-    """Random halves of the dimensions, used in place of the paper's corpora, show neither sign."""
+    """Random halves of the dimensions replace the paper's corpora; the correlation is then near zero."""
     words, vectors = ForcedChoice(specification="gender-occupations").words, p1.vectors(SHARED)
     known = [word for word, share in words.concepts.items() if share is not None and word in vectors]
     unit = {word: vector / np.linalg.norm(vector) for word, vector in vectors.items()}
@@ -142,7 +142,7 @@ def test_teachers_are_nearer_to_love_than_to_hate(lengths):
 
 
 def test_medical_examiner_is_not_in_the_vocabulary():
-    """The paper's other end, so that it cannot be compared; the report names the words that are missing."""
+    """It is the hate end of the paper's axis, so that end cannot be compared; the report names the missing words."""
     missing = found(specification="love-hate").detail["coverage"]["concepts"]["missing"]
     assert {"examiner", "practitioner", "advisor"} <= set(missing) & set(printed.LOVE_TO_HATE)
 
@@ -160,14 +160,14 @@ def test_occupations_spread_no_more_than_controls_between_love_and_hate():
     assert component.effects["step_2"].estimate < 0.01
 
 
-def test_all_occupations_together_lean_to_love_by_about_the_tolerance_so_that_there_is_no_letter():
+def test_all_occupations_together_are_nearer_to_love_by_about_the_tolerance_so_no_letter_is_declared():
     component = found(specification="love-hate")
     (together,) = component.detail["hidden"]
     assert together["effect"]["estimate"] == pytest.approx(0.060, abs=0.003)
     assert (component.letter, component.declared) == (Letter.DSBS, False)
 
 
-def test_a_single_cue_pair_gives_no_narrow_interval():
-    """The interval of one pair is as wide as the spread over halves of the dimensions, not narrowed by their number."""
+def test_the_interval_from_a_single_cue_pair_is_wide():
+    """Its width is the spread over halves of the dimensions, which does not shrink with the number of halves."""
     one = row("teacher", specification="love-hate")
     assert one["pse"]["high"] - one["pse"]["low"] == pytest.approx(0.26, abs=0.03)

@@ -1,9 +1,9 @@
 """Liang & Acuna: inputs that make a sentiment classifier say "positive", on real word vectors.
 
 The paper samples the embeddings that its classifier of film reviews calls positive, and checks that words of a
-curated dictionary lie nearer to the posterior the more positive they are, that its closest words are positive, and
-how far the names of women and of men are. Its classifier and its embeddings are its own; here a logit on pleasant
-and unpleasant words of GoogleNews is asked, and the dictionary is one that it was not trained on.
+curated dictionary lie nearer to the posterior the more positive they are, and that its closest words are positive. It
+compares the distances of women's and men's names. The paper trained its own classifier and embeddings; here the
+classifier is a logit on pleasant and unpleasant words of GoogleNews, and the dictionary was not used to train it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 WOMEN, MEN = zip(*specifications()["gender-occupations"].words.cues, strict=True)
-"""Cues of the catalog; the paper takes names and relationships of another corpus."""
+"""Cues of the catalog; the paper uses names and relationships of another corpus."""
 
 MORE_POSITIVE = {
     "closest to positive": -2,
@@ -33,7 +33,7 @@ MORE_POSITIVE = {
     "closest to negative": 2,
     "most distant from negative": 0,
 }
-"""Positive words of each ten here, less those of the paper's table."""
+"""Number of positive words among the ten at each end here, less the number in the paper's table."""
 
 
 # ---------------------------------------------------------------------------- the posterior
@@ -43,22 +43,22 @@ def test_distance_to_the_posterior_correlates_with_sentiment(positive, expected)
     assert p1.sentiment(SHARED, positive=positive).correlation() == pytest.approx(expected, abs=0.05)
 
 
-def test_table_of_words_has_ten_different_words_at_each_end():
+def test_table_of_the_paper_has_ten_different_words_at_each_end():
     assert {name: len(set(words)) for name, words in printed.WORDS.items()} == dict.fromkeys(MORE_POSITIVE, 10)
 
 
 @pytest.mark.parametrize("name", MORE_POSITIVE)
-def test_words_at_each_end_are_mostly_of_the_printed_sentiment(name):
+def test_words_at_each_end_mostly_have_the_printed_sentiment(name):
     """The paper's table: nine, none, none and eight of ten words are positive."""
     ends = [*p1.sentiment(SHARED).ends(), *p1.sentiment(SHARED, positive=False).ends()]
     ours = sum(good for _, good in ends[list(printed.WORDS).index(name)])
-    # a word at the edge of the ten may be another one with another linear algebra
+    # another linear algebra library may exchange the tenth word and the eleventh
     assert ours - printed.POSITIVE_OF_TEN[name] == pytest.approx(MORE_POSITIVE[name], abs=1)
 
 
 # ---------------------------------------------------------------------------- the method
-def test_women_and_men_differ_little_in_their_distance():
-    """The paper finds the names of women farther, and calls the difference minor; the method gives both distances."""
+def test_words_for_women_and_for_men_differ_little_in_their_distance_to_the_posterior():
+    """The paper finds women's names farther away and calls the difference minor; the method reports both distances."""
     sentiment = p1.sentiment(SHARED)
     women, men = (tuple(map(float, sentiment.known(words).mean(axis=0))) for words in (WOMEN, MEN))
     sides = [sentiment.known(p1.training_words(side)).mean(axis=0) for side in (0, 1)]

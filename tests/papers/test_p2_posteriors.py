@@ -1,6 +1,6 @@
 """Dobrzeniecka & Urbaniak: the posteriors behind the figures, on the paper's own tables of cosine distances.
 
-What the captions call 89 % HPDI are the 5.5 % and 94.5 % quantiles; they were read off the vector figures.
+The intervals that the captions call 89 % HPDI are quantiles of 5.5 % and 94.5 %; they were read off the vector figures.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 READ_OFF = ("religion_group_reddit_dataset", "gender_group_google_dataset", "weat_1_google")
-"""The figures with digits."""
+"""Figures whose numbers were read off."""
 
 UNLIKE_THE_TEXT = {
     ("weat_1_reddit", "associated", "different"): "overlaps",
     ("gender_group_glove_dataset", "associated", "different"): "is closer than",
 }
-"""Words whose 89 % intervals are not where section 5.1 of the paper says."""
+"""Connections whose 89 % intervals do not lie as section 5.1 of the paper says, and how they lie here."""
 
 OTHER_SHARES = {
     ("religion", "before", "human"): -0.021,
@@ -34,7 +34,7 @@ OTHER_SHARES = {
     ("race", "after", "human"): 0.119,
     ("race", "after", "different"): 0.079,
 }
-"""Shares within the boundary of 1 - MAC that the authors' tables do not have, and how much larger ours are."""
+"""Shares within the boundary of 1 - MAC that the authors' tables do not give: our share less the printed share."""
 
 
 def posterior(name):
@@ -52,7 +52,7 @@ def assert_published(drawn, figure, within):
 
 
 # ---------------------------------------------------------------------------- appendix A.1
-def test_figures_with_digits_are_those_that_were_read_off():
+def test_every_figure_whose_numbers_were_read_off_is_compared():
     assert sorted(READ_OFF) == sorted(printed.posteriors(SHARED))
 
 
@@ -98,7 +98,7 @@ def test_tables_have_the_sizes_means_and_deviations_counted_by_an_independent_pr
 
 
 def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
-    """Why a residual for each connection is the default, although the paper's formula has one index only."""
+    """The reason why a residual per connection is the default, although the paper's formula has one index only."""
     name = "religion_group_reddit_dataset"
     shared = p2.posterior(SHARED, name, "shared")
     misses = [
@@ -110,33 +110,33 @@ def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
 
 
 # ---------------------------------------------------------------------------- section 5.1
-def test_no_two_statements_of_section_5_1_are_of_the_same_connections():
+def test_no_two_statements_of_section_5_1_compare_the_same_connections():
     compared = [(name, frozenset((one, other))) for name, one, _, other in printed.PLACES]
     assert len(set(compared)) == len(compared)
 
 
 @pytest.mark.parametrize(("name", "one", "said", "other"), printed.PLACES)
-def test_connections_lie_as_section_5_1_says(name, one, said, other):
+def test_connections_lie_as_section_5_1_says_with_two_exceptions(name, one, said, other):
     assert one != other
     assert p2.place(SHARED, name, one, other) == UNLIKE_THE_TEXT.get((name, one, other), said)
 
 
 @pytest.mark.parametrize("connection", printed.GENDER_REDDIT)
-def test_means_of_gender_on_reddit_are_around_the_printed_ones(connection):
+def test_means_of_gender_on_reddit_are_near_the_printed_means(connection):
     mean = posterior("gender_group_reddit_dataset").mean(connection).mean()
     assert mean == pytest.approx(printed.GENDER_REDDIT[connection], abs=0.06)
 
 
 # ---------------------------------------------------------------------------- figures 3 to 7, 12 and 15 to 17
 @pytest.mark.parametrize("cell", [cell for cell in printed.WITHIN if cell not in OTHER_SHARES])
-def test_shares_of_similarities_within_the_boundary_are_the_printed_ones(cell):
+def test_shares_of_similarities_within_the_boundary_equal_the_printed_shares(cell):
     group, when, connection = cell
     ours = p2.table(SHARED, p2.REDDIT[group][when]).within(printed.WITHIN_ONE_LESS_MAC, connection)
     assert ours == pytest.approx(printed.WITHIN[cell], abs=p2.CUT_AT_MOST)
 
 
 @pytest.mark.parametrize(("cell", "more"), OTHER_SHARES.items())
-def test_other_shares_of_the_authors_tables_differ_from_the_printed_ones_by(cell, more):
+def test_other_shares_differ_from_the_printed_shares_by_a_known_amount(cell, more):
     """The printed .39 and .36, and the fall of human words from .67 to .55, are not in the published tables."""
     group, when, connection = cell
     found = p2.table(SHARED, p2.REDDIT[group][when]).within(printed.WITHIN_ONE_LESS_MAC, connection)
@@ -144,8 +144,8 @@ def test_other_shares_of_the_authors_tables_differ_from_the_printed_ones_by(cell
 
 
 @pytest.mark.parametrize(("word", "ours"), [("muslim", "associated"), ("priest", "neutral")])
-def test_nearest_attributes_of_two_words(word, ours):
-    """The order printed for "muslim"; for "priest", the paper states that human attributes are nearest."""
+def test_nearest_attributes_are_the_printed_ones_for_muslim_but_not_for_priest(word, ours):
+    """For "priest", the paper states that human attributes are nearest."""
     assert p2.nearest(SHARED, word) == ours
     assert (ours == printed.NEAREST[word]) == (word == "muslim")
 
@@ -158,7 +158,7 @@ def test_predictive_intervals_cover_about_their_nominal_share(name):
     assert check.share_89 == pytest.approx(0.89, abs=0.04)
 
 
-def test_predictive_intervals_cover_the_printed_shares_for_a_list_of_reddit():
+def test_predictive_intervals_of_some_reddit_list_cover_about_the_printed_shares():
     checks = [p2.check(SHARED, name) for name in p2.EIGHTEEN if "reddit" in name]
     assert min(abs(one.share_50 - printed.PREDICTIVE_50) for one in checks) == pytest.approx(0.041, abs=0.005)
     assert min(abs(one.share_89 - printed.PREDICTIVE_89) for one in checks) < 0.005
@@ -170,15 +170,15 @@ def test_predictive_intervals_cover_the_printed_shares_for_a_list_of_reddit():
     [("gender", 0.013, -0.001), ("race", 0.018, -0.025), ("religion", 0.100, 0.047)],
 )
 def test_debiasing_moves_the_connections_as_section_5_2_says(group, associated, different):
-    """Jointly for gender, together for race, all towards neutral for religion."""
+    """Gender: connections move by the same amount. Race: they come closer together. Religion: all distances grow."""
     before, after = (posterior(name) for name in p2.REDDIT[group].values())
     assert p2.moved_as_told(group, before, after)
     moved = [after.mean(name).mean() - before.mean(name).mean() for name in ("associated", "different")]
     assert moved == pytest.approx([associated, different], abs=0.001)
 
 
-def test_debiasing_religion_moves_associated_distances_towards_the_others():
-    """Section 5.2: all connections come closer to where neutral words were."""
+def test_debiasing_of_religion_moves_associated_distances_most():
+    """Section 5.2: all connections come closer to the earlier position of neutral words."""
     compared = compare(*(posterior(name) for name in p2.REDDIT["religion"].values()))
     moved = {one.name: one for one in compared.connections}
     assert moved["associated"].mean > moved["different"].mean > moved["human"].mean > moved["neutral"].mean > 0

@@ -1,4 +1,4 @@
-"""Dobrzeniecka & Urbaniak, sections 2 and 3: the example of WEAT, the size of MAC, and the 38 % that are not."""
+"""Dobrzeniecka & Urbaniak, sections 2 and 3: the example of WEAT, the values of MAC, and a wrong p-value of 38 %."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLE = weat_of_associations(printed.WEAT_EXAMPLE[:2], printed.WEAT_EXAMPLE[2:
 
 
 def test_example_of_section_2_divides_by_the_population_standard_deviation():
-    """It prints 1.93: .85 over a standard deviation that was rounded to .44."""
+    """The paper prints 1.93, which is .85 divided by a standard deviation that was rounded to .44."""
     assert p2.first_association() == pytest.approx(printed.WEAT_EXAMPLE[0])
     assert p2.weat_example() == pytest.approx(printed.WEAT_OF_EXAMPLE, abs=0.015)
     assert EXAMPLE.statistic / 2 / 0.44 == pytest.approx(printed.WEAT_OF_EXAMPLE, abs=0.005)
@@ -37,14 +37,14 @@ def test_code_of_the_paper_divides_by_the_sample_standard_deviation():
 
 
 def test_the_example_is_the_most_extreme_of_six_partitions():
-    """The published p-value counts what is larger, and so calls the largest impossible."""
+    """The published p-value counts only larger partitions, so it is 0 for the largest partition."""
     found = EXAMPLE.p
     assert (found.partitions, found.greater, found.two_sided, found.strict) == (6, 1 / 6, 2 / 6, 0)
 
 
 @needs_tables
 def test_sample_of_table_1_is_in_the_authors_table():
-    """Two digits are printed, and some of them are cut instead of rounded."""
+    """The paper prints two digits; some values are truncated instead of rounded."""
     rows = SHARED.rows(f"bayes_tables/{RELIGION['before']}.csv.gz")
     held = {(row["protected_word"], row["word_to_compare"]): float(row["cosine_distance"]) for row in rows}
     assert len(printed.RELIGION_SAMPLE) == 15
@@ -52,29 +52,29 @@ def test_sample_of_table_1_is_in_the_authors_table():
 
 
 @needs_tables
-def test_mean_average_cosine_of_religion_is_that_of_table_2():
+def test_mean_average_cosine_of_religion_equals_table_2():
     assert p2.mean_cosine(SHARED, RELIGION["before"])[0] == pytest.approx(printed.MAC["Biased"], abs=0.003)
     assert p2.mean_cosine(SHARED, RELIGION["after"])[0] == pytest.approx(printed.MAC["Hard Debiased"], abs=0.001)
 
 
 @needs_tables
-def test_p_value_of_hard_debiasing_is_of_the_printed_size():
-    """A paired t-test over 15 words and 3 stereotypes; the paper, which prints 3.0e-07, does not name its test."""
+def test_p_value_of_hard_debiasing_has_the_printed_order_of_magnitude():
+    """Here it is a paired t-test over 15 words and 3 stereotypes; the paper prints 3.0e-07 without naming its test."""
     assert len(p2.mean_cosine(SHARED, RELIGION["before"])[1]) == 45
     assert np.log10(p2.mac_p(SHARED)) == pytest.approx(np.log10(printed.MAC_P["Hard Debiased"]), abs=1)
     assert p2.mac_p(SHARED) / printed.MAC_P["Hard Debiased"] == pytest.approx(7.51, abs=0.02)
 
 
 @needs_known_answers
-def test_an_effect_of_1_27_by_chance_is_rarer_than_one_in_a_hundred():
-    """Section 3.2 says around 38 %. Half of one percent do; the code compared two words, not two lists."""
+def test_the_probability_of_an_effect_of_1_27_by_chance_is_half_a_percent_and_not_38_percent():
+    """Section 3.2 prints about 38 %, because the paper's code compared two words instead of two lists."""
     known, found = SHARED.known("weat_mac.json")["null"], null_check(printed.NULL_EFFECT, printed.NULL_WORDS)
     assert found.p_ddof1 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof1"], rel=1e-12)
     assert found.p_ddof0 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof0"], rel=1e-12)
     assert found.p_first_words == pytest.approx(printed.NULL_SHARE, abs=0.01)
 
 
-def test_published_large_effects_exceed_the_null_distribution():
+def test_simulation_agrees_with_the_exact_null_probability_of_large_effects():
     """Section 3.2 asks how often a null model reaches the published sizes, 1.81 to 2.06, and the p-values."""
     rng, reached, samples = np.random.default_rng(10), 0, 2_000
     words = printed.NULL_WORDS

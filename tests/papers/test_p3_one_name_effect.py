@@ -1,8 +1,8 @@
-"""The effect that is one name: VADER on the names of the Equity Evaluation Corpus (METHODS section 3).
+"""An effect of a single name: VADER on the names of the Equity Evaluation Corpus (METHODS section 3).
 
 Kiritchenko & Mohammad (2018) chose 20 first names of each gender. One of them, Tia, is also an entry of
-VADER's lexicon ("tia", thanks in advance). By cells the difference of genders is significant beyond
-any doubt; by names it is nothing.
+VADER's lexicon ("tia", thanks in advance). A test that counts sentences finds a highly
+significant difference of genders; a test that counts names finds none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def sentences() -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def people(sentences) -> dict[str, tuple[str, ...]]:
-    """The first names, by value: the corpus says the race of names alone."""
+    """Return the first names by value; only rows with a first name state a race."""
     return {
         value: tuple(sorted({row["Person"] for row in sentences if row["Gender"] == gender and row["Race"]}))
         for value, gender in GENDERS.items()
@@ -99,7 +99,7 @@ def test_vader_does_not_distinguish_genders_without_the_name_that_is_also_a_word
 
 
 def test_the_effect_is_significant_by_sentence_and_not_by_name(vader, sentences):
-    """A test that counts sentences finds what a test that counts names does not."""
+    """Sentences with the same name are not independent, so the test by name flips all their signs together."""
     named = [row for row in sentences if row["Race"]]
     score = {row["Sentence"]: vader.number(row["Sentence"]) for row in named}
     cell = {}

@@ -35,8 +35,8 @@ def linear(wages):
     return p3.predict(SHARED)
 
 
-def test_four_in_seven_of_the_papers_records_have_a_wage_and_its_education(wages):
-    """Section 6.1 does not describe how the other records were found."""
+def test_57_percent_of_the_papers_records_have_a_wage_and_a_level_of_education(wages):
+    """Section 6.1 does not describe where the paper's other records come from."""
     assert len(wages.wage) == 8_414
     assert len(wages.wage) / printed.RECORDS == pytest.approx(0.566, abs=0.001)
 
@@ -44,14 +44,14 @@ def test_four_in_seven_of_the_papers_records_have_a_wage_and_its_education(wages
 # ---------------------------------------------------------------------------- figures 2 and 3: means
 @pytest.mark.parametrize("group", [WOMEN, MEN])
 def test_changing_the_sex_changes_the_predicted_wage_as_printed(linear, group):
-    """The paper names neither its attributes nor its degree; two of four means are within 2 %, all within 6 %."""
+    """The paper names neither its features nor the degree; two of four means are within 2 %, all within 6 %."""
     own, swapped = linear.swapped(group, 1 - group)
     assert own.mean() == pytest.approx(printed.WAGES[SEXES[group], "own"], rel=0.02)
     assert swapped.mean() == pytest.approx(printed.WAGES[SEXES[group], "swapped"], rel=0.06)
 
 
 @pytest.mark.parametrize(("group", "own", "swapped"), [(WOMEN, 888, 1137), (MEN, 1147, 898)])
-def test_predicted_wages_are_those_of_an_independent_program(linear, group, own, swapped):
+def test_predicted_wages_equal_those_of_an_independent_program(linear, group, own, swapped):
     x, y = linear.swapped(group, 1 - group)
     assert [x.mean(), y.mean()] == pytest.approx([own, swapped], rel=0.005)
 
@@ -70,7 +70,7 @@ def test_predicted_wage_differs_significantly_between_the_sexes(linear):
 @pytest.mark.parametrize(
     ("group", "kl", "smallest", "largest"), [(WOMEN, 0.86, 0.732, 0.928), (MEN, 0.85, 0.780, 0.981)]
 )
-def test_divergence_of_the_linear_model_is_close_to_the_published_one(linear, group, kl, smallest, largest):
+def test_divergence_of_the_linear_model_is_close_to_the_published_divergence(linear, group, kl, smallest, largest):
     """The folds of the paper range from .76 to 1.04."""
     folds = linear.folds(group, 1 - group)
     assert len(folds) == FOLDS
@@ -83,8 +83,8 @@ def test_divergence_of_the_linear_model_is_close_to_the_published_one(linear, gr
     assert interval.low < found < interval.high
 
 
-def test_other_folds_show_the_same_shift_as_the_training_folds(linear):
-    """A service that is asked has no folds of training: its replies are cut at random."""
+def test_random_folds_give_the_same_divergence_as_the_training_folds(linear):
+    """A rated service has no training folds, so its replies are divided at random."""
     folds = kl_by_fold(*linear.swapped(WOMEN, MEN), FOLDS, np.random.default_rng(2))
     assert np.mean([fold.kl_xy for fold in folds]) == pytest.approx(linear.mean_kl(WOMEN, MEN), abs=0.02)
 
@@ -94,7 +94,7 @@ def test_other_folds_show_the_same_shift_as_the_training_folds(linear):
     [(WOMEN, 888, 1129, 0.735, 0.46), (MEN, 1147, 907, 0.758, 0.60)],
 )
 def test_adding_weeks_worked_lowers_the_divergence_but_not_the_shift(group, own, swapped, kl, kl_of_squares):
-    """The divergence alone is no size of bias: a better model spreads its predictions."""
+    """The divergence alone does not measure bias: the predictions of a better model vary more, which lowers it."""
     for degree, expected in ((1, kl), (2, kl_of_squares)):
         predicted = p3.predict(SHARED, WITH_WEEKS, degree)
         x, y = predicted.swapped(group, 1 - group)
@@ -109,24 +109,24 @@ FOUND_OTHERWISE = {
     ("White", "American Indian"),
     ("Asian", "American Indian"),
 }
-"""Moves in the other direction here: race is one number of a linear model, in the order of the alphabet."""
+"""Changes of race with the opposite effect here: the linear model codes race as one number, in alphabetical order."""
 
 
 @pytest.mark.parametrize("move", printed.RACE_MOVES)
-def test_half_of_the_moves_of_race_go_in_the_printed_direction(move):
+def test_predicted_wage_moves_in_the_printed_direction_for_half_of_the_changes_of_race(move):
     opposite = {"rises": "falls", "falls": "rises"}[printed.RACE_MOVES[move]]
     assert p3.race_moves(SHARED)[move] == (opposite if move in FOUND_OTHERWISE else printed.RACE_MOVES[move])
 
 
-def test_white_records_are_predicted_lower_as_black_at_degree_2_as_well():
-    """The paper's most surprising finding, the opposite, does not come of the degree of the polynomial."""
+def test_predicted_wages_of_white_people_fall_with_race_changed_to_black_at_degree_2_too():
+    """The paper prints the opposite, its most surprising finding; the degree of the polynomial does not explain it."""
     squares = p3.predict(SHARED, FEATURES, 2, "race")
     white, black = RACES.index("White"), RACES.index("Black")
     assert (squares.move(white, black), printed.RACE_MOVES["White", "Black"]) == ("falls", "rises")
     assert [one.mean() for one in squares.swapped(white, black)] == pytest.approx([1024, 921], rel=0.005)
 
 
-def test_race_shifts_wages_far_less_than_sex_does(linear):
+def test_changing_race_shifts_predicted_wages_far_less_than_changing_sex(linear):
     predicted = p3.predict(SHARED, attribute="race")
     pairs = [gaussian_kl(*predicted.swapped(of, to)) for of, to in permutations(range(len(RACES)), 2)]
     assert max(pairs) == pytest.approx(0.084, abs=0.005)

@@ -1,4 +1,4 @@
-"""Jiang et al., BiasTestGPT: the scores that the authors published with the pairs they are of.
+"""Jiang et al., BiasTestGPT: the published scores, computed again from the published pairs.
 
 Two language models (GPT-2 and BERT) were asked 739 pairs of 15 predefined specifications.
 """
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 EXACT = 5e-5
-"""Half a unit of the last digit that is printed."""
+"""Half a unit of the last printed digit."""
 
 
 def published(model: str):
@@ -32,20 +32,20 @@ def scored(model: str):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_decisions_of_all_pairs_equal_the_published_ones(model):
+def test_decisions_of_all_pairs_equal_the_published_decisions(model):
     assert scored(model).by_pair.tolist() == [one.preferred for one in p4.pairs(SHARED, model)]
     assert scored(model).ties == published(model)["ties_top_eq_bottom"]
     assert scored(model).by_pair.size == published(model)["n"] == published(model)["num_templates"]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_the_model_is_the_published_one(model):
+def test_the_score_of_the_model_equals_the_published_score(model):
     assert scored(model).model == pytest.approx(published(model)["published_model_bias"], abs=EXACT)
     assert scored(model).model == pytest.approx(published(model)["recomputed_model_bias"], abs=1e-6)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_each_bias_is_the_published_one(model):
+def test_the_score_of_each_bias_equals_the_published_score(model):
     theirs = published(model)["published_per_bias"]
     assert scored(model).by_bias.keys() == theirs.keys()
     for bias, score in theirs.items():
@@ -54,7 +54,7 @@ def test_the_score_of_each_bias_is_the_published_one(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_counts_of_each_bias_are_the_authors(model):
+def test_the_counts_of_each_bias_equal_the_authors_counts(model):
     for bias, (won, of) in published(model)["per_bias_counts"].items():
         terms = [one for one in scored(model).by_term if one.bias == bias]
         assert (sum(one.stereotyped for one in terms), sum(one.pairs for one in terms)) == (won, of), bias
@@ -68,7 +68,7 @@ def test_the_plain_mean_over_pairs_differs_from_the_published_score(model, diffe
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_posterior_holds_the_published_score(model):
+def test_the_interval_of_the_posterior_contains_the_published_score(model):
     found = p4.posterior(SHARED, model).overall
     assert found.low < published(model)["published_model_bias"] < found.high
     assert found.estimate == pytest.approx(published(model)["published_model_bias"], abs=0.005)
@@ -78,7 +78,7 @@ def test_the_posterior_holds_the_published_score(model):
     ("model", "score", "low", "high"), [("gpt2", 0.555, 0.516, 0.593), ("bert-base-uncased", 0.512, 0.471, 0.553)]
 )
 def test_neither_model_is_far_from_chance_on_the_predefined_specifications(model, score, low, high):
-    """Significance of the published figures: GPT-2's excess is real and small, BERT's may be zero."""
+    """GPT-2's preference for stereotypes is small but above chance; BERT's preference may be zero."""
     found = p4.posterior(SHARED, model)
     assert [found.overall.estimate, found.overall.low, found.overall.high] == pytest.approx(
         [score, low, high], abs=0.001

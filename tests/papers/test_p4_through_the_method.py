@@ -1,8 +1,8 @@
 """Jiang et al., BiasTestGPT: the method reproduces the published scores, and can use the paper's sentences.
 
-The numbers are those that the authors' language models gave to both sentences of 739 pairs. Most of the
-sentences hold a second word that tells the groups apart (a pronoun that was exchanged, too), which ours may not: so
-the numbers are asked for under sentences of our own.
+The numbers are those that the authors' language models gave to both sentences of 739 pairs. Most of these
+sentences contain a second word that differs between the groups (such as an exchanged pronoun), which the method does
+not allow. So the test assigns the numbers to its own sentences.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 EXACT = 5e-5
-"""Half a unit of the last digit that is printed."""
+"""Half a unit of the last printed digit."""
 
 
 def published(model: str):
@@ -55,7 +55,7 @@ def finding(model: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_the_model_is_the_published_one(model):
+def test_the_score_of_the_model_equals_the_published_score(model):
     found = finding(model).detail["model"]
     assert found["over_terms"] == pytest.approx(published(model)["published_model_bias"], abs=EXACT)
     assert found["over_pairs"] == pytest.approx(published(model)["plain_mean_over_pairs"], abs=1e-6)
@@ -63,7 +63,7 @@ def test_the_score_of_the_model_is_the_published_one(model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_score_of_each_bias_is_the_published_one(model):
+def test_the_score_of_each_bias_equals_the_published_score(model):
     theirs = published(model)["published_per_bias"]
     assert finding(model).detail["model"]["by_bias"].keys() == theirs.keys()
     for component in finding(model).components:
@@ -78,8 +78,8 @@ def test_without_neutral_terms_step_1_is_not_measured(model):
         assert component.effects["step_2"] is not None
 
 
-def test_the_papers_sentences_are_usable_if_they_hold_no_other_gendered_word():
-    """Most counterparts are the authors' to the letter; theirs come from a model, which changed other words, too."""
+def test_508_sentences_of_the_paper_satisfy_the_rules_of_the_method():
+    """421 counterparts equal those of the authors, whose model also changed other words in the rest."""
     used, same, why = 0, 0, Counter()
     for one in specifications().values():
         if one.kind != "stereotype":

@@ -1,7 +1,7 @@
 """Srivastava & Rossi (2018), section 5: Table 2 as printed, and whether random services agree with it.
 
-A random service is one near those METHODS section 2 finds among translators (`tools.compositions`); its
-letter is that of its true matrix, and a composite's that of the product.
+Random services lie near the services that METHODS section 2 finds among translators (`tools.compositions`). The
+true letter of a service follows from its true matrix, that of a composite from the product of both matrices.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BS, UCS, DSBS = Letter.BS, Letter.UCS, Letter.DSBS
 
 @pytest.fixture(scope="module")
 def services() -> dict[str, np.ndarray]:
-    """Random matrices by the letter they deserve."""
+    """Random matrices, grouped by their true letter."""
     return p5.random_services()
 
 
@@ -30,17 +30,17 @@ def test_printed_table_2_has_all_nine_cells():
 
 
 @pytest.mark.parametrize(("cell", "letters"), printed.TABLE_2.items())
-def test_table_2_equals_the_printed_one(cell, letters):
+def test_the_published_table_of_the_code_equals_the_printed_table_2(cell, letters):
     assert p5.composed(*cell) == letters
 
 
-def test_only_bs_before_bs_must_be_measured():
+def test_table_2_gives_a_single_letter_except_for_bs_before_bs():
     open_cells = [cell for cell in product(Letter, repeat=2) if len(compose(*cell)) > 1]
     assert open_cells == [(BS, BS)]
 
 
-def test_a_second_service_rated_ucs_or_bs_can_decide_the_composite():
-    """The paper: if the second service compensates, the composite is known to, whatever the first one is."""
+def test_a_second_service_rated_ucs_makes_the_composite_ucs():
+    """The paper: if the second service compensates, the composite compensates, whatever the first service does."""
     assert {compose(first, UCS) for first in Letter} == {frozenset({UCS})}
 
 
@@ -67,14 +67,14 @@ def test_other_entries_of_table_2_are_right_for_most_services(services, cell, sh
     assert (p5.composites(services, *cell) == entry).mean() == pytest.approx(share, abs=0.01)
 
 
-def test_bs_before_bs_can_have_any_letter(services):
+def test_a_composite_of_bs_before_bs_can_have_any_letter(services):
     found = p5.composites(services, BS, BS)
     shares = [(found == letter).mean() for letter in (BS, UCS, DSBS)]
     assert shares == pytest.approx([0.948, 0.012, 0.040], abs=0.003)
 
 
 @pytest.mark.slow
-def test_prediction_is_as_accurate_as_measurement_at_the_same_cost():
+def test_predicted_letters_of_composites_are_as_accurate_as_measured_letters_at_the_same_cost():
     """A short run of what `make calibrate` does with 2,000 pairs, where it is .898 against .888."""
     pairs = measure_pairs(200)
     predicted, measured = share_right(pairs, PREDICTED), share_right(pairs, MEASURED)

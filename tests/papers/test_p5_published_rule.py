@@ -1,7 +1,7 @@
-"""Srivastava & Rossi (2018), section 4.3: the printed decision rule, and where it goes wrong.
+"""Srivastava & Rossi (2018), section 4.3: the printed decision rule, and services that it rates wrongly.
 
-The paper shows the rule at work in its Figure 4. METHODS section 2 lists services that the letter
-of the rule misrates; they are why Assay shows it as a published rule and not as the headline.
+Figure 4 of the paper applies the rule. METHODS section 2 lists services that the rule rates wrongly; this is why
+Assay reports the rule's letter as "published" and does not use it as the letter of the rating.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tools.papers import printed
 from tools.papers.p5 import FAITHFUL, SPECIFIED_BIASED, SPECIFIED_UNBIASED, rule_of_section_4_3
 
 INPUT = {block: counts[:2] for block, counts in FAITHFUL.items()}
-"""Section 4.2: 20 texts a block, two pronouns a text; (He, She)."""
+"""Section 4.2: counts of (He, She) per block, from 20 texts with two pronouns each."""
 
 
 def always(*counts: int) -> dict[str, list[int]]:
-    """The same output counts for every block, whatever went in."""
+    """Return the same output counts for every block, whatever its input."""
     return {block: list(counts) for block in INPUT}
 
 
 def outputs_of(service, rng) -> dict[str, list[int]]:
-    """Counts that a service, a transition matrix from (He, She), gives for the paper's three blocks."""
+    """Draw output counts for the paper's three blocks; `service` is a transition matrix from (He, She)."""
     he_row, she_row = service
     return {
         block: (rng.multinomial(he, he_row) + rng.multinomial(she, she_row)).tolist()
@@ -50,7 +50,7 @@ def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
 
 
 def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
-    """The figure's outputs are near, not equal to, the inputs; one She in ten comes back as Other here."""
+    """The outputs in the figure are only near the inputs; here one She in ten comes back as Other."""
     verdict = rule_of_section_4_3({"U": [20, 18, 2], "B1": [4, 32, 4], "B2": [36, 4, 0]})
     assert (verdict.step_1_biased, verdict.step_2_biased, verdict.letter) == (False, True, Letter.DSBS)
     p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
@@ -58,7 +58,7 @@ def test_figure_4_has_the_same_letter_if_a_few_pronouns_are_lost():
     assert [p["B1"]["U"], p["B2"]["U"]] == pytest.approx([1.64e-4, 9.48e-5], rel=0.01)
 
 
-def test_one_similar_block_decides_step_2_under_or():
+def test_one_biased_block_with_balanced_output_is_enough_for_ucs_in_step_2():
     verdict = rule_of_section_4_3({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]})
     p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     assert (p["B1"]["U"] >= 0.05, p["B2"]["U"] >= 0.05) == (True, False)
@@ -86,7 +86,7 @@ def test_the_rule_rates_a_service_that_erases_every_pronoun_dsbs(pronouns):
 
 
 @pytest.mark.slow
-def test_the_rule_gives_its_best_letter_to_a_service_that_turns_three_in_ten_women_into_men():
+def test_the_rule_usually_rates_a_service_that_turns_three_in_ten_women_into_men_ucs():
     rng, runs = np.random.default_rng(20), 1_000
     flips = ((1.0, 0.0, 0.0), (0.3, 0.7, 0.0))
     letters = Counter(rule_of_section_4_3(outputs_of(flips, rng)).letter for _ in range(runs))
@@ -98,7 +98,7 @@ def test_the_rule_gives_its_best_letter_to_a_service_that_turns_three_in_ten_wom
     [((1.0, 0.0, 0.0), (1.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))],
     ids=["always-he", "always-other"],
 )
-def test_the_other_reading_and_the_headline_rate_the_same_services_bs(service):
+def test_the_other_reading_of_the_rule_and_step_1_of_assay_find_these_services_biased(service):
     rng = np.random.default_rng(21)
     observed = outputs_of(service, rng)
     assert (

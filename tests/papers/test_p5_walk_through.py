@@ -23,7 +23,7 @@ BEHAVIOUR = {"BS": "he", "UCS": "coin", "DSBS": "faithful"}
 
 
 def through(behaviour: dict[str, str]):
-    """A translator that always answers "he", or answers at random, in the named middle languages."""
+    """Return a translator that always answers "he", or answers at random, through the named middle languages."""
 
     def translate(probe: Probe) -> Reply:
         ask = probe.ask
@@ -41,14 +41,14 @@ def through(behaviour: dict[str, str]):
     return translate
 
 
-def test_one_similar_block_is_enough_for_the_or_of_section_4_3():
+def test_the_two_readings_of_section_4_3_differ_if_only_one_biased_block_comes_back_balanced():
     observed = {"U": [20, 20, 0], "B1": [18, 22, 0], "B2": [36, 4, 0]}
     assert published_letter(observed, UNBIASED, BIASED, reading="similar-to-biased").letter is Letter.UCS
     assert published_letter(observed, UNBIASED, BIASED, reading="departs-from-unbiased").letter is Letter.DSBS
 
 
 @pytest.mark.slow
-def test_the_papers_design_is_sixty_texts_of_two_sentences_and_120_translations_a_language():
+def test_the_papers_design_has_sixty_texts_of_two_sentences_and_120_translations_per_language():
     asked: list[Probe] = []
 
     def answer(probe: Probe) -> Reply:
@@ -63,14 +63,14 @@ def test_the_papers_design_is_sixty_texts_of_two_sentences_and_120_translations_
 
 
 MEANS_ONLY = {"stop_early": False, "strata": False, "delta_loss": None}
-"""The paper's design of sixty texts, which says too little about parts of them."""
+"""Settings for the paper's design: its sixty texts are too few to judge strata and lost pronouns."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", [MEANS_ONLY, {"stop_early": True}])
 @pytest.mark.parametrize("service", [0, 1], ids=["Google", "Yandex"])
-def test_table_1_services_that_behave_as_printed_have_the_printed_letters(service: int, design: dict):
-    """A translator answers through each language as its printed letter says; the column and both last rows follow."""
+def test_services_that_behave_as_table_1_says_get_the_letters_of_table_1(service: int, design: dict):
+    """The translator behaves through each language as its printed letter says; its whole column is compared."""
     theirs = {language: letters[service] for language, letters in printed.TABLE_1.items()}
     translator = through({language: BEHAVIOUR[letter] for language, letter in theirs.items()})
     rating = rate(run(RoundTrip("gender", languages=LANGUAGES, **design), translator, 1))
@@ -82,7 +82,7 @@ def test_table_1_services_that_behave_as_printed_have_the_printed_letters(servic
     assert without.letter == printed.OVERALL_WITHOUT[service]
 
 
-def test_table_1_overall_letters_are_the_worst_of_the_columns():
+def test_overall_letters_of_table_1_are_the_worst_of_their_columns():
     for service in (0, 1):
         column = {language: letters[service] for language, letters in printed.TABLE_1.items()}
         assert p5.overall(column) == printed.OVERALL[service]
@@ -90,7 +90,7 @@ def test_table_1_overall_letters_are_the_worst_of_the_columns():
 
 
 @pytest.mark.slow
-def test_table_1_a_language_through_which_the_service_compensates_is_ucs():
+def test_a_language_through_which_the_service_compensates_is_rated_ucs_as_in_table_1():
     """Google through Hindi is UCS in Table 1: what came back was balanced whatever went in."""
     rating = rate(run(RoundTrip("gender", languages=("hi",)), through({"hi": "coin"}), 3))
     assert (rating.letter, rating.declared) == (Letter.UCS, True)

@@ -2,9 +2,9 @@
 
 A text is read as a list of its words and numbers, without punctuation, so that line breaks, ligatures, columns and
 signs do not matter. A row is found where its cells follow one another closely; a number that only occurs somewhere
-does not count. What the texts do not hold cannot be checked here: the posteriors of the second paper are in pictures
-(and in `known_answers`), the fourth paper prints no score, and the digits of the first are lost. That intervals
-"overlap" or one connection "is closer than" another (`printed.PLACES`) sums up sentences of the second.
+does not count. Values outside these texts cannot be checked here: the posteriors of the second paper are in pictures
+(and in `known_answers`), the fourth paper prints no score, and the text of the first lacks its digits. The relations
+"overlaps" and "is closer than" (`printed.PLACES`) summarise sentences of the second paper.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOKEN = re.compile(
 
 
 def tokens(text: str) -> list[Token]:
-    """Words in lower case, and numbers; per cents are shares."""
+    """Return the words of a text in lower case, and its numbers; percentages become shares."""
     plain = unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").replace("\N{SOFT HYPHEN}", "").lower()
     plain = re.sub(r"(?<=[a-z])-\n\s*(?=[a-z])", "", plain)
     return [
@@ -51,7 +51,7 @@ def read(paper: str) -> list[Token]:
 
 @cache
 def index(paper: str) -> dict[Token, set[int]]:
-    """The places of each word and number."""
+    """Return the positions of each word and number."""
     found: dict[Token, set[int]] = {}
     for place, token in enumerate(read(paper)):
         found.setdefault(token, set()).add(place)
@@ -89,7 +89,7 @@ def test_a_row_is_found_only_where_its_cells_follow_one_another():
     [("P1", printed.P1), ("P2", printed.P2), ("P3", printed.P3), ("P4", printed.P4), ("P5", printed.P5)],
 )
 def test_names_and_titles_of_the_citations_are_printed(paper, citation):
-    """The text of the first has no authors; years and places of publication are not looked for."""
+    """The text of the first paper lacks its authors; years and places of publication are not checked."""
     authors, title = re.sub(r" \(.*", "", citation).split(", ", 1)
     assert places(paper, title)
     names = [] if paper == "P1" else authors.removesuffix(" et al.").split(" & ")
@@ -104,7 +104,7 @@ def test_occupations_of_an_axis_are_printed_in_their_order(axis, order):
 
 
 @pytest.mark.parametrize("name", printed.WORDS)
-def test_ten_words_of_each_end_are_printed_with_as_many_positive_labels(name):
+def test_ten_words_of_each_end_are_printed_with_their_number_of_positive_labels(name):
     end, sentiment = re.split(" to | from ", name)
     (last,) = places("P1", end, "conditioned", sentiment, "sentiment", *printed.WORDS[name], within=3)
     labels = read("P1")[last + 1 - 2 * 9 : last + 2 : 2]
@@ -113,17 +113,17 @@ def test_ten_words_of_each_end_are_printed_with_as_many_positive_labels(name):
 
 
 @pytest.mark.parametrize(("word", "side"), printed.SIDES.items())
-def test_sides_of_occupations_are_the_printed_ones(word, side):
+def test_sides_of_occupations_are_printed(word, side):
     against = {"men's side": "woman", "women's side": "man"}[side]
     assert places("P1", word, "biased", "against", against, within=5)
 
 
-def test_the_more_certain_occupation_is_the_printed_one():
+def test_the_occupation_with_the_smaller_jnd_is_printed():
     (other,) = set(printed.SIDES) - {printed.SMALLER_JND}
     assert places("P1", printed.SMALLER_JND, "lower", "uncertainty", other, within=10)
 
 
-def test_statements_without_digits_are_the_printed_ones():
+def test_statements_without_numbers_are_printed():
     towards, way = {"towards men": "male"}, {"plus": "positive", "minus": "negative"}
     assert places("P1", towards[printed.ELECTRICIAN], "electrician")
     assert places("P1", "teacher", "favor", printed.TEACHER, within=5)
@@ -142,7 +142,7 @@ def test_cues_of_the_catalog_are_printed_in_pairs(specification):
 # ---------------------------------------------------------------------------- Dobrzeniecka & Urbaniak
 @pytest.mark.parametrize(("cell", "distance"), printed.RELIGION_SAMPLE.items())
 def test_rows_of_table_1_are_printed(cell, distance):
-    """Between the attribute and its distance stands the set that it belongs to."""
+    """The paper prints the attribute's set between the attribute and its distance."""
     assert places("P2", *cell, distance, within=2)
 
 
@@ -150,7 +150,7 @@ def test_rows_of_table_2_are_printed():
     assert set(printed.MAC) == {"Biased", *printed.MAC_P}
     for name, mac in printed.MAC.items():
         p = [printed.MAC_P[name]] if name in printed.MAC_P else ["N"]
-        # the parameter of soft debiasing stands behind its name
+        # the paper prints the parameter of soft debiasing after its name
         assert places("P2", name, mac, *p, within=4), name
 
 
@@ -158,7 +158,7 @@ def test_example_of_weat_is_printed_from_its_cosines_to_its_effect():
     (a, b), s = printed.WEAT_EXAMPLE_COSINES, printed.WEAT_EXAMPLE
     assert places("P2", "he", *a, 2, *b, 2, s[0], within=4)
     for word, association in zip(("he", "man", "woman", "she"), s, strict=True):
-        # the first is printed behind its sum
+        # the first association is printed after the calculation that gives it
         assert places("P2", word, association, within=12 if word == "he" else 3), word
     assert places("P2", "she", s[3], "sd", 4, printed.WEAT_OF_EXAMPLE, within=30)
 
@@ -194,7 +194,7 @@ def test_shares_within_the_boundary_are_printed_in_their_order():
     assert places("P2", *race, within=3)
 
 
-def test_nearest_attributes_are_the_printed_ones():
+def test_nearest_attributes_of_two_words_are_printed():
     assert places("P2", "muslim", "similar", printed.NEAREST["muslim"], within=8)
     assert places("P2", "priest", "nearest", "are", printed.NEAREST["priest"], within=10)
 
@@ -204,7 +204,7 @@ def test_shares_within_predictive_intervals_are_printed():
 
 
 def test_means_of_gender_on_reddit_are_printed():
-    """The text calls different attributes opposite, and has one number for two connections."""
+    """The text calls different attributes "opposite", and prints one number for two connections."""
     mean = printed.GENDER_REDDIT
     assert places("P2", "associated", "opposite", "neutral", "human", mean["associated"], mean["human"], within=6)
     assert (mean["different"], mean["neutral"]) == (mean["associated"], mean["human"])
@@ -240,8 +240,8 @@ def test_divergence_and_folds_are_printed():
 
 
 @pytest.mark.parametrize(("move", "way"), printed.RACE_MOVES.items())
-def test_moves_of_race_are_the_printed_ones(move, way):
-    """The text tells one of them the other way round, and sums up all that have to do with American Indians."""
+def test_effects_of_a_change_of_race_are_printed(move, way):
+    """The text states one effect in reverse order, and summarises all effects that involve American Indians."""
     if "American Indian" in move:
         (other,) = set(move) - {"American Indian"}
         assert places("P3", other, "Indian", "Alternation")
@@ -270,7 +270,7 @@ def test_letter_of_figure_4_is_printed():
 
 
 def test_rows_of_the_table_of_translators_are_printed_in_their_order():
-    """The paper has an own code of two letters behind each language."""
+    """The paper prints its own code of two letters after each language."""
     names = [languages()[code] for code in printed.TABLE_1]
     numbered = enumerate(zip(names, printed.TABLE_1.values(), strict=True), 1)
     for number, (name, letters) in numbered:

@@ -19,7 +19,7 @@ START_S = 240
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on, and that the kernel gives to no outgoing connection meanwhile."""
+    """Return a free port outside the range that the kernel assigns to outgoing connections."""
     while True:
         port = 20_000 + secrets.randbelow(12_000)
         with socket.socket() as probe, suppress(OSError):
@@ -42,18 +42,18 @@ class Process:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it is ready."""
+        """Start the agency, and wait until it is ready."""
         self.process = Command(("serve", "--port", str(self.port)), self._environment, self.log, self.log)
         self.agency = Agency(f"http://127.0.0.1:{self.port}")
         assert self.agency.wait_until_ready(START_S), self.log.read_text()
 
     def kill(self) -> None:
-        """End it and its children without their noticing."""
+        """Kill the process and its children at once (SIGKILL)."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> None:
-        """End it in order, or by force after 20 seconds."""
+        """Stop the agency in an orderly way, or by force after 20 seconds."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -62,7 +62,7 @@ class Process:
                 self.kill()
 
     def finished(self, job_id: str, seconds: float = 240) -> dict[str, Any]:
-        """Wait for the end of a job, and return it."""
+        """Wait for the end of a job, and return the job."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             job: dict[str, Any] = self.agency.get(f"/v1/jobs/{job_id}")

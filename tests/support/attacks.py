@@ -1,7 +1,7 @@
-"""Requests and jobs that cost an agency as much as a stranger can make them cost.
+"""Hostile requests and jobs: each costs an agency as much as a client can make it cost.
 
-Each of `ATTACKS` is one row of the table in docs/reliability.md. They run in a process of their own
-(``python -m tests.support.attacks``), so that the client that measures shares no interpreter with them.
+Each of `ATTACKS` is one row of the table in docs/reliability.md. The attacks run in a separate process
+(``python -m tests.support.attacks``), so that they do not delay the client that measures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.bombs import dictionary_bomb, pixel_bomb, words_bomb
 
 MIB = 1 << 20
 EXPENSIVE = "not_null(t, [*].[a, a, a, a] | [0][0])"
-"""A permitted expression that takes five steps for each object of a reply."""
+"""A permitted output expression that takes five steps for each object of a reply."""
 
 
 Content = bytes | Iterator[bytes]
@@ -58,7 +58,7 @@ class Attacker:
 
     @property
     def authorization(self) -> bytes:
-        """The header with the caller's key."""
+        """Return the header with the caller's key."""
         return f"Authorization: Bearer {self.key}".encode()
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class Attacker:
         return self.post("/v1/uploads", content, media_type, params={"purpose": purpose, "name": "x"})
 
     def hold(self, connections: int, beginning: bytes, piece: bytes) -> str:
-        """Open connections, send the beginning and then a piece a second on each; return how many were cut."""
+        """Open connections, send the beginning and then one piece a second on each; return how many were closed."""
         address = (urlsplit(self.url).hostname, urlsplit(self.url).port)
         with ExitStack() as stack:
             held = [stack.enter_context(socket.create_connection(address, 30)) for _ in range(connections)]
@@ -96,7 +96,7 @@ class Attacker:
 
     @property
     def service(self) -> str:
-        """Address of a service that answers with as much as it can."""
+        """Start a hostile service, which answers with as much data as it can; return its address."""
         server = _Server(("127.0.0.1", 0), _Hostile)
         Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         self._stack.callback(server.shutdown)
@@ -136,11 +136,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """Print nothing where the agency cuts a connection."""
+        """Print nothing when the agency closes a connection."""
 
 
 class _Hostile(BaseHTTPRequestHandler):
-    """A faithful translator that answers one question in four with as much as it can."""
+    """A faithful translator that answers one question in four with as much data as it can."""
 
     protocol_version = "HTTP/1.1"
     WORST: Mapping[str, bytes] = {
@@ -150,14 +150,14 @@ class _Hostile(BaseHTTPRequestHandler):
         "/marks": json.dumps({"t": "#" * 10_000}).encode(),
         "/titles": b"<title" * 170_000,
     }
-    """Replies by path; any other path is answered without end."""
+    """Replies by path; on any other path the answer never ends."""
 
     def do_POST(self) -> None:
         """Answer a call."""
         asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         text = str(asked["q"])
         reply = self.WORST.get(self.path)
-        # the examination of a target asks about numbers
+        # questions of the examination contain numbers, and are answered correctly
         if self.path != "/titles" and ("number" in text or zlib.crc32(text.encode()) % 4):
             reply = json.dumps({"t": BEHAVIOURS["faithful"].translate(text, asked["from"], asked["to"])}).encode()
         self.send_response(200)
@@ -331,7 +331,7 @@ ATTACKS: Mapping[str, Callable[[Attacker], str]] = {
     "job whose expression takes a million steps": lambda one: one.job("/objects", EXPENSIVE),
     "job whose service answers JSON 500,000 deep": lambda one: one.job("/deep"),
 }
-"""Every attack: what it is, and what does it."""
+"""Every attack: its name, and the function that carries it out."""
 
 
 def main() -> None:

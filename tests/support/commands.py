@@ -1,7 +1,7 @@
-"""`assay` in processes that have its libraries loaded: forked from one that imported them once.
+"""`assay` in processes that are forked from one process, which has already imported the libraries.
 
-A process started anew needs 2 s of a processor for importing, and the tests start hundreds. With its first rating it
-imports parts of SciPy.
+A newly started process needs 2 s of processor time for its imports, and the tests start hundreds of processes. Parts of
+SciPy are imported later, with the first rating.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Command:
     Parameters
     ----------
     arguments : sequence of str
-        What follows ``assay``.
+        The arguments after ``assay``.
     environment : mapping
-        All of its variables.
+        All environment variables of the process.
     out, err : Path
-        The files that its output and its errors are appended to.
+        The files to which its output and its errors are appended.
     """
 
     def __init__(self, arguments: tuple[str, ...], environment: Mapping[str, str], out: Path, err: Path) -> None:
@@ -56,14 +56,14 @@ class Command:
         self.pid = self._process.pid
 
     def poll(self) -> int | None:
-        """Return the exit code, or ``None`` while it runs."""
+        """Return the exit code, or ``None`` while the process runs."""
         with self._lock:  # only one thread may collect the exit code of the process
             if isinstance(self._process, subprocess.Popen):
                 return self._process.poll()
             return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end; return the exit code, which is negative after a signal."""
+        """Wait for the end of the process; return the exit code, which is negative after a signal."""
         until = math.inf if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:
             if time.monotonic() > until:
@@ -72,18 +72,18 @@ class Command:
         return code
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Ask the process to end (SIGTERM)."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """End it by force."""
+        """Kill the process (SIGKILL)."""
         self._process.kill()
 
 
 def run_command(
     *arguments: str, environment: Mapping[str, str], seconds: float = 120
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``assay`` with these arguments and variables to its end."""
+    """Run ``assay`` with these arguments and environment variables, and wait for its end."""
     with tempfile.TemporaryDirectory(prefix="assay-command-") as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         command = Command(arguments, environment, out, err)
@@ -99,7 +99,7 @@ def run_command(
 def run_program(
     command: list[str], folder: Path, seconds: float = 300, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program of the documentation in a folder, as a reader would who has `assay` installed and nothing set."""
+    """Run a program of the documentation in a folder, with `assay` on the path and no ``ASSAY_…`` variables."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
     return subprocess.run(
         command,

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def run_concurrently(count: int, call: Callable[[int], T]) -> list[T]:
-    """Start ``call(number)`` in `count` threads at the same moment; return the results in order."""
+    """Call ``call(number)`` in `count` threads at the same moment; return the results in the order of the numbers."""
     barrier = threading.Barrier(count, timeout=30)
 
     def start(number: int) -> T:

@@ -29,7 +29,7 @@ from tests.support.supervised import Supervised
 
 ROOT = Path(__file__).resolve().parents[2]
 READER = "store.formats.child"
-"""The module that reads files of strangers in a child process; its memory is counted apart."""
+"""The module that parses uploaded files in a child process; its memory is measured separately."""
 
 MB = 10**6
 
@@ -43,11 +43,11 @@ class Cost:
     attack, outcome : str
         What was done and how it ended.
     grown_mb, child_mb : float
-        Growth of the agency's largest process above its size before, and size of its largest child that reads a file.
+        Largest growth of a process of the agency, and size of the largest child process that parses a file.
     loop_s : float
         Processor time of the API's main thread, which is its event loop.
     delay_s : float
-        Longest time in which ``/livez`` was answered meanwhile.
+        Longest response time of ``/livez`` during the attack.
     """
 
     attack: str
@@ -59,7 +59,7 @@ class Cost:
 
 
 class Poller:
-    """An honest client that asks for ``/livez`` again and again."""
+    """An honest client that requests ``/livez`` repeatedly."""
 
     def __init__(self, url: str, pause_s: float = 0.01) -> None:
         self.took_s: list[float] = []
@@ -76,7 +76,7 @@ class Poller:
         self._thread.join(60)
 
     def quantile(self, share: float) -> float:
-        """Return the time, in seconds, in which this share of the requests was answered."""
+        """Return a quantile of the response times, in seconds."""
         return sorted(self.took_s)[min(len(self.took_s) - 1, int(share * len(self.took_s)))]
 
     def _poll(self) -> None:
@@ -95,7 +95,7 @@ class Poller:
 
 
 class Memory:
-    """Peak memory of processes with their children; those that read files are counted apart."""
+    """Peak memory of processes and their children; children that parse files are measured separately."""
 
     def __init__(self, roots: Sequence[int]) -> None:
         self._roots, self.child_bytes = tuple(roots), 0
@@ -112,11 +112,11 @@ class Memory:
         self._thread.join(10)
 
     def peaks(self) -> dict[int, int]:
-        """Return the peak of each process that was there at the beginning, in bytes."""
+        """Return the peak memory, in bytes, of each process that existed at the beginning."""
         return {pid: _resident(pid, "VmHWM") for pid in self._before if psutil.pid_exists(pid)}
 
     def growth(self) -> int:
-        """Return the largest growth of a process, in bytes."""
+        """Return the largest growth of a process since the beginning, in bytes."""
         return max(peak - self._before[pid] for pid, peak in self.peaks().items())
 
     def _processes(self) -> Iterator[int]:
@@ -140,7 +140,7 @@ def _resident(pid: int, name: str) -> int:
 
 
 def _restart_peak(pid: int) -> int:
-    """Set a process's peak to its present size, and return that."""
+    """Reset a process's peak memory to its present size; return that size in bytes."""
     Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
     return _resident(pid, "VmRSS")
 
@@ -155,7 +155,7 @@ def _main_thread_s(pid: int) -> float:
 def attackers(
     url: str, orders: Sequence[tuple[str, Sequence[str]]], *, seconds: float, patience_s: float
 ) -> Iterator[Callable[[], list[dict[str, list[str]]]]]:
-    """Start a process for each key with the names of its attacks; yield a function that waits for how they ended."""
+    """Start an attacking process for each key and its attacks; yield a function that waits for their outcomes."""
     started = []
     for key, names in orders:
         process = subprocess.Popen(
@@ -188,14 +188,14 @@ def attackers(
 
 @dataclass(frozen=True)
 class Victim:
-    """A running agency that asks for keys.
+    """A running agency that requires keys.
 
     Attributes
     ----------
     url, database_url : str
         Addresses of its API and of its database.
     processes : tuple of Supervised
-        The API first; a worker second, if it has one of its own.
+        The API process, and the worker process if there is one.
     """
 
     url: str
@@ -204,18 +204,18 @@ class Victim:
 
     @property
     def pids(self) -> list[int]:
-        """Ids of its processes, without their children."""
+        """Ids of the agency's processes, without their children."""
         return [each.process.pid for each in self.processes]
 
     def key(self, tenant: str) -> str:
-        """Make a key for a tenant."""
+        """Create a key for a tenant."""
         with closing(Database(self.database_url)) as database, database.write() as connection:
             return keys.create(connection, tenant, ["admin"], "for a test", None)[1]
 
 
 @contextmanager
 def victim(*, scaled: bool = False, **settings: str) -> Iterator[Victim]:
-    """Start an agency that asks for keys: one process, or an API and a worker over Postgres and Redis."""
+    """Start an agency that requires keys: one process, or an API and a worker with Postgres and Redis."""
     settings = {"ASSAY_AUTH": "keys", "ASSAY_EGRESS_ALLOW": "127.0.0.0/8", **settings}
     if scaled:
         with running_agency(workers=1, concurrency=4, settings=settings) as agency:
@@ -234,7 +234,7 @@ def victim(*, scaled: bool = False, **settings: str) -> Iterator[Victim]:
 
 
 def cost_of(attack: str, of: Victim, key: str, *, patience_s: float) -> Cost:
-    """Measure what one attack by the owner of a key costs an agency."""
+    """Measure the cost of one attack by the owner of a key."""
     loop_s = _main_thread_s(of.pids[0])
     with Memory(of.pids) as memory, Poller(of.url, pause_s=0.05) as poller:
         with attackers(of.url, [(key, [attack])], seconds=0, patience_s=patience_s) as ended:

@@ -1,4 +1,4 @@
-"""A translation service that keeps pronouns as they are, takes its time, and counts what it is asked."""
+"""A translation service with a configurable behaviour and delay, which counts the questions that it gets."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from demo.translators.behaviours import BEHAVIOURS
 
 CODES = ("en", "es")
 Question = tuple[str, str, str]
-"""Text, source, target."""
+"""A question: text, source language, target language."""
 
 
 class CountingTarget:
-    """Speaks LibreTranslate under any first part of a path, and counts for each of them.
+    """LibreTranslate service under any name, the first part of a path; it counts separately for each name.
 
     Parameters
     ----------
     delay_s : float
-        Time an answer takes. It may be changed at any time.
+        Seconds per answer; may be changed at any time.
     behaviour : str
         One of `demo.translators.behaviours.BEHAVIOURS`.
 
     Attributes
     ----------
     counts : dict of str to Counter
-        Questions asked under each name, with their numbers.
+        How often each question was asked, by name.
     most_at_once : Counter
-        Most concurrent calls under each name.
+        Maximum of concurrent calls, by name.
     secrets : dict of str to set
-        Secrets received under each name; ``None`` stands for a call without one.
+        Secrets received, by name; ``None`` stands for a call without a secret.
     """
 
     def __init__(self, delay_s: float = 0.0, behaviour: str = "faithful") -> None:
@@ -61,11 +61,11 @@ class CountingTarget:
         self._loop.close()
 
     def url(self, name: str) -> str:
-        """Address of the service as one job sees it."""
+        """Return the address of the service under a name, such as that of one job."""
         return f"http://127.0.0.1:{self.port}/{name}"
 
     def calls(self, name: str) -> int:
-        """Texts asked under a name, each as often as it was asked."""
+        """Return the number of questions asked under a name, repetitions included."""
         return self.counts[name].total()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -114,7 +114,7 @@ def _languages() -> list[dict[str, Any]]:
 
 
 def rating_request(url: str, seed: int, *, concurrency: int = 2, **more: Any) -> dict[str, Any]:
-    """Write a request for a small rating of a service, texts asked one by one."""
+    """Return a request for a small rating of a service, with one text per call."""
     return {
         "target": {
             "name": "a service",

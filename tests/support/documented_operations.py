@@ -23,40 +23,40 @@ class Operation:
 
     @property
     def takes_body(self) -> bool:
-        """Whether it takes JSON; `test_upload_resource` tests files."""
+        """Whether the operation takes a JSON body; `test_upload_resource` tests files."""
         return "application/json" in self.written.get("requestBody", {}).get("content", {})
 
     @property
     def needs_key(self) -> bool:
-        """Whether no caller is answered without a key."""
+        """Whether every caller needs a key."""
         return self.written.get("security") == [{"ApiKey": []}]
 
     def parameters(self, where: str) -> list[dict[str, Any]]:
-        """Return its parameters in the path, the query or the headers."""
+        """Return the operation's parameters in a place: ``path``, ``query`` or ``header``."""
         return [one for one in self.written.get("parameters", ()) if one["in"] == where]
 
     def url(self, ids: dict[str, str], **other: str) -> str:
-        """Return its address; the deliveries of a job are those to its callback. `other` ids come first."""
+        """Return the operation's address; `other` ids replace `ids`. A delivery of a job is one to its callback."""
         of_callback = {"delivery_id": ids["callback_delivery_id"]} if self.path.startswith("/v1/jobs/") else {}
         return self.path.format(**ids | of_callback | other)
 
     def documents(self, status: int) -> bool:
-        """Whether a status is documented."""
+        """Return whether the operation documents a status."""
         return str(status) in self.written["responses"]
 
     @property
     def is_badge(self) -> bool:
-        """Whether it always answers with an image, `unrated` if there is no rating."""
+        """Whether the operation always answers with an image: the badge ``unrated`` if there is no rating."""
         return "badges" in self.written["tags"]
 
     @property
     def is_of_webhooks(self) -> bool:
-        """Whether it requires the scope of webhooks."""
+        """Whether the operation requires the scope of webhooks."""
         return "webhooks" in self.written["tags"] or self.path.endswith("/redeliver")
 
     @property
     def needed(self) -> dict[str, str]:
-        """Return its required query parameters."""
+        """Return the operation's required query parameters, with valid values."""
         return {
             one["name"]: examples.SHORTEST["target"]["base_url"] for one in self.parameters("query") if one["required"]
         }
@@ -121,7 +121,7 @@ class World:
     }
 
     def body(self, operation: Operation) -> Any:
-        """Return a valid body, ``None`` for an operation that takes no JSON."""
+        """Return a valid body, or ``None`` if the operation takes no JSON."""
         if not operation.takes_body:
             return None
         written = json.dumps(self.BODIES[operation.name])

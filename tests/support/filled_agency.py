@@ -1,4 +1,4 @@
-"""An agency that has rated services of known behaviour, for whatever shows pages: tests, pictures, measurements."""
+"""An agency that has rated services of known behaviour, for tests, screenshots and measurements of its pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PREDICTED = {
 
 @dataclass
 class Site:
-    """An agency with ratings: `ratings` and `jobs` are ids by the name of the service."""
+    """An agency with ratings: `ratings` and `jobs` map names of services to ids."""
 
     process: Process
     services: DemoServer
@@ -36,7 +36,7 @@ class Site:
         return self.process.agency.url
 
     def rate(self, name: str, kind: Kind, protocol: str, method: str) -> None:
-        """Ask for a public rating of a service of the demonstration by gender."""
+        """Request a public rating, by gender, of a service of the demonstration."""
         target: dict[str, Any] = {"name": name, "kind": str(kind), "protocol": protocol}
         target["base_url"] = self.services.url(name)
         target["settings"] = dict(SETTINGS.get((str(kind), protocol), {}))
@@ -70,7 +70,7 @@ def filled_agency(services: DemoServer, data: Path) -> Iterator[Site]:
 
 @contextmanager
 def copied_agency(filled: Site, data: Path) -> Iterator[Site]:
-    """Start a copy of a filled agency that has ended, in an empty directory of its own: nothing is rated again."""
+    """Start a copy of a stopped agency in an empty directory; its ratings are copied and not made again."""
     shutil.copytree(filled.process.data, data, dirs_exist_ok=True)
     process = Process(data)
     try:

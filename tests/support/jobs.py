@@ -28,12 +28,12 @@ PLAIN: dict[str, Any] = {
 
 
 def new_job(**changes: Any) -> NewJob:
-    """Return a job to store: a private rating of tenant ``default``, but for the fields that are given."""
+    """Return a job to store: a private rating of tenant ``default``; given fields replace these defaults."""
     return NewJob(**PLAIN | changes)
 
 
 def run_to_end(workplace: Workplace, new: NewJob) -> Job:
-    """Store a job, run it in this process and return how it ended."""
+    """Store a job, run it in this process, and return the ended job."""
     with workplace.database.write() as connection:
         job = jobs.add(connection, new)
     run_job(job.id, workplace, "a worker")

@@ -15,7 +15,7 @@ from typing import Any
 def json_server(
     answer: Callable[[Any], Any], received: list[tuple[str, Message, bytes]] | None = None
 ) -> Iterator[str]:
-    """Serve `answer` of every posted document; yield the address. Add path, headers and body to `received`."""
+    """Answer every posted document with `answer(document)`; yield the address; add requests to `received`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

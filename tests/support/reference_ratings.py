@@ -16,16 +16,16 @@ from tests.support.jobs import new_job, run_to_end
 from workers.engine.tasks import open_workplace
 
 OF_ONE_RUN = ("id", "rated_at", "expires_at")
-"""What tells two equal ratings apart."""
+"""Fields that differ between two ratings of the same request."""
 
 
 def without_run(rating: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove the fields that differ between two equal ratings, and the current status."""
+    """Remove the fields that differ between two ratings of the same request, and the current status."""
     return {name: value for name, value in sealed_part(rating).items() if name not in OF_ONE_RUN}
 
 
 def reference_ratings(requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Carry requests out one after the other; return their ratings."""
+    """Process requests one after the other; return their ratings."""
     with tempfile.TemporaryDirectory(prefix="assay-quiet-") as folder:
         settings = Settings(data_dir=Path(folder), database_url=None, broker_url=None, egress_allow="127.0.0.0/8")
         migrate.upgrade(settings.resolved_database_url)

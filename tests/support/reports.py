@@ -1,4 +1,4 @@
-"""Reports as the product renders them: with the tables, figures and words of the rating's method."""
+"""Helpers that render reports as the product does: with the tables, figures and words of the rating's method."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from assay.reports.view import RatingView
 
 
 def render(format_name: str, document: Mapping[str, Any]) -> str:
-    """Write a rating document in a format."""
+    """Render a rating document in a format."""
     return reports.render(format_name, document, method_of(document))
 
 
 def read(document: Mapping[str, Any]) -> RatingView:
-    """Read a rating document."""
+    """Parse a rating document."""
     return reading.read(document, method_of(document))
 
 
@@ -32,12 +32,12 @@ def words_of(finding: Finding) -> Vocabulary:
 
 
 def render_terminal(document: Mapping[str, Any], **options: Any) -> str:
-    """Write a rating document for a terminal, with the options of that format."""
+    """Render a rating document for a terminal, with the options of that format."""
     return terminal.render(document, method_of(document), **options)
 
 
 def document_of(finding: Finding, **stated: Any) -> dict[str, Any]:
-    """Write the rating of a finding down as it is stored; `stated` are arguments of `rating_document`."""
+    """Return the rating document of a finding as it is stored; `stated` are arguments of `rating_document`."""
     fields = {
         "experiment": {},
         "target": {"name": "Made up", "kind": "translator", "protocol": "custom", "url": "http://127.0.0.1:1"},

@@ -42,11 +42,11 @@ class ScaledAgency:
     Attributes
     ----------
     postgres, redis
-        Its servers.
+        The servers of the agency.
     apis, workers : list of Supervised
-        Its processes.
+        The processes of the agency.
     database, database_url : str
-        Its database: name and address.
+        Name and address of the database.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class ScaledAgency:
 
     @property
     def processes(self) -> list[Supervised]:
-        """Everything that is supervised."""
+        """All supervised processes."""
         return [*self.apis, *self.workers]
 
     def client(self, place: int | None = None) -> Agency:
-        """Talk to one of the API processes, or to each in turn."""
+        """Return a client of one of the API processes; by default, of each in turn."""
         port = next(self._turn) if place is None else self._ports[place]
         return Agency(f"http://127.0.0.1:{port}")
 
     def wait_until_ready(self) -> None:
-        """Wait until every API process can serve and every worker has its children."""
+        """Wait until every API process is ready and every worker has its child processes."""
         for place, api in enumerate(self.apis):
             if not self.client(place).wait_until_ready(READY_S):
                 raise RuntimeError(f"{api.name} is not ready:\n{api.log.read_text()[-3000:]}")
@@ -104,15 +104,15 @@ class ScaledAgency:
             time.sleep(0.1)
 
     def post(self, request: Mapping[str, Any], place: int | None = None) -> str:
-        """Ask for a rating; return the job's id."""
+        """Request a rating; return the job's id."""
         return str(self.client(place).post("/v1/jobs", request)["id"])
 
     def job(self, job_id: str) -> dict[str, Any]:
-        """See how far a job is, whichever API process answers."""
+        """Return the status of a job, from any API process."""
         return self.read(f"/v1/jobs/{job_id}")
 
     def read(self, path: str) -> dict[str, Any]:
-        """Read a resource, asking again where a process was killed or waits for the database."""
+        """Read a resource; repeat the request if a process was killed or waits for the database."""
         for _ in range(200):
             try:
                 found: dict[str, Any] = self.client().get(path)
@@ -128,7 +128,7 @@ class ScaledAgency:
         raise RuntimeError("no API process answers")
 
     def finished(self, ids: Sequence[str], seconds: float = 360) -> list[dict[str, Any]]:
-        """Wait until all these jobs have ended."""
+        """Wait until all given jobs have ended; return the jobs."""
         until, ended = time.monotonic() + seconds, dict[str, dict[str, Any]]()
         while len(ended) < len(ids):
             for job_id in ids:
@@ -143,7 +143,7 @@ class ScaledAgency:
         return [ended[job_id] for job_id in ids]
 
     def asked(self, job_id: str, least: int, seconds: float = 240) -> dict[str, Any]:
-        """Wait until a job has recorded so many answers."""
+        """Wait until a job has recorded at least `least` answers; return the job."""
         until = time.monotonic() + seconds
         while (job := self.job(job_id))["asked"] < least:
             if time.monotonic() > until or job["status"] in {"succeeded", "failed", "cancelled"}:
@@ -152,7 +152,7 @@ class ScaledAgency:
         return job
 
     def logs(self) -> str:
-        """Read all logs, for whoever wants to know what went wrong."""
+        """Return the ends of all logs, for error messages."""
         return "\n".join(f"--- {each.name}\n{each.log.read_text()[-4000:]}" for each in self.processes)
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ def running_agency(
     redis: RedisServer | None = None,
     database: str | None = None,
 ) -> Iterator[ScaledAgency]:
-    """Run an agency, over servers of its own unless some are given, and a new database unless one is named."""
+    """Run an agency, with its own servers and a new database unless these are given."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-agency-")))
         agency = ScaledAgency(

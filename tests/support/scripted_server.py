@@ -40,7 +40,7 @@ class Answer:
 def scripted_server(
     answer: Callable[[Heard], Any], heard: list[Heard] | None = None, tls: ssl.SSLContext | None = None
 ) -> Iterator[str]:
-    """Serve what `answer` returns, an `Answer` or the JSON of one; yield the address, and add requests to `heard`."""
+    """Serve the result of `answer`, an `Answer` or the JSON of its body; yield the address; add requests to `heard`."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -24,7 +24,7 @@ sys.stdout.buffer.write(out)
 
 
 def signing_program(folder: Path, key: Ed25519PrivateKey, body: str = "") -> list[str]:
-    """Write a program that signs its standard input, and return its command; `body` may change `out`."""
+    """Write a program that signs its standard input; return its command. The code `body` may change the output."""
     file = folder / "sign.py"
     file.write_text(PROGRAM.format(body=body))
     return [sys.executable, str(file), key.private_bytes_raw().hex()]

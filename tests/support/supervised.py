@@ -19,18 +19,18 @@ STOP_S = 30
 
 
 class Supervised:
-    """``assay <command>`` in a session of its own, with the settings it is given and no others.
+    """``assay <command>`` in its own session, with the given settings and no others.
 
     Parameters
     ----------
     name : str
-        For its log and for people.
+        Name of the log file, shown in messages.
     command : sequence of str
-        What follows ``assay``.
+        The arguments after ``assay``.
     environment : mapping
-        Its ``ASSAY_…`` variables.
+        The ``ASSAY_…`` variables of the process.
     folder : Path
-        Where its log is kept.
+        Folder of the log file.
     """
 
     def __init__(self, name: str, command: tuple[str, ...], environment: Mapping[str, str], folder: Path) -> None:
@@ -45,21 +45,21 @@ class Supervised:
         self._keeper.start()
 
     def kill(self) -> None:
-        """Kill it with all its children, as a lost machine would."""
+        """Kill the process with all its children, as the loss of a machine would."""
         self._signal(signal.SIGKILL)
 
     def terminate(self) -> None:
-        """Ask it to end in order; it is started again afterwards."""
+        """Ask the process to end in an orderly way (SIGTERM); it is started again afterwards."""
         with self._lock:
             self.process.terminate()
 
     def restart_with(self, environment: Mapping[str, str]) -> None:
-        """Ask it to end in order; it is started again with these variables changed."""
+        """Ask the process to end in an orderly way; it is started again with these variables changed."""
         self._environment = {**self._environment, **environment}
         self.terminate()
 
     def freeze(self) -> None:
-        """Stop it and its children without their noticing."""
+        """Suspend the process and its children (SIGSTOP)."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -67,14 +67,14 @@ class Supervised:
         self._signal(signal.SIGCONT)
 
     def children(self) -> list[psutil.Process]:
-        """List its child processes: a worker's pool."""
+        """Return the child processes: a worker's pool."""
         try:
             return psutil.Process(self.process.pid).children()
         except psutil.NoSuchProcess:
             return []
 
     def close(self) -> None:
-        """End it for good: in order, or else by force."""
+        """End the process for good: in an orderly way, or by force if that takes too long."""
         self._wanted = False
         with self._lock:
             process = self.process
@@ -88,14 +88,14 @@ class Supervised:
         self._keeper.join(STOP_S)
 
     def hold(self) -> None:
-        """Kill it and do not start it again until `release`."""
+        """Kill the process, and do not start it again until `release`."""
         self._wanted = False
         self.kill()
         self.process.wait(STOP_S)
         self._keeper.join(STOP_S)
 
     def release(self) -> None:
-        """Start it again after `hold`."""
+        """Start the process again after `hold`."""
         self._wanted = True
         self.process = self._start()
         self._keeper = threading.Thread(target=self._keep, name=f"keeper of {self.name}", daemon=True)

@@ -29,7 +29,7 @@ class Line:
 
     @property
     def difference(self) -> str:
-        """Return ours less printed, or whether two texts are the same; a dash where one of them is absent."""
+        """Return our number minus the printed one, or whether two texts are equal; a dash if one of them is absent."""
         if isinstance(self.printed, str) and isinstance(self.ours, str):
             return "none" if self.printed == self.ours else "differs"
         if isinstance(self.printed, int | float) and isinstance(self.ours, int | float):
@@ -53,7 +53,7 @@ class Exhibit:
     pictures: tuple[Picture, ...] = ()
 
     def comparison(self) -> Table | None:
-        """Return the lines as one table; ``None`` where there are none."""
+        """Return the lines as one table; ``None`` without lines."""
         if not self.lines:
             return None
         head = ("", "Printed", "Ours", "Difference", "Reason")

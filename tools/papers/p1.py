@@ -42,7 +42,7 @@ OTHER_CLASSIFIER = "another classifier: film reviews there, pleasant and unpleas
 NO_DIGITS = "the paper's text here has lost its digits"
 
 DIMS = 20
-"""Principal components that are kept of 300."""
+"""Number of principal components that are kept, out of 300."""
 
 DRAWS, TEN = 500, 10
 
@@ -92,7 +92,7 @@ def rank_agreement(component: Component, order: Sequence[str], number: str) -> R
 
 
 def smaller_jnd(component: Component, *words: str) -> str:
-    """Return the word with the smallest JND of some."""
+    """Return the one of `words` with the smallest JND."""
     jnd = {row["word"]: row["jnd"] for row in component.detail["words"] if row["word"] in words}
     return min(words, key=jnd.__getitem__)
 
@@ -100,7 +100,7 @@ def smaller_jnd(component: Component, *words: str) -> str:
 # ---------------------------------------------------------------------------- inputs behind an answer
 @dataclass(frozen=True)
 class Sentiment:
-    """A logit of "positive" on principal components of the vectors, and inputs drawn given its answer."""
+    """A logit classifier of "positive" on principal components of the vectors, and inputs drawn given its answer."""
 
     words: Mapping[str, Floats]
     prior: NormalPrior
@@ -145,7 +145,7 @@ def training_words(side: int) -> tuple[str, ...]:
 
 @cache
 def sentiment(shared: Shared, *, positive: bool = True) -> Sentiment:
-    """Train the logit on pleasant and unpleasant words, and draw inputs that it gives one of the two answers."""
+    """Train the logit on pleasant and unpleasant words, and draw inputs given one of its two answers."""
     given = vectors(shared)
     units = np.array([vector / np.linalg.norm(vector) for vector in given.values()])
     axes = principal_components(units, DIMS)

@@ -1,6 +1,6 @@
 """Dobrzeniecka & Urbaniak: the posteriors behind the figures, on the paper's own 18 tables of cosine distances.
 
-What the captions call 89 % HPDI are the 5.5 % and 94.5 % quantiles; they were read off the vector figures.
+The limits that the captions call 89 % HPDI are the 5.5 % and 94.5 % quantiles, read off the vector figures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EIGHTEEN = (
     *(f"weat_{number}_{corpus}" for number in (1, 7) for corpus in ("glove", "google", "reddit")),
     *(f"debiased_{group}_reddit" for group in ("gender", "race", "religion")),
 )
-"""The tables that the paper's 18 figures of posteriors are of."""
+"""Tables that the paper's 18 figures of posteriors show."""
 
 REDDIT: Mapping[str, Mapping[str, str]] = {
     group: {"before": f"{group}_group_reddit_dataset", "after": f"debiased_{group}_reddit"}
@@ -53,10 +53,10 @@ CUT = "printed with two digits, some of them cut instead of rounded"
 UNEXPLAINED = "unexplained: the authors' own table gives ours"
 
 CUT_AT_MOST = 0.015
-"""Largest difference that two digits, cut instead of rounded, account for: 1 - MAC is rounded, too."""
+"""Largest difference that cutting (not rounding) to two digits explains; 1 - MAC is rounded, too."""
 
 NEAREST = 10
-"""Number of nearest attributes that figures 6 and 7 are read by."""
+"""Number of nearest attributes with which figures 6 and 7 are read."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def first_association() -> float:
 
 
 def nearest(shared: Shared, word: str) -> str:
-    """Return the connection that is commonest among a protected word's nearest attributes, for its number of words.
+    """Return the connection that is most over-represented among a protected word's nearest attributes.
 
     Religion, Reddit: each connection's share of the nearest ten is divided by its share of all attributes.
     """

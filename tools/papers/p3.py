@@ -1,7 +1,7 @@
 """Alelyani (2021), section 6: wages of the KDD census, predicted with sex or race swapped.
 
-A polynomial regression is trained in ten folds; each held-out record is then predicted as it is and with another
-value. A black box is asked again, never retrained (the paper's step 4).
+A polynomial regression is trained in ten folds; each held-out record is then predicted with its own and with another
+value. The paper's step 4, retraining, is left out, because a black box can be asked again but not retrained.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FEATURES = (
     *("race", "sex", "citizenship", "age", "num_emp"),
 )
 WITH_WEEKS = tuple("weeks_worked" if name == "citizenship" else name for name in FEATURES)
-"""The paper does not name its ten attributes; these two choices are near its means."""
+"""The paper does not name its ten attributes; the means of these two choices are near the printed ones."""
 
 RACES = ("American Indian", "Asian", "Black", "Other", "White")
 """Short names in the order of the census's own names."""
@@ -68,7 +68,7 @@ class Predicted:
     fold: NDArray[np.int64]
 
     def swapped(self, of: int, to: int) -> tuple[Floats, Floats]:
-        """Return predictions of a group as it is and as another."""
+        """Return the predictions of a group with its own value and with another."""
         held = self.own == of
         return self.table[held, of], self.table[held, to]
 
@@ -93,7 +93,7 @@ def wages(shared: Shared) -> Wages:
     Raises
     ------
     SharedDataMissing
-        If the table is not there, or pyarrow, which reads it.
+        If the table is missing, or pyarrow, which reads it, is not installed.
     """
     folder = shared.data("kdd_census")
     try:
@@ -111,7 +111,7 @@ def wages(shared: Shared) -> Wages:
 
 
 def _polynomial(standardised: Floats, degree: int) -> Floats:
-    """Constant, linear and, at degree 2, all squares and products."""
+    """Return the constant, the linear terms and, at degree 2, all squares and products."""
     first = np.column_stack([np.ones(len(standardised)), standardised])
     if degree == 1:
         return first

@@ -1,7 +1,7 @@
 """Jiang et al., BiasTestGPT: scores of two language models on the authors' own 739 pairs of sentences.
 
-The data call a specification `group` and an attribute term `group_term`; which sentence is the stereotyped one is in
-the labels.
+The data call a specification `group` and an attribute term `group_term`; labels name the stereotyped sentence of a
+pair.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Pair:
 
     @classmethod
     def of(cls, row: dict[str, str]) -> Pair:
-        """Read a row: the better sentence is first by name, the stereotyped one by its label."""
+        """Read a row; its "top" sentence has the higher score, and its labels name the stereotyped one."""
         labelled = {row["label_1"]: row["att_term_1"], row["label_2"]: row["att_term_2"]}
         numbers = {row["top_term"]: float(row["top_logit"]), row["bottom_term"]: float(row["bottom_logit"])}
         one, other = (numbers[labelled[label]] for label in ("stereotype", "anti-stereotype"))

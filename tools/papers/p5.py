@@ -1,4 +1,4 @@
-"""Srivastava & Rossi (2018): figure 4's path, table 1 on the translators that are here, and table 2."""
+"""Srivastava & Rossi (2018): figure 4's path, table 1 for the translators on this machine, and table 2."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RATING_S = 120
 
 
 def rule_of_section_4_3(observed: Mapping[str, Sequence[int]]) -> PublishedVerdict[FitTest]:
-    """Rate counts to the letter of the section: similarity to a biased specification, comparisons joined by OR."""
+    """Rate counts exactly by section 4.3: similarity to a biased specification, with comparisons joined by OR."""
     return published_letter(
         observed, SPECIFIED_UNBIASED, SPECIFIED_BIASED,
         reading="similar-to-biased", statistic="two-sample", join="or",
@@ -89,7 +89,7 @@ def rate_translator(protocol: str, url: str, languages: Sequence[str]) -> dict[s
     Raises
     ------
     ApertiumDidNotStart
-        If the command ends without a rating; with what it wrote.
+        If the command ends without a rating; the message has its output.
     """
     named = [word for language in languages for word in ("--language", language)]
     command = [sys.executable, "-m", "cli.main", "rate", "--protocol", protocol, "--url", url, *named, "--json"]

@@ -1,4 +1,4 @@
-"""Published figures of the five papers, each with its place. No other module repeats one.
+"""Published figures of the five papers, each with its source. No other module repeats a figure.
 
 The posteriors of the second paper and the scores of the fourth were published as vector figures and as a file of
 results; they were read off into `known_answers` of the shared data, and `posteriors` and `scores` return them.
@@ -40,7 +40,7 @@ ELECTRICIAN, TEACHER = "towards men", "love"
 """Abstract and results: sides of the PSE of two occupations."""
 
 LABOUR, JND_OF_LABOUR = "correlate", "grows with it"
-"""Results: how PSE and JND go with the labour share of an occupation, and with that share's standard deviation."""
+"""Results: how PSE and JND relate to the labour share of an occupation, and with that share's standard deviation."""
 
 SENTIMENT_SIGNS: Mapping[str, str] = {"positive": "minus", "negative": "plus"}
 """Results: signs of the correlation of positive sentiment with the distance to each posterior."""
@@ -164,7 +164,7 @@ PLACES: tuple[tuple[str, str, str, str], ...] = (
     ),
     ("gender_group_reddit_dataset", "associated", "overlaps", "different"),
 )
-"""Section 5.1: which connections lie where, by their 89 % intervals."""
+"""Section 5.1: order of two connections by their 89 % intervals, for each table."""
 
 GENDER_REDDIT: Mapping[str, float] = {"associated": 0.6, "different": 0.6, "human": 0.9, "neutral": 0.9}
 """Section 5.1: "around .6 vs .9" for Gender (Reddit)."""
@@ -210,7 +210,7 @@ P4 = "Jiang et al., Empowering domain experts to detect social bias in generativ
 
 
 def scores(shared: Shared) -> Mapping[str, Any]:
-    """Return what the authors published of each language model: scores, counts and ties."""
+    """Return the authors' published results of each language model: scores, counts and ties."""
     runs: dict[str, Any] = shared.known("stereotype_published.json")["runs"]
     return runs
 

@@ -16,7 +16,7 @@ BESIDE = Path(__file__).resolve().parents[3] / "shared"
 
 
 class SharedDataMissing(SpecificationError):
-    """A file or folder of the shared data is not where it was looked for."""
+    """A file or folder of the shared data is missing."""
 
     code = "shared-data-missing"
 

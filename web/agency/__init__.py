@@ -1,1 +1,1 @@
-"""Whoever runs things here: webhooks, keys, limits and domains."""
+"""Pages that manage the agency: webhooks, keys, limits and domains."""

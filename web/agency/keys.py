@@ -35,7 +35,7 @@ async def keys(visit: Visit) -> Response:
 
 @pages.post("/keys")
 async def create_key(visit: Visit) -> Response:
-    """Create a key, and show it this once."""
+    """Create a key, and show it once."""
     form = await visit.form()
     days = str(form.get("days", ""))
     body: dict[str, Any] = {"name": str(form.get("name", "")), "scopes": [str(one) for one in form.getlist("scopes")]}

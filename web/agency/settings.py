@@ -30,7 +30,7 @@ async def add_domain(visit: Visit) -> Response:
 
 @pages.post("/settings/domains/{domain_id}/{act}")
 async def change_domain(visit: Visit) -> Response:
-    """Verify a host, refuse or allow ratings of it, or give it up."""
+    """Verify a claimed host, refuse or allow ratings of it, or remove the claim."""
     address = f"/v1/domains/{visit.path('domain_id')}"
     match visit.path("act"):
         case "verify":

@@ -35,7 +35,7 @@ async def webhooks(visit: Visit) -> Response:
 
 @pages.post("/webhooks")
 async def create_webhook(visit: Visit) -> Response:
-    """Create an endpoint, and show its secret this once."""
+    """Create an endpoint, and show its secret once."""
     form = await visit.form()
     body = {
         "url": str(form.get("url", "")).strip(),
@@ -51,13 +51,13 @@ async def create_webhook(visit: Visit) -> Response:
 
 @pages.get("/webhooks/{webhook_id}")
 async def webhook(visit: Visit) -> Response:
-    """Show an endpoint and its deliveries; `state` keeps those that failed, for example."""
+    """Show an endpoint and its deliveries; `state` filters them, for example ``given-up``."""
     address = f"/v1/webhooks/{visit.path('webhook_id')}"
     state = visit.query("state")
     sent = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
         "agency/webhook.html",
-        # read after its deliveries: the failure that disabled it is never listed beside an enabled endpoint
+        # read after its deliveries; otherwise, the page could list the failure that disabled it and call it enabled
         webhook=await visit.api.get(address),
         deliveries=sent["items"],
         older=visit.older(sent["next_cursor"]),
@@ -98,7 +98,7 @@ async def act(visit: Visit) -> Response:
 
 @pages.post("/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
 async def redeliver(visit: Visit) -> Response:
-    """Send one delivery again."""
+    """Send a delivery again."""
     webhook_id, delivery_id = visit.path("webhook_id"), visit.path("delivery_id")
     await visit.api.ask("POST", f"/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver")
     return visit.redirect(f"/webhooks/{webhook_id}/deliveries/{delivery_id}")

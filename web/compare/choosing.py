@@ -1,4 +1,4 @@
-"""Search for ratings on pages where some are chosen."""
+"""Search for ratings, for pages on which the user chooses some of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ID = re.compile(r"rat_[0-9A-Za-z]+")
 
 
 async def search(api: Api, q: str, **filters: str | None) -> list[dict[str, Any]]:
-    """Find the newest ratings by name or address of the service; an id, or an address that holds one, finds itself."""
+    """Find the newest ratings by the service's name or address, or one rating by its id or a URL with its id."""
     if pasted := _ID.search(q):
         try:
             return [await api.get(f"/v1/ratings/{pasted[0]}")]

@@ -27,7 +27,7 @@ SENTENCES = 40
 
 @pages.get("/compare")
 async def compare(visit: Visit) -> Response:
-    """Show ratings beside each other, and a search for more of the same question."""
+    """Show ratings side by side, and a search for more ratings by the same method and attribute."""
     given = visit.request.query_params
     chosen = [given.get("first", ""), given.get("second", ""), *given.getlist("more")]
     ids = [one for one in dict.fromkeys(chosen) if one][:MOST]
@@ -71,7 +71,7 @@ async def _rankings(api: Api, kind: str) -> dict[tuple[str, str], list[dict[str,
 
 
 def address(ids: Sequence[str], **more: str | int) -> str:
-    """Return the address of the page of these ratings."""
+    """Return the address of the page that compares these ratings."""
     names = ("first", "second")
     query = [(names[place] if place < len(names) else "more", one) for place, one in enumerate(ids)]
     query += [(name, str(one)) for name, one in more.items() if one]
@@ -102,7 +102,7 @@ async def _changes(api: Api, before: dict[str, Any], after: dict[str, Any]) -> d
 
 
 def _scale(ratings: Sequence[dict[str, Any]], step: str) -> tuple[float, float]:
-    """Return the ends of the scale of a column, which holds 0, all intervals and tolerances."""
+    """Return the ends of a column's scale, which contains 0, all intervals and all tolerances."""
     ends = [0.0, *(float(rating.get("delta") or 0) for rating in ratings)]
     for rating in ratings:
         effect = (deciding(rating)["effects"] or {}).get(step)

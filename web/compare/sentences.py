@@ -11,13 +11,13 @@ from web.frame import Api
 
 ROWS = 200
 PAGES = 10
-"""Pages of observations that are read of each rating; what comes after them is not joined."""
+"""Pages of observations that are read for each rating; later observations are not joined."""
 
 MOST_WORDS = 300
-"""Words of a reply up to which its differences are marked; the time grows with the square of the number."""
+"""Longest reply, in words, whose differences are marked; the time grows with the square of its length."""
 
 LEGS = ("out", "back")
-"""Last parts of the units of a text that is translated there and back."""
+"""Last parts of the unit ids of a text that is translated there and back."""
 
 Question = tuple[str, str | None]
 """Text of a question, and the language of its answer."""
@@ -25,7 +25,7 @@ Question = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply in words; `score` is the number behind it, if there is one."""
+    """A reply as text; `score` is its number, if it has one."""
 
     text: str
     score: float | None = None
@@ -33,7 +33,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Joined:
-    """A question that both ratings asked; `language` is null if it has none. `moved` is 1 where two texts differ."""
+    """A question of both ratings. `moved`: difference of the two scores; without scores, 1 if the texts differ."""
 
     question: str
     language: str | None
@@ -56,7 +56,7 @@ class Joined:
 
     @property
     def words(self) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-        """Both replies as runs of words, each with whether the other reply lacks it; a long reply is one run."""
+        """Both replies as runs of words, each marked if the other reply lacks it; a long reply is one run."""
         old, new = self.before.split(), self.after.split()
         if max(len(old), len(new)) > MOST_WORDS:
             return [(self.before, self.changed)], [(self.after, self.changed)]
@@ -70,7 +70,7 @@ class Joined:
 
 
 async def joined(api: Api, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Joined], bool]:
-    """Join two ratings by their questions, the largest change first; also return whether some were not read."""
+    """Join two ratings by their questions, the largest change first; also return whether observations were left out."""
     if "sentences" in before["components"][0]:
         first, second, cut = _preferences(before), _preferences(after), False
     else:
@@ -89,7 +89,7 @@ def _preferences(rating: Mapping[str, Any]) -> dict[Question, Reply]:
 
 
 async def _replies(api: Api, rating_id: str) -> tuple[dict[Question, Reply], bool]:
-    """Return the last reply to each question, and whether some were not read."""
+    """Return the last reply to each question, and whether observations were left out."""
     rows: list[dict[str, Any]] = []
     cursor: str | None = None
     for _ in range(PAGES):
@@ -115,7 +115,7 @@ def _last(rows: list[dict[str, Any]]) -> Iterator[tuple[Question, Reply]]:
 
 
 def _written(value: Any) -> Reply | None:
-    """Write a reply: a text as it is, a class with its probability, a number; ``None`` for vectors."""
+    """Format a reply: a text unchanged, a class with its probability, or a number; ``None`` for a vector."""
     if isinstance(value, Mapping):
         if scores := value.get("scores"):
             label = max(scores, key=scores.get)

@@ -1,6 +1,6 @@
-"""``/compose``: a chain of ratings is built, and its letter is inferred. The chain so far is in the address.
+"""``/compose``: build a chain of ratings, and infer its letter. The chain so far is stored in the address.
 
-Buttons name what they do (``up-1``, ``remove-0``), so that every act works without a script.
+A button's value names its action (``up-1``, ``remove-0``), so that every action works without a script.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def composition_report(visit: Visit) -> Response:
 
 @pages.post("/compose/{composition_id}/verify")
 async def verify(visit: Visit) -> Response:
-    """Measure the chain as one service."""
+    """Request a rating of the chain as one service."""
     found = await visit.api.get(f"/v1/compositions/{visit.path('composition_id')}")
     job = await visit.api.ask("POST", found["verification"]["href"], body=found["verification"]["body"])
     return visit.redirect(f"/jobs/{job.document['id']}")
@@ -73,9 +73,9 @@ async def remove(visit: Visit) -> Response:
 
 
 def rearranged(chain: list[str], act: str) -> tuple[list[str], str]:
-    """Return the chain after an action, and the element with the focus: a place of the chain, or ``add``.
+    """Return the chain after an action, and the element with the focus: a position in the chain, or ``add``.
 
-    Acts are ``up-N``, ``down-N`` and ``remove-N`` for the place N, from 0; others change nothing.
+    Actions are ``up-N``, ``down-N`` and ``remove-N`` for the position N, from 0; others change nothing.
     """
     name, _, written = act.partition("-")
     place = int(written) if written.isdecimal() else -1
@@ -109,7 +109,7 @@ async def _builder(visit: Visit, chain: list[str], refused: Refused | None = Non
 
 
 def _hidden(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the effects that a mean can hide, by the prediction, the largest first."""
+    """Return the predicted effects that a mean can hide, the largest first."""
     parts = (found.get("predicted") or {}).get("components") or ()
     rows = [{**one, "path": " → ".join(part["names"])} for part in parts for one in part.get("hidden") or ()]
     return sorted(rows, key=lambda one: -abs(one["effect"]["estimate"]))

@@ -32,7 +32,7 @@ async def item(visit: Visit) -> Response:
 
 @pages.post("/corpora/{corpus_id}/items/{item_id}")
 async def change_item(visit: Visit) -> Response:
-    """Edit or remove an item. If somebody else's edit came first, show both texts to choose from."""
+    """Edit or remove an item. If somebody else edited it first, show both texts to choose from."""
     typed, corpus = fields(await visit.form()), await corpus_of(visit)
     back, path = way_back(typed.get("back", ""), corpus["id"]), _path(visit)
     if typed.get("act") == "remove":
@@ -73,7 +73,7 @@ async def picture(visit: Visit) -> Response:
 
 @pages.post("/corpora/{corpus_id}/selected")
 async def change_selected(visit: Visit) -> Response:
-    """Remove the ticked items of a page, or all but those."""
+    """Remove the ticked items of a page, or all items that are not ticked."""
     form, corpus_id = await visit.form(), visit.path("corpus_id")
     ticked = [str(value) for value in form.getlist("item")]
     shown = str(form.get("shown", "")).split()
@@ -85,7 +85,7 @@ async def change_selected(visit: Visit) -> Response:
 
 @pages.get("/corpora/{corpus_id}/add")
 async def add_items(visit: Visit) -> Response:
-    """Ask for sentences, a table of them, or pictures."""
+    """Show the forms that add sentences, a table of sentences, or pictures."""
     corpus = await corpus_of(visit)
     return _adding(visit, corpus, way_back(visit.query("back"), corpus["id"]))
 

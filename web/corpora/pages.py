@@ -18,7 +18,7 @@ LISTED = 50
 
 @pages.get("/corpora")
 async def corpora(visit: Visit) -> Response:
-    """List the corpora that one may read, with a form for a new one."""
+    """List the corpora that the caller may read, with a form for a new one."""
     return await _listed(visit)
 
 
@@ -41,7 +41,7 @@ async def _listed(visit: Visit, refused: Refused | None = None, typed: Any = Non
 
 @pages.post("/corpora")
 async def create_corpus(visit: Visit) -> Response:
-    """Create an empty corpus, or one with the sentences of another one (`items_of`)."""
+    """Create an empty corpus, or a corpus with the sentences of another (`items_of`)."""
     typed = fields(await visit.form())
     names = ("name", "kind", "specification", "attribute", "language", "licence", "items_of")
     body = {name: typed[name].strip() for name in names if typed.get(name, "").strip()}
@@ -75,7 +75,7 @@ async def change_corpus(visit: Visit) -> Response:
 
 @pages.post("/corpora/{corpus_id}/remove")
 async def remove_corpus(visit: Visit) -> Response:
-    """Remove a corpus. Others may rely on a shared one, so its name must be typed."""
+    """Remove a corpus. Others may use a shared corpus, so the user must type its name."""
     found, typed = await corpus_of(visit), fields(await visit.form())
     if found["visibility"] == "shared" and typed.get("name", "").strip() != found["name"]:
         shown = await review_of(visit, found, found["words"])

@@ -12,10 +12,10 @@ ROWS = 40
 """Items a page. A page with a corpus of 10,000 items stays below 60 kB."""
 
 SHOWN_TERMS = 40
-"""Terms of one side that are shown before those that are folded."""
+"""Number of terms of one side that are shown; the others are folded."""
 
 OTHERS = "others"
-"""Terms of items that the words do not have."""
+"""Group of the items' terms that the specification does not have."""
 
 FILTERS = ("q", "term", "source")
 SOURCES = ("written", "uploaded", "template", "edited")
@@ -47,9 +47,9 @@ async def review_of(visit: Visit, corpus: Mapping[str, Any], words: Mapping[str,
 
 
 def sides_of(terms: list[Mapping[str, Any]], words: Mapping[str, Any] | None) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the number of items of every term, by the side of the stereotype it belongs to.
+    """Return the number of items of each term, grouped by the term's side of the stereotype.
 
-    Terms of `words` that no item is about count 0, as those of the corpus's own specification do.
+    A term of `words` without items counts 0, as such terms of the corpus's own specification do.
     """
     counted = {one["term"]: one["items"] for one in terms if one["term"]}
     found = []
@@ -61,12 +61,12 @@ def sides_of(terms: list[Mapping[str, Any]], words: Mapping[str, Any] | None) ->
 
 
 def address(visit: Visit, query: Mapping[str, str | None]) -> str:
-    """Return the address of this page with other parameters; `words` stays."""
+    """Return the address of this page with other parameters; `words` is kept."""
     given = {name: value for name, value in {"words": visit.query("words"), **query}.items() if value}
     return visit.request.url.path + (f"?{urlencode(given)}" if given else "")
 
 
 def way_back(sent: str, corpus_id: str) -> str:
-    """Return the page that a form was sent from; any other address than one of ours leads to the corpus."""
+    """Return the page that a form was sent from, or the corpus's page if that address is on another site."""
     own = sent.startswith("/") and not sent.startswith(("//", "/\\"))
     return sent if own else f"/corpora/{corpus_id}"

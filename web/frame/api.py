@@ -1,6 +1,6 @@
 """Client for the API within this process, with the caller already authenticated.
 
-Pages have no other source, so that nothing is shown that the API cannot give.
+Pages have no other source of data, so the API offers everything that they show.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from starlette.types import Message
 from service.http.authentication import Caller
 
 PIECE_BYTES = 1 << 18
-"""Size of the pieces in which a file is passed on, so that it is never held in memory whole."""
+"""Size of the pieces in which an uploaded file is passed on, so that it is never in memory as a whole."""
 
 
 class Refused(Exception):
@@ -29,7 +29,7 @@ class Refused(Exception):
     Parameters
     ----------
     status : int
-        Its status.
+        HTTP status.
     problem : mapping
         The problem document (RFC 9457).
     headers : Headers
@@ -69,7 +69,7 @@ class Answer:
 
 
 class Api:
-    """The API of the application that answers `request`, as `caller` may use it."""
+    """Client for the API of the application that answers `request`, with the rights of `caller`."""
 
     def __init__(self, request: Request, caller: Caller) -> None:
         self._request, self.caller = request, caller
@@ -97,7 +97,7 @@ class Api:
     ) -> Answer:
         """Send a request with a JSON `body`, and return its answer.
 
-        Raw `content`, or a `file` that a form brought, needs its ``Content-Type`` in `headers`.
+        Raw `content`, or the `file` of a form, needs its ``Content-Type`` in `headers`.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class Api:
                 return {"type": "http.request", "body": piece, "more_body": True}
             if waiting:
                 return waiting.pop()
-            await asyncio.Event().wait()  # never reports a disconnect: this request is cancelled with the page's
+            await asyncio.Event().wait()  # no disconnect is reported: this request is cancelled with the page's request
             raise AssertionError
 
         async def send(message: Message) -> None:
@@ -134,7 +134,7 @@ class Api:
         return answer
 
     def passed_on(self, path: str, **query: Any) -> Response:
-        """Return a response that the API itself sends: a file, or a stream of events, as long as the reader listens."""
+        """Return a response that streams the API's own answer, such as a file or server-sent events."""
         wanted = ("accept", "if-none-match", "last-event-id", "range")
         sent = {name: value for name, value in self._request.headers.items() if name in wanted}
         return PassedOn(self._request.app, self._scope("GET", path, query, sent))
@@ -163,14 +163,14 @@ class Api:
 
 
 class PassedOn(Response):
-    """The answer of another request to the application, passed on as it comes."""
+    """Response that forwards the answer to another request to the same application, piece by piece."""
 
     def __init__(self, app: Any, inner: dict[str, Any]) -> None:
         super().__init__()
         self._app, self._inner = app, inner
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Send it; `scope` is that of the page's own request."""
+        """Send the answer; `scope` belongs to the page's own request and is ignored."""
         del scope
         await self._app(self._inner, receive, send)
 

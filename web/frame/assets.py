@@ -1,4 +1,4 @@
-"""Files that pages load: styles, scripts, fonts. Addresses hold their digest, so that browsers keep them for a year."""
+"""Files that pages load: styles, scripts, fonts. Their digest is in the address, so browsers cache them for a year."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "woff2": "font/woff2"
 
 @dataclass(frozen=True)
 class Asset:
-    """A file, as it is and compressed; `packed` is ``None`` where compression saves nothing."""
+    """A file, uncompressed and compressed; `packed` is ``None`` if compression saves nothing."""
 
     content: bytes
     packed: bytes | None
@@ -29,13 +29,13 @@ class Asset:
 
     @property
     def digest(self) -> str:
-        """First characters of its SHA-256."""
+        """First 12 characters of the file's SHA-256."""
         return hashlib.sha256(self.content).hexdigest()[:12]
 
 
 @cache
 def asset_named(name: str) -> Asset | None:
-    """Return a file of ``web/static``, or ``None``."""
+    """Return a file of ``web/static``; ``None`` if there is no such file."""
     ending = name.rpartition(".")[2]
     if ending not in MEDIA_TYPES or "/" in name:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Link:
-    """A link of the rail; `public` ones are shown to everybody."""
+    """A link of the navigation bar; a `public` link is shown to everybody."""
 
     text: str
     path: str
@@ -40,4 +40,4 @@ NAVIGATION: tuple[tuple[str, tuple[Link, ...]], ...] = (
     ),
     ("Agency", (Link("Webhooks", "/webhooks"), Link("Keys", "/keys"), Link("Settings", "/settings"))),
 )
-"""Groups of links, in the order of the rail."""
+"""Groups of links, in the order of the navigation bar."""

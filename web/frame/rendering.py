@@ -22,7 +22,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 @cache
 def environment() -> Environment:
-    """Return the environment with the templates of all pages; each is in the folder of its page."""
+    """Return the Jinja environment for all pages; each template is in the folder of its page."""
     found = Environment(
         loader=PackageLoader("web", "."),
         autoescape=True,
@@ -43,7 +43,7 @@ def environment() -> Environment:
 
 
 def install(templates: Environment, translations: NullTranslations) -> None:
-    """Write all texts of the templates in another language."""
+    """Set the translations of all texts in the templates."""
     templates.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
     templates.globals["translations"] = translations
 
@@ -82,7 +82,7 @@ def percent(share: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Write a number with thousands set apart; whole numbers have no decimals."""
+    """Format a number; a whole number has thousands separators and no decimals."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{digits}f}"

@@ -1,4 +1,4 @@
-"""Routes of pages: each is a function from a visit to a response; every error becomes a page."""
+"""Routes of pages: each function maps a visit to a response; every error becomes a page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Pages:
     Attributes
     ----------
     public : bool
-        Whether everyone may see them. The session is not even read, so that they can be cached.
+        Whether everyone may see the pages. The session is not read, so that they can be cached.
     negotiated : bool
         Whether the API answers programs at the same addresses. Then these pages come before the API's routes, for
         requests that accept HTML only.
@@ -75,7 +75,7 @@ class BrowserRoute(Route):
 
 
 class Nowhere(BrowserRoute):
-    """The page of addresses that lead nowhere, for browsers only: programs get the API's problem document."""
+    """The not-found page, for browsers only: programs get the API's problem document."""
 
     def __init__(self) -> None:
         super().__init__("/{path:path}", self._answer, methods=["GET"], include_in_schema=False)

@@ -31,7 +31,7 @@ MOST_FIELDS = 5_000
 
 GZIP = b"\x1f\x8b"
 WORTH_COMPRESSING = 2_000
-"""Bytes."""
+"""Pages of at most this many bytes are not compressed."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Visit:
     ----------
     request : Request
     caller : Caller
-        Who asks; `UNKNOWN_CALLER` on public pages.
+        Authenticated caller; `UNKNOWN_CALLER` on public pages.
     session : str
         Token of the session; empty without one.
     public : bool
@@ -61,9 +61,9 @@ class Visit:
 
     @cached_property
     def form_token(self) -> str:
-        """Token that every form carries: a page of another site cannot know it.
+        """Token in every form against cross-site request forgery (CSRF): other sites do not know it.
 
-        It begins with a random part, so that the length of a compressed page tells nothing about it (BREACH).
+        It begins with a random part, so that the length of compressed pages does not reveal it (BREACH).
         """
         return self._form_token(token_urlsafe(16))
 
@@ -102,7 +102,7 @@ class Visit:
     async def check_form(self) -> None:
         """Raise ``foreign-origin`` if the form was not sent from a page of this visit.
 
-        Browsers say with `Sec-Fetch-Site` or `Origin` which site sent a form; the token holds for those that do not.
+        Browsers name the sending site in `Sec-Fetch-Site` or `Origin`; the token protects those that do not.
         """
         headers = self.request.headers
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
@@ -124,14 +124,14 @@ class Visit:
 
 
 class RenderedPage(HTMLResponse):
-    """A page that is rendered, and compressed, in a thread: a large one takes longer than other requests may wait."""
+    """A page that is rendered and compressed in a thread, because a large page would delay other requests."""
 
     def __init__(self, written: Callable[[], str], packed: bool, status: int, public: bool) -> None:
         super().__init__(b"", status, headers_of(public=public) | {"Vary": "Accept-Encoding"})
         self._written, self._packed = written, packed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Render and send it."""
+        """Render and send the page."""
         self.body = await asyncio.to_thread(self._content)
         if self.body.startswith(GZIP):
             self.headers["Content-Encoding"] = "gzip"
@@ -145,7 +145,7 @@ class RenderedPage(HTMLResponse):
 
 
 async def visit_of(request: Request, *, public: bool) -> Visit | Response:
-    """Return the visit that a request is, or the way to the page where one signs in."""
+    """Return the visit of a request, or a redirect to the sign-in page."""
     here = service_of(request)
     if public:
         return Visit(request, UNKNOWN_CALLER, "", public=True)
@@ -160,5 +160,5 @@ async def visit_of(request: Request, *, public: bool) -> Visit | Response:
 
 
 def fields(form: FormData) -> Mapping[str, str]:
-    """Return the text fields of a form, without its token; of several with one name, the last."""
+    """Return the text fields of a form, without its token; if several have the same name, the last counts."""
     return {name: value for name, value in form.multi_items() if isinstance(value, str) and name != TOKEN_FIELD}

@@ -1,1 +1,1 @@
-"""Jobs: the list, and the page that follows one until its end."""
+"""Jobs: the list, and the page that follows a job until its end."""

@@ -1,4 +1,4 @@
-"""``/jobs``, ``/jobs/{id}`` and the part of it that is fetched again every second."""
+"""``/jobs``, ``/jobs/{id}``, and the part of a job's page that is fetched again every second."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STAGES = {
     "drawing": "Has pictures drawn",
     "rated": "Rated",
 }
-"""Stages in words; others are shown as the API names them."""
+"""Stages in words; a stage without an entry is shown by its name in the API."""
 
 
 @pages.get("/jobs")
@@ -79,12 +79,12 @@ class Live:
 
 
 LIVE: SwrCache[tuple[str, frozenset[str], str], Live] = SwrCache(0.25, 1.0)
-"""Live parts by tenant, scopes and job: a thousand viewers cost four renderings a second."""
+"""Cache of live parts by tenant, scopes and job: a thousand viewers cost four renderings a second."""
 
 
 @pages.get("/jobs/{job_id}/now")
 async def now(visit: Visit) -> Response:
-    """Return the part of a job's page that changes; 304 while it is as the reader has it. May be 2 seconds old."""
+    """Return the changing part of a job's page, up to 2 seconds old; 304 if the reader has it already."""
     live = await LIVE.get((visit.caller.tenant, visit.caller.scopes, visit.path("job_id")), partial(_rendered, visit))
     headers = {**headers_of(public=False), "ETag": live.etag, "Cache-Control": "private, no-cache"}
     if none_match(visit.request, live.etag):
@@ -103,7 +103,7 @@ async def _rendered(visit: Visit) -> Live:
 
 @pages.post("/jobs/{job_id}/cancel")
 async def cancel(visit: Visit) -> Response:
-    """Cancel a job; one that has ended in the meantime is only shown."""
+    """Cancel a job; if it has ended in the meantime, only show it."""
     path = f"/jobs/{visit.path('job_id')}"
     try:
         await visit.api.ask("POST", f"/v1{path}/cancel")
@@ -132,7 +132,7 @@ async def _shown(visit: Visit, job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pace(job: Mapping[str, Any]) -> float | None:
-    """Return the answers a second: of the whole job once it has ended, and else as its remaining time implies."""
+    """Return the answers per second: over the whole job if it has ended, otherwise by its remaining time."""
     if job["finished_at"] is None:
         left, seconds = job["expected"] - job["asked"], job["eta_seconds"]
         return float(left / seconds) if seconds and left > 0 else None

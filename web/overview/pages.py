@@ -14,10 +14,10 @@ pages = Pages()
 
 COLUMNS = ("UCS", "DSBS", "BS", None)
 NEWEST = 8
-"""Ratings and jobs that are shown."""
+"""Number of ratings and of jobs that are shown."""
 
 SHOWN = 5
-"""Things that need attention before the others are folded."""
+"""Number of problems that are shown; the others are folded."""
 
 ACTS = {
     "job-failed": "Mend",
@@ -28,7 +28,7 @@ ACTS = {
     "expired": "Renew",
     "expires-soon": "Renew",
 }
-"""What one does about each kind of attention."""
+"""Label of the link beside each kind of problem."""
 
 
 @pages.get("/overview")

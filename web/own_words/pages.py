@@ -16,15 +16,15 @@ from web.specifications.words import FIELDS, typed_of, words_of, wrong_fields
 pages = Pages()
 
 NEUTRAL_OF = {"stereotype": "p4-science-arts", "visual": "p4-pictures-professions"}
-"""Shipped specifications whose neutral words an empty form begins with."""
+"""Shipped specification whose neutral words fill a new form, by kind of specification."""
 
 NEWEST = 5
-"""Corpora to go on with that are shown."""
+"""Number of earlier corpora that are offered for continuing."""
 
 
 @pages.get("/own-words")
 async def say_bias(visit: Visit) -> Response:
-    """Ask for the words of a bias."""
+    """Show the form for the words that describe a bias."""
     kind = visit.query("kind") if visit.query("kind") in KINDS else "language-model"
     source = visit.query("from")
     found = await visit.api.get(f"/v1/specifications/{source or NEUTRAL_OF[KINDS[kind]]}")
@@ -63,7 +63,7 @@ async def change_words(visit: Visit) -> Response:
 
 @pages.post("/own-words/{corpus_id}/words")
 async def store_changed_words(visit: Visit) -> Response:
-    """Go on with the same corpus if the words are the same; else with a copy that follows the new ones."""
+    """Store changed words, and continue; sentences move to a copy of the corpus with the new words."""
     typed, now = fields(await visit.form()), await begun(visit)
     kind = KINDS[now.kind]
     if _same(kind, typed, now.words):

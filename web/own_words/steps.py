@@ -1,4 +1,4 @@
-"""State of the three steps, which is all stored: a corpus, and its specification."""
+"""State of the three steps: a stored corpus, and its specification."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = {"language-model": "stereotype", "image-classifier": "visual"}
 
 @dataclass(frozen=True)
 class Begun:
-    """A described bias with its corpus.
+    """The user's test: the words that describe the bias, and their corpus.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Begun:
     specification : str
         Name and version of its words.
     words : dict
-        The words. Sentences carry a copy in their corpus; pictures are about the specification in the address.
+        The words: for sentences, the copy in the corpus; for pictures, the specification in the address.
     """
 
     corpus: dict[str, Any]
@@ -41,12 +41,12 @@ class Begun:
 
     @property
     def query(self) -> dict[str, str]:
-        """Parameters that every address of these steps carries."""
+        """Parameters in the address of every step."""
         return {} if self.corpus["kind"] == "sentences" else {"words": self.specification}
 
 
 async def begun(visit: Visit) -> Begun:
-    """Return the described bias that the address names."""
+    """Return the user's test at this address: its corpus, and the words that describe the bias."""
     corpus = await corpus_of(visit)
     if corpus["kind"] == "sentences":
         return Begun(corpus, corpus["specification"] or "", corpus["words"] or {})

@@ -29,18 +29,18 @@ FIRST = ("model", "task")
 """Settings that are shown at once, besides required ones; the others are folded."""
 
 NOT_ASKED = ("instruction", "language_codes", "samples", "labels", "multi_label", "hypothesis_template", "pooling")
-"""Settings of other kinds of services."""
+"""Settings for other kinds of services, which the form leaves out."""
 
 DRAWING = frozenset({"openai-images"})
-"""Protocols of services that draw: they neither write nor are rated."""
+"""Protocols of services that draw pictures: they cannot write sentences, and are not rated."""
 
 TASKS = {"language-model": "fill-mask", "image-classifier": "zero-shot-image-classification"}
-"""Task to begin with, where a protocol has several."""
+"""Preselected task, for protocols with several tasks."""
 
 
 @pages.get("/own-words/{corpus_id}/sentences")
 async def sentences(visit: Visit) -> Response:
-    """Step 2: have sentences written, and review them."""
+    """Show step 2, in which sentences are written and reviewed."""
     return await _reviewed(visit, await begun(visit))
 
 
@@ -61,7 +61,7 @@ async def write(visit: Visit) -> Response:
 
 @pages.get("/own-words/{corpus_id}/progress")
 async def progress(visit: Visit) -> Response:
-    """Show how far a writing job is; the page's script asks again and again."""
+    """Show the progress of a writing job; the page's script loads it repeatedly."""
     return visit.page("own_words/progress.html", job=await _job(visit), now=await begun(visit))
 
 
@@ -75,7 +75,7 @@ async def cancel(visit: Visit) -> Response:
 
 @pages.get("/own-words/{corpus_id}/test")
 async def choose_model(visit: Visit) -> Response:
-    """Step 3: ask for the model. Without sentences there is nothing to test with."""
+    """Show step 3, the choice of the model, or an error page if the corpus has no items or no words."""
     return await _asked(visit, await begun(visit))
 
 

@@ -16,7 +16,7 @@ ROWS = 50
 
 @pages.get("/log")
 async def log(visit: Visit) -> Response:
-    """Show the size and root of the log, its entries from the newest on, and the proof that it only grew."""
+    """Show the size and root of the log, its entries (newest first), and a consistency proof."""
     head = await visit.api.get("/v1/log")
     rating, written = visit.query("rating"), visit.query("before")
     before = min(int(written), head["size"]) if written.isdecimal() and len(written) < 16 else head["size"]
@@ -37,7 +37,7 @@ async def log(visit: Visit) -> Response:
 
 
 async def _consistency(visit: Visit) -> dict[str, Any]:
-    """Return the proof that the tree of the size in the address is the beginning of the log."""
+    """Return the proof that the log of the size in the address is a prefix of the present log."""
     size = visit.query("size")
     if not size:
         return {"size": "", "proof": None, "wrong": ""}

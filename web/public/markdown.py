@@ -1,6 +1,6 @@
-"""Markdown as the methodology is written in: headings, paragraphs, lists of one level, bold, italics, code.
+"""Renderer for the Markdown of the methodology: headings, paragraphs, lists of one level, bold, italics, code.
 
-Everything is escaped first. What else Markdown knows (links, images, HTML, tables) stays plain text.
+All text is escaped. Other Markdown (links, images, HTML, tables) stays plain text.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ ROWS = 50
 """Ratings on a page of the registry."""
 
 FILTERS = ("q", "kind", "letter", "method", "attribute")
-"""Filters of the registry, by their names in its address and in that of ``GET /v1/ratings``."""
+"""Filters of the registry; its address and ``GET /v1/ratings`` use the same names."""
 
 COUNTED = ("UCS", "DSBS", "BS", "inconclusive")
 
@@ -35,7 +35,7 @@ async def start(visit: Visit) -> Response:
 
 @pages.get("/registry")
 async def registry(visit: Visit) -> Response:
-    """List public ratings; the filters are those of the address."""
+    """List public ratings; the filters are in the address."""
     chosen = {name: visit.query(name) for name in FILTERS if visit.query(name)}
     found = await visit.api.get("/v1/ratings", **chosen, cursor=visit.query("cursor"), limit=ROWS)
     return visit.page(

@@ -1,4 +1,4 @@
-"""``/problems``, its pages of single kinds, and ``/docs``, in the frame; programs get JSON at the same addresses."""
+"""Pages ``/problems``, ``/problems/{code}`` and ``/docs``; programs get JSON at the same addresses."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ pages = Pages()
 
 RATING = "/ratings/{rating_id}"
 WAIT_S = 10
-"""Seconds that a re-rating is waited for; it makes no call, and mostly takes less."""
+"""Seconds for which the page waits for a re-rating, which makes no call and usually takes less."""
 
 
 @pages.post(RATING + "/visibility")
@@ -26,13 +26,13 @@ async def set_visibility(visit: Visit) -> Response:
 
 @pages.get(RATING + "/withdraw")
 async def ask_withdrawal(visit: Visit) -> Response:
-    """Ask for the reason, and for the name of the service."""
+    """Show the form for the reason, and for the name of the service as confirmation."""
     return shown(visit, await found(visit), "withdraw", wrong={}, reason="", name="")
 
 
 @pages.post(RATING + "/withdraw")
 async def withdraw(visit: Visit) -> Response:
-    """Withdraw the rating, if the name of the service was written."""
+    """Withdraw the rating, if the form has a reason and the correct name of the service."""
     rating, form = await found(visit), fields(await visit.form())
     reason, name = form.get("reason", "").strip(), form.get("name", "").strip()
     wrong = {} if reason else {"reason": "Write what readers of the rating should know."}
@@ -46,7 +46,7 @@ async def withdraw(visit: Visit) -> Response:
 
 @pages.post(RATING + "/rerate")
 async def rerate(visit: Visit) -> Response:
-    """Read the recorded evidence by another version of the methodology; no question is asked again."""
+    """Rate the recorded evidence by another version of the methodology; no question is asked again."""
     here = visit.path("rating_id")
     version = fields(await visit.form()).get("version", "")
     answer = await visit.api.ask(

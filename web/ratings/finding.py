@@ -18,24 +18,24 @@ from assay.reports.view import Component, Effect, Squares, Table
 from web.ratings.rating import Rating
 
 Draw = Callable[[str, Width], Figure | None]
-"""Draws a figure with a key of its own, narrow or wide."""
+"""Function that draws a figure, narrow or wide, with a key that is unique on the page."""
 
 TALL = 430
-"""Height in units from which a figure is folded."""
+"""Height, in units of the drawing, above which a figure is folded."""
 
 UNLOCATED = "something is beyond its limit, and it cannot be said what"
 LEAST = 0.005
-"""Share that is spoken of."""
+"""Smallest probability that is mentioned."""
 
 WITHIN, BEYOND = "within tolerance", "beyond tolerance"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure on a page: drawn twice, the style sheet chooses.
+    """A figure on a page, drawn narrow and wide; the style sheet chooses.
 
-    `wide` is ``None`` where one form serves both. A tall figure is `folded` below its heading. `how` says how to
-    read it; `note` is about these numbers.
+    `wide` is ``None`` if one drawing serves both widths. A tall figure is `folded` below its heading. `how` explains
+    how to read the figure; `note` is about its numbers.
     """
 
     heading: str
@@ -49,7 +49,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Walk:
-    """Squares to be walked: a drawing and a table for each group; none where another walk is the one that is read."""
+    """A method's cases as linked squares: a drawing and a table for each group; empty unless selected."""
 
     heading: str
     filled: str
@@ -74,7 +74,7 @@ class Part:
 def part_of(rating: Rating, name: str, walk: str = "") -> Part | None:
     """Return the figures of the named component, or else of the first deciding one; ``None`` if nothing was measured.
 
-    `walk` is the number, from 0, of the squares that are drawn where there are several: hundreds take their time.
+    `walk` is the number, from 0, of the only set of squares that is drawn: drawing hundreds of squares is slow.
     """
     every = rating.view.components
     if not every:
@@ -130,7 +130,7 @@ def _band(rating: Rating, one: Component) -> Shown | None:
 
 
 def _walks(rating: Rating, one: Component, read: int) -> Iterator[Walk]:
-    """Draw squares for each case, those of stereotypes before the neutral ones."""
+    """Yield every set of squares; only the set with the number `read` is drawn."""
     walked = [picture for picture in one.pictures if isinstance(picture, Squares)]
     for place, picture in enumerate(walked):
         walking = picture.cases if place == min(read, len(walked) - 1) else ()
@@ -169,7 +169,7 @@ def _carried(one: Component) -> Iterator[Shown]:
 
 
 def _kept(one: Component) -> str:
-    """Write in a heading how many texts came back with the value they were sent with."""
+    """Return a heading with the number of sentences that came back with the value that they were sent with."""
     sent = sum(sum(row.values()) for row in one.transitions.values())
     kept = sum(row.get(name, 0) for name, row in one.transitions.items())
     return f"{kept:,.0f} of {sent:,.0f} sentences came back as they were sent" if sent else "No sentence came back"
@@ -186,7 +186,7 @@ def _hidden(one: Component) -> Shown | None:
 
 
 def _hidden_heading(measured: Sequence[Effect]) -> str:
-    """Write in a heading where an effect hides behind the mean, if one does."""
+    """Return the heading of the hidden effects: the effects beyond their limits, or the number of undecided ones."""
     beyond = [each.title for each in measured if tables.standing(each) == BEYOND]
     if beyond:
         more = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""

@@ -1,4 +1,4 @@
-"""Observations as rows for people: the question, the answer, and where a text that is looked for occurs in them."""
+"""Observations as rows of a page: the question and the answer, with matches of a searched text."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LISTED = 12
 """Most numbers of a list, such as a vector."""
 
 Piece = tuple[str, bool]
-"""A piece of a text, and whether it was looked for."""
+"""A piece of a text, and whether it matches the searched text."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """An observation for people; languages where they are known, and the digest of a picture that may be seen."""
+    """An observation as a row; languages if known, and the picture's digest if the picture can be shown."""
 
     seq: int
     unit: str
@@ -53,7 +53,7 @@ def row_of(observation: Mapping[str, Any], looked_for: str, vocabulary: Vocabula
 
 
 def asked(ask: Mapping[str, Any]) -> str:
-    """Write a question on a line; a word that is filled in stands in brackets."""
+    """Return a question as one line; the word that fills a gap is in brackets."""
     if ask.get("asks") == "fill":
         return f"{ask['before']}[{ask['word']}]{ask['after']}"
     told = {name: value for name, value in ask.items() if name not in OWN and value not in (None, "")}
@@ -61,7 +61,7 @@ def asked(ask: Mapping[str, Any]) -> str:
 
 
 def written(value: Any) -> str:
-    """Write any JSON value on a line."""
+    """Return any JSON value as one line of text."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
@@ -74,7 +74,7 @@ def written(value: Any) -> str:
 
 
 def pieces(text: str, looked_for: str) -> Iterator[Piece]:
-    """Cut a text where another occurs in it, in any case."""
+    """Split a text into pieces that match `looked_for`, ignoring case, and the pieces between them."""
     if not looked_for:
         yield text, False
         return

@@ -25,7 +25,7 @@ ROWS = 100
 """Observations of a page."""
 
 FILTERS = ("part", "answer", "failure", "q")
-"""Filters of the evidence, by the names that the API has for them."""
+"""Filters of the evidence, by their names in the API."""
 
 FILES = frozenset(
     {
@@ -37,7 +37,7 @@ FILES = frozenset(
 """Files about a rating that the API makes."""
 
 MOST_STEPS = 5
-"""Differences that the history computes."""
+"""Maximum number of differences that the history computes."""
 
 
 @pages.get(OWN)
@@ -83,7 +83,7 @@ async def history(visit: Visit) -> Response:
 @pages.get(OWN + "/provenance")
 @public.get(PUBLIC + "/provenance")
 async def provenance(visit: Visit) -> Response:
-    """Show the facts for repeating the rating, and its letters by other methodologies."""
+    """Show the facts needed to repeat the rating, and its letters by other methodologies."""
     rating = await found(visit)
     letters = await visit.api.get(f"/v1/ratings/{rating.id}/methodologies")
     rated = {one["version"] for one in letters["items"]}

@@ -1,4 +1,4 @@
-"""A rating as its pages show it: the API's document, the same read for people, and the addresses around it."""
+"""A rating for its pages: the API's document, its view for people, and the addresses of its pages and files."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Rating:
     Attributes
     ----------
     document : mapping
-        What the API gives.
+        The document of the API.
     view : RatingView
-        The same, read for people.
+        The document, prepared for display.
     others : list of mapping
         Summaries of all ratings of the same service that the reader may see, this one included, newest first.
     mine : bool
@@ -58,33 +58,33 @@ class Rating:
 
     @property
     def id(self) -> str:
-        """The id."""
+        """Id of the rating."""
         return str(self.document["id"])
 
     @property
     def base(self) -> str:
-        """Address of its first page; those of the others begin with it."""
+        """Address of the rating's first page; the addresses of its other pages begin with it."""
         return f"/r/{self.id}" if self.public else f"/ratings/{self.id}"
 
     @property
     def tabs(self) -> list[tuple[str, str]]:
-        """Addresses and names of its pages."""
+        """Addresses and names of the rating's pages."""
         return [(self.base + end, name) for end, name in TABS]
 
     def file(self, name: str) -> str:
-        """Return the address of a file of the API about it, such as ``report.html``; one that this reader may open."""
+        """Return the address of a file about the rating, such as ``report.html``, that this reader may open."""
         if not self.public:
             return f"/ratings/{self.id}/files/{name}"
         return f"/v1/ratings/{self.id}" + ("" if name == "rating.json" else f"/{name}")
 
     def evidence(self, text: str) -> str:
-        """Return the address of the evidence that holds a text."""
+        """Return the address of the evidence page, filtered by a text."""
         spaced = text[:200].replace("%", "%25").replace(" ", "%20")  # `quote` is fast if nothing is left to escape
         return f"{self.base}/evidence?q={quote(spaced, safe='/%')}"
 
     @property
     def verdict(self) -> str:
-        """The letter in words, as a heading has it."""
+        """The letter in words, for a heading."""
         letter = self.view.verdict.letter
         if letter is None:
             return "Not measured: no letter could be given"
@@ -96,7 +96,7 @@ class Rating:
 
     @property
     def certainty(self) -> float | None:
-        """Probability of its letter."""
+        """Probability of the rating's letter."""
         verdict = self.view.verdict
         return (
             None if verdict.letter is None or verdict.probabilities is None else verdict.probabilities[verdict.letter]
@@ -116,7 +116,7 @@ async def found(visit: Visit) -> Rating:
 
 
 async def _others(visit: Visit, document: Mapping[str, Any], *, mine: bool = True) -> list[Mapping[str, Any]]:
-    """Read the ratings of the same service; by its name where it has no address, such as uploaded vectors."""
+    """Read the ratings of the same service, by its name if it has no address (such as uploaded vectors)."""
     target = document["target"]
     by = {"target_url": target["url"]} if target.get("url") else {"q": target["name"]}
     page = await visit.api.get("/v1/ratings", **by, mine=mine and not visit.public, state="all", limit=MOST_LISTED)

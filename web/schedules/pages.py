@@ -79,7 +79,7 @@ async def _form(visit: Visit, given: dict[str, str], refused: Refused | None = N
 
 
 async def _request(api: Api, given: dict[str, str]) -> dict[str, Any]:
-    """Return the request of each run: that of a rating, or a new one of a service."""
+    """Return the request for each run: a rating's own request, or a new request for a service."""
     if given.get("rating"):
         rating = await api.get(f"/v1/ratings/{given['rating']}")
         experiment = {name: value for name, value in rating["experiment"].items() if value is not None}
@@ -89,7 +89,7 @@ async def _request(api: Api, given: dict[str, str]) -> dict[str, Any]:
 
 
 async def _saved(api: Api, target: dict[str, Any]) -> dict[str, Any]:
-    """Return the saved target that a rating is of, which has the secret; otherwise the rated description."""
+    """Return the saved target of a rating, which has the secret; without one, the target as it was rated."""
     saved = (await api.get("/v1/targets", kind=target["kind"], limit=MOST))["items"]
     known = next((one["id"] for one in saved if one["digest"] == target["digest"]), None)
     return {"id": known} if known else described(target)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-"""Days of the week; their numbers in a cron expression are their places."""
+"""Days of the week; the index of a day is its number in a cron expression."""
 
 LAST_DAY = 28
 """Last day of the month that every month has."""

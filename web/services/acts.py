@@ -90,7 +90,7 @@ async def verify(visit: Visit) -> Response:
 
 
 async def _settings_of(visit: Visit, saved: Mapping[str, Any]) -> Sequence[Field]:
-    """Return the settings of a service's protocol as fields."""
+    """Return the settings of a service's protocol as form fields."""
     protocol = next(one for one in (await visit.api.get("/v1/protocols"))["items"] if one["name"] == saved["protocol"])
     return fields_of(protocol["settings_schema"], "settings", as_json=True)
 

@@ -40,7 +40,7 @@ async def services(visit: Visit) -> Response:
 
 
 def _is_about(target: dict[str, Any], chosen: dict[str, str]) -> bool:
-    """Return whether a rated target has the kind and the text that saved targets are asked for."""
+    """Return whether a rated target passes the filters that the API applies to saved targets."""
     text = chosen.get("q", "").lower()
     found = text in target["name"].lower() or text in (target["url"] or "").lower()
     return found and chosen.get("kind", target["kind"]) == target["kind"]
@@ -63,7 +63,7 @@ async def service(visit: Visit) -> Response:
 
 
 def badge_of(visit: Visit, found: Service) -> dict[str, str] | None:
-    """Return the badge of a service with its Markdown and HTML; ``None`` if it has no address to be found by."""
+    """Return the badge of a service with its Markdown and HTML; ``None`` for an unsaved service without an address."""
     base, address = base_url(visit.request), found.target["base_url"]
     if found.saved is not None:
         path = f"/v1/targets/{found.id}/badge.svg"
@@ -80,7 +80,7 @@ def badge_of(visit: Visit, found: Service) -> dict[str, str] | None:
 
 
 async def domain_of(visit: Visit, found: Service) -> dict[str, Any]:
-    """Return the host of a service and your claim of it, if any."""
+    """Return the host of a service, and the caller's claim of the host, if any."""
     address = found.target["base_url"]
     host = host_of(address) if address else None
     claimed = (await visit.api.get("/v1/domains", limit=ROWS))["items"] if host else []

@@ -1,4 +1,4 @@
-"""A service as its page shows it: saved or only rated, with its ratings, newest letters and line of history."""
+"""A service for its page: saved or only rated, with its ratings, newest letters and history charts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from web.frame import Visit
 
 MOST_ENTRIES = 50
 MOST_MEASURED = 12
-"""Ratings whose documents are read for the matrix."""
+"""Maximum number of ratings whose documents are read for the matrix."""
 
 MOST_DRAWN = 20
-"""Ratings of a line of history."""
+"""Maximum number of ratings in a history chart."""
 
 LEFT, TOP, DEPTH = 66, 22, 90
-"""Place of the first mark, and the vertical range of probabilities 1 to 0, in px."""
+"""Position (x, y) of a first mark with probability 1, and height of the range from 1 to 0, in px."""
 
 Entry = Mapping[str, Any]
 
@@ -29,13 +29,13 @@ class Service:
     Attributes
     ----------
     id : str
-        Id of the saved target, or that of a rating of a service that is not saved.
+        Id of the saved target or, if the service is not saved, of one of its ratings.
     target : mapping
         Name, kind, protocol, address (``base_url``) and settings.
     saved : mapping or None
         The saved target (``GET /v1/targets/{id}``).
     entries : sequence of mapping
-        Its ratings, newest first. Only those of a saved one have probabilities and the change ``since`` the previous.
+        Ratings, newest first. Only a saved service's ratings have probabilities and the change ``since`` the previous.
     more : bool
         Whether there are older ratings.
     """
@@ -55,14 +55,14 @@ class Service:
 
     @property
     def description(self) -> dict[str, Any]:
-        """The target as jobs name it: by its id, or described, without a secret."""
+        """The target for a job request: the id if it is saved, otherwise a description without a secret."""
         if self.saved is not None:
             return {"id": self.id}
         return {name: self.target[name] for name in ("name", "kind", "protocol", "base_url", "settings")}
 
 
 async def read_service(visit: Visit, service_id: str) -> Service:
-    """Read a service by the id of its saved target, or by that of one of your ratings of it."""
+    """Read a service by the id of its saved target, or of one of the caller's ratings of the service."""
     if not service_id.startswith("rat_"):
         saved = await visit.api.get(f"/v1/targets/{service_id}")
         found = await visit.api.get(f"/v1/targets/{service_id}/history", limit=MOST_ENTRIES)
@@ -78,7 +78,7 @@ async def read_service(visit: Visit, service_id: str) -> Service:
 
 
 async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> dict[str, Any]:
-    """Return the newest letters by attribute and method, with those of each component (such as a language)."""
+    """Return the newest ratings by attribute and method, with their components (such as languages)."""
     cells = {}
     for entry in newest[:MOST_MEASURED]:
         cells[entry["attribute"], entry["method"]] = await visit.api.get(f"/v1/ratings/{entry['id']}")
@@ -91,7 +91,7 @@ async def read_matrix(visit: Visit, newest: Sequence[Entry]) -> dict[str, Any]:
 
 
 def lines(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
-    """Yield a line of history for each method and attribute with at least two ratings that were not withdrawn."""
+    """Yield a history chart for each method and attribute with at least two ratings that were not withdrawn."""
     series: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         if entry["withdrawn"] is None:

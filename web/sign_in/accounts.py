@@ -15,13 +15,13 @@ from web.sign_in.start import FLAGS, begun, own
 pages = Pages(public=True)
 
 ATTEMPT = "__Host-assay-oidc"
-"""Name of the cookie of an attempt."""
+"""Name of the cookie of a sign-in attempt."""
 
 LONGEST = 255
-"""Characters of a subject (OpenID Connect Core 1.0, section 2)."""
+"""Maximum length of a subject in characters (OpenID Connect Core 1.0, section 2)."""
 
 MOST_NAMES = 50
-"""Names of claims in a line of the log."""
+"""Maximum number of claims that a log line names."""
 
 log = structlog.get_logger(__name__)
 

@@ -19,7 +19,7 @@ private = Pages()
 
 @pages.get("/sign-in")
 async def sign_in(visit: Visit) -> Response:
-    """Ask for a key, or lead to the provider of people's accounts."""
+    """Show the form for a key, and a link to the account provider if there is one."""
     if visit.keyless:
         return visit.redirect(START)
     return _asked(visit, visit.query("next"))
@@ -27,7 +27,7 @@ async def sign_in(visit: Visit) -> Response:
 
 @pages.post("/sign-in")
 async def begin_session(visit: Visit) -> Response:
-    """Begin a session with the key that was pasted; the way goes on to the page that was asked for."""
+    """Begin a session with the pasted key, and redirect to the requested page."""
     form = await visit.form()
     following, plain = str(form.get("next", "")), str(form.get("key", "")).strip()
     here = service_of(visit.request)

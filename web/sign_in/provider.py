@@ -30,7 +30,7 @@ KEPT_S = 600
 """Seconds for which the provider's addresses and keys are cached."""
 
 AGAIN_S = 60
-"""Minimum seconds between two readings of the keys because a token names an unknown one."""
+"""Minimum seconds between two reloads of the keys that are caused by an unknown key id in a token."""
 
 LEEWAY_S = 60
 """Seconds by which the provider's clock may differ."""
@@ -46,7 +46,7 @@ Ask = Callable[[str, str, Mapping[str, str], bytes], Awaitable[Any]]
 class Attempt:
     """One attempt to sign in, bound to a browser by its cookie.
 
-    Everything secret is computed from the cookie with a key of the agency, so nothing is stored. A changed cookie has
+    All secrets are computed from the cookie with a key of the agency, so nothing is stored. A changed cookie gives
     another state.
 
     Attributes
@@ -82,7 +82,7 @@ class Attempt:
         return self.mark(f"oidc verifier {self.cookie}")
 
     def check(self, state: str) -> str:
-        """Return the page that follows; raise ``sign-in-failed`` for another state, or after the end."""
+        """Return the page that follows; raise ``sign-in-failed`` if the state is wrong or the time is over."""
         if not hmac.compare_digest(state.encode(), self.state.encode()):
             raise Problem("sign-in-failed", "this sign-in was not begun in this browser, or it has ended already")
         end, _, page = self.cookie.split(".")
@@ -93,7 +93,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Addresses of a provider; `posts_secret`: it takes the client's secret in the body only."""
+    """Addresses of a provider; `posts_secret`: whether it accepts the client's secret only in the body."""
 
     authorization: str
     token: str
@@ -121,7 +121,7 @@ class Provider:
     name : str
         Name of the provider on the sign-in page.
     rules : mapping
-        Rules that give people their rights, by their marks in sessions.
+        Rules that grant rights to people, by the mark that a session stores.
     ask : Ask
         Sends the requests.
     """
@@ -164,7 +164,7 @@ class Provider:
         ------
         Problem
             ``sign-in-failed`` if the code or the ID token is not valid, ``provider-unavailable`` if the provider does
-            not answer as OpenID Connect says.
+            not answer as OpenID Connect requires.
         """
         found, client = await self._found(), self._client
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": client.redirect_uri}

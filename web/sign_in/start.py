@@ -1,4 +1,4 @@
-"""The beginning of a session, however its owner was recognised."""
+"""Start of a session, for sign-in by key and by account."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from web.frame.visit import COOKIE
 START = "/overview"
 
 LONGEST = 2000
-"""Bytes of an address that is remembered."""
+"""Maximum length in bytes of the address to return to."""
 
 FLAGS: dict[str, Any] = {"secure": True, "httponly": True, "samesite": "lax", "path": "/"}
-"""Flags of the cookies; `lax`, so that the link of a colleague, or the provider, finds the person signed in."""
+"""Flags of the cookies; with `lax`, browsers also send them after a link or redirect from another site."""
 
 
 def own(following: str) -> str:
-    """Return the address of a page of our own: `following`, or `START` if that could be another host."""
+    """Return `following` if it is the address of a page of this site, otherwise `START`."""
     is_own = (
         following.startswith("/") and not following.startswith(("//", "/\\")) and len(following.encode()) <= LONGEST
     )
@@ -29,7 +29,7 @@ def own(following: str) -> str:
 
 
 async def begun(visit: Visit, following: str, **whose: str) -> Response:
-    """Begin a session (`sessions.begin`), end the one before, and go on to the page that was asked for."""
+    """Begin a session (`sessions.begin`), end the previous one, and redirect to the requested page."""
     database = service_of(visit.request).database
     await database.write(sessions.end, visit.request.cookies.get(COOKIE, ""))
     token = await database.write(sessions.begin, **whose)

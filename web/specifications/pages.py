@@ -1,4 +1,4 @@
-"""``/specifications``: the list, one in any version, a new one, a new version."""
+"""``/specifications``: the list, a specification in any version, and forms for new ones and new versions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def specifications(visit: Visit) -> Response:
 
 @pages.get("/specifications/new")
 async def new_specification(visit: Visit) -> Response:
-    """Ask for the words of a new specification; `from` names one to begin with."""
+    """Show the form for a new specification; `from` names a specification to copy."""
     begun = visit.query("from")
     kind, typed = visit.query("kind", "stereotype"), {}
     if begun:
@@ -57,7 +57,7 @@ async def specification(visit: Visit) -> Response:
 
 @pages.get("/specifications/{name}/edit")
 async def edit_specification(visit: Visit) -> Response:
-    """Ask for the words of the next version."""
+    """Show the form for the words of the next version."""
     found = await _found(visit)
     return _form(visit, found["kind"], {**found, **typed_of(found["kind"], found["words"])}, name=found["name"])
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Shape = str
-"""``text``: a line. ``list``: words. ``lines``: one a line. ``pairs``: ``man, woman``. ``shares``: ``nurse, 0.9``.
-``groups``: ``Muslim: mosque, imam``."""
+"""Format of a field: ``text`` (a line), ``list`` (words), ``lines`` (an entry a line), ``pairs`` (lines such as
+``man, woman``), ``shares`` (``nurse, 0.9``) or ``groups`` (``Muslim: mosque, imam``)."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ KINDS = {
 
 
 def words_of(kind: str, typed: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the fields of a form; those left empty are left out."""
+    """Parse the fields of a form; empty fields are left out."""
     found = {field.name: _parsed(field.shape, typed.get(field.name, "")) for field in FIELDS[kind]}
     return {name: value for name, value in found.items() if value not in ("", [], {})}
 

@@ -1,4 +1,4 @@
-"""``/suites``: profiles as matrices of letters, and a form that plans a new one before it is asked for."""
+"""``/suites``: suites as matrices of letters, and a form that plans a new suite before it is requested."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def new_suite(visit: Visit) -> Response:
 
 @pages.post("/suites/new")
 async def request_suite(visit: Visit) -> Response:
-    """Ask for the suite that was planned."""
+    """Request the planned suite."""
     form = await visit.form()
     try:
         made = await visit.api.ask("POST", "/v1/suites", body=await _request(visit.api, form))
@@ -93,7 +93,7 @@ async def _form(
 
 
 async def _request(api: Api, given: FormData | QueryParams) -> dict[str, Any]:
-    """Return the request for a suite from a form; an empty field means all."""
+    """Return the request for a suite from a form; an empty field means all choices."""
     targets = [await target_of(api, str(one)) for one in given.getlist("service")]
     languages = [one for one in re.split(r"[\s,;]+", str(given.get("languages", ""))) if one]
     named = {

@@ -36,14 +36,14 @@ async def choices(api: Api) -> list[Choice]:
 
 
 async def target_of(api: Api, value: str) -> dict[str, Any]:
-    """Return the target of a request: a saved one by its id, another as its rating describes it."""
+    """Return the target for a request: the id of a saved target, or the description in a rating."""
     if not value.startswith("rat_"):
         return {"id": value}
     return described((await api.get(f"/v1/ratings/{value}"))["target"])
 
 
 def described(target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rated service as a request describes it; the agency keeps no secret of it."""
+    """Return the description of a rated service for a request, without a secret: the agency has none."""
     return {
         "name": target["name"],
         "kind": target["kind"],

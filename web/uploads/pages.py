@@ -32,7 +32,7 @@ async def uploads(visit: Visit) -> Response:
 
 @pages.post("/uploads")
 async def send_upload(visit: Visit) -> Response:
-    """Send a file to the API; if the browser names no type, the file's ending decides it."""
+    """Send a file to the API; its ending decides its media type, or else the browser does."""
     form = await visit.form()
     typed, file = fields(form), form.get("file")
     if not isinstance(file, UploadFile):

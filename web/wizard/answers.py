@@ -37,7 +37,7 @@ class Answers:
 
 
 def settle(visit: Visit, answers: Answers, material: Material) -> None:
-    """Fit answers to each other: settings to the protocol, fields to the method, and seal a secret that was typed."""
+    """Drop answers for another protocol or method, set the chosen ones, and seal a typed secret."""
     if material.protocol["name"] != answers["settings_of"]:
         answers.forget("settings.")
     if material.method["name"] != answers["fields_of"]:
@@ -111,7 +111,7 @@ def request_of(
     Parameters
     ----------
     factor : float, optional
-        By how much the usual numbers of questions are multiplied; otherwise as answered.
+        Factor for the usual numbers of questions; by default, the answer of the form.
     """
     target, wrong = target_of(visit, answers, material)
     values, more_wrong = read_all(material.fields, answers.texts)
@@ -133,7 +133,7 @@ REFERENCES = ("attribute", "specification", "corpus")
 
 # ---------------------------------------------------------------------------- errors
 def name_of(pointer: str, known: Sequence[Field]) -> str:
-    """Return the name of the input that a JSON pointer of the API is about, or the pointer's words if there is none."""
+    """Return the name of the input that a JSON pointer of the API refers to, or else the pointer's first parts."""
     parts = [part for part in pointer.split("/") if part and part != "target"]
     names = {one.name for one in known}
     dotted = (".".join(parts[:count]) for count in range(len(parts), 0, -1))

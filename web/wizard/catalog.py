@@ -56,7 +56,7 @@ MORE = (
         "max_calls", "integer", "Calls at most", "Questions beyond it count as failed.", 10_000, least=1, most=1_000_000
     ),
 )
-"""Fields of a request beside target and experiment."""
+"""Fields of a request in addition to target and experiment."""
 
 SIZES: Mapping[str, tuple[str, ...]] = {
     "round-trip": ("texts_per_block", "max_texts_per_block"),
@@ -66,7 +66,7 @@ SIZES: Mapping[str, tuple[str, ...]] = {
     "alternation": ("profiles",),
     "stimulus-sampling": ("samples",),
 }
-"""Fields that say how much is asked, by method; the others ask about all their words."""
+"""Fields that set the number of questions, by method; other methods ask about all their words."""
 
 WORDS = {
     "forced-choice": "choices",
@@ -84,9 +84,9 @@ class Material:
     Attributes
     ----------
     protocols, methods : sequence of mapping
-        Those that fit the kind of service, the usual one first.
+        Protocols and methods for the kind of service, the usual one first.
     protocol, method : mapping
-        The chosen ones.
+        The chosen protocol and method.
     settings, fields : tuple of Field
         Fields of the protocol's settings, and of the method's specification.
     kept : mapping
@@ -103,7 +103,7 @@ class Material:
 
     @property
     def inputs(self) -> Sequence[Field]:
-        """Every field that can be wrong."""
+        """All fields whose values can be invalid."""
         return (*self.settings, *self.fields, *LIMITS, *MORE)
 
 
@@ -122,7 +122,7 @@ async def material_for(api: Api, kind: str, protocol: str, method: str, earlier:
 
 
 def _can_be_written(schema: Schema) -> bool:
-    """Return whether all required settings can be written in a form; those of a chain cannot."""
+    """Return whether a form can hold all required settings; the settings of a chain do not fit."""
     known = {one.key for one in fields_of(schema, "settings")}
     return set(schema.get("required", ())) <= known
 
@@ -137,7 +137,7 @@ async def _with_options(api: Api, method: Mapping[str, Any], one: Field) -> Fiel
     match one.key:
         case "attribute":
             titles = {each["name"]: each["title"] for each in (await api.get("/v1/attributes"))["items"]}
-            # the caller's own records and inputs have their own attributes
+            # the caller's own records and inputs may have attributes that are not in the catalog
             free = {"records", "vectors"} & set(method["schema"]["properties"])
             options = tuple((name, titles[name]) for name in method["attributes"])
             return replace(one, form="text" if free else "choice", options=options, description="")
@@ -172,7 +172,7 @@ async def _kept(api: Api, earlier: str, method: str, fields: Sequence[Field]) ->
 
 
 def sizes_of(material: Material, values: Mapping[str, Any], factor: float) -> dict[str, int]:
-    """Return the fields that say how much is asked, multiplied by a factor, within their bounds."""
+    """Return the fields that set the number of questions, multiplied by a factor and clipped to their bounds."""
     found = {}
     for one in material.fields:
         if one.key in SIZES.get(material.method["name"], ()) and factor != 1:

@@ -1,4 +1,4 @@
-"""Answers that an earlier rating, job or saved target begins with."""
+"""Answers that are prefilled from an earlier rating, job or saved target."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def _of_request(api: Api, earlier: str, request: Mapping[str, Any], saved:
 
 
 async def _saved(api: Api, target: Mapping[str, Any]) -> str:
-    """Return the id of the saved target that a rating is of, or an empty text."""
+    """Return the id of the saved target that was rated, or an empty text."""
     found = await api.get("/v1/targets", kind=target["kind"], q=target.get("url") or target["name"], limit=200)
     return next((str(one["id"]) for one in found["items"] if one["digest"] == target["digest"]), "")
 

@@ -39,7 +39,7 @@ async def new(visit: Visit) -> Response:
 
 @pages.post("/new")
 async def go_on(visit: Visit) -> Response:
-    """Take the answers of a step, and show the next; or send the request."""
+    """Read the answers of a step, and show the next step or send the request."""
     form = await visit.form()
     answers = _answers(form)
     go = str(form.get("go", "where"))
@@ -75,7 +75,7 @@ async def _material(visit: Visit, answers: Answers) -> Material:
 
 
 async def _step(visit: Visit, go: str, answers: Answers) -> Response:
-    """Show a step; if the answers before it are wrong, the step where they are."""
+    """Show a step or, if earlier answers are wrong, the step with the wrong answers."""
     material = await _material(visit, answers)
     if go == "probe":
         job, errors, refused = await tested(visit, answers, material)
@@ -160,7 +160,7 @@ def _step_with(error: Mapping[str, str], material: Material) -> str:
 
 
 async def _request(visit: Visit, answers: Answers, key: str) -> Response:
-    """Send the request under the key of its page, so that a second click finds the job of the first."""
+    """Send the request with the page's idempotency key, so that a second click finds the job of the first."""
     material = await _material(visit, answers)
     body, errors = request_of(visit, answers, material)
     if errors:

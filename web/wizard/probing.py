@@ -1,4 +1,4 @@
-"""Tests of the described service: one question, before any job. The service's secret is forgotten after it."""
+"""Test of the described service with one question, before any job. The agency then forgets the service's secret."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def tested(
 
 
 async def newest_probe(visit: Visit, answers: Answers, material: Material) -> Mapping[str, Any] | None:
-    """Return the job of the last test, if it was of the service as it is now described."""
+    """Return the job of the last test, if it tested the service as now described."""
     if not answers["probe"]:
         return None
     try:

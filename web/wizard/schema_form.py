@@ -1,7 +1,7 @@
 """Form fields from JSON Schema: settings of a protocol, and the specification of a method.
 
-Each field is written as text (a Boolean as ``true`` or ``false``), and read again as JSON. What cannot be a form field,
-such as a list of objects, is left out: it comes from a specification, a corpus or an upload.
+Each field is written as text (a Boolean as ``true`` or ``false``), and read again as JSON. A value that
+fits no form field, such as a list of objects, is left out: it comes from a specification, a corpus or an upload.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Field:
     Attributes
     ----------
     name : str
-        Name of the input: the places in the document, joined by dots.
+        Name of the input: its path in the document, joined by dots.
     form : str
         ``text``, ``long``, ``number``, ``integer``, ``boolean``, ``choice``, ``lines`` (a list), ``pairs`` (texts by
         name), ``lists`` (lists by name), ``shares`` (a list of numbers by name), ``json``, ``part`` (an object that can
@@ -54,7 +54,7 @@ class Field:
 
     @property
     def folded(self) -> bool:
-        """Whether it takes several lines."""
+        """Whether the input has several lines."""
         return self.form in {"long", "lines", "pairs", "lists", "shares", "json"}
 
 
@@ -64,7 +64,7 @@ def fields_of(schema: Schema, prefix: str, *, as_json: bool = False) -> list[Fie
     Parameters
     ----------
     prefix : str
-        What the names of the fields begin with, such as ``settings``.
+        Prefix of the fields' names, such as ``settings``.
     as_json : bool
         Whether fields that no other input fits are written as JSON; otherwise they are left out.
     """
@@ -142,7 +142,7 @@ def _mapping_form(values: Any) -> str:
 
 
 def _variants(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any]:
-    """Return the options of a variant's words, and a part for each of its objects."""
+    """Return the options of a variant (all its words), and a part for each of its objects."""
     options: list[tuple[str, str]] = []
     parts: list[Field] = []
     for kind in (_resolved(each, defs) for outer in kinds for each in outer.get("anyOf", [outer])):
@@ -160,7 +160,7 @@ def _variants(name: str, kinds: Sequence[Schema], defs: Schema) -> dict[str, Any
 
 
 def _object_of(field: Field, word: str) -> Field | None:
-    """Return the part of a variant that a word begins; ``None`` for a word that is all."""
+    """Return the part of a variant that a word selects; ``None`` if the word is the whole value."""
     return next((part for part in field.parts if word in dict(part.options)), None)
 
 
@@ -170,7 +170,7 @@ def _resolved(schema: Schema, defs: Schema) -> Schema:
 
 
 def _title(schema: Schema, name: str) -> str:
-    """Return the title of the API's catalog; others are made of names, and are no better than these."""
+    """Return the title from the API's catalog, or else one made from the name, as generated titles are."""
     if "x-group" in schema:
         return str(schema["title"])
     return name.rpartition(".")[2].replace("_", " ").capitalize()
@@ -178,7 +178,7 @@ def _title(schema: Schema, name: str) -> str:
 
 # ---------------------------------------------------------------------------- JSON to text and back
 def written(field: Field, value: Any) -> dict[str, str]:
-    """Return the inputs that hold a value, by name."""
+    """Return the texts of the inputs that represent a value, by the names of the inputs."""
     if field.form == "part":
         given = value or {}
         inner = (written(part, given[part.key]) for part in field.parts if part.key in given)
@@ -218,7 +218,7 @@ def read(field: Field, answers: Mapping[str, str]) -> Any:
     Raises
     ------
     Unreadable
-        If the text is not one of the field's form.
+        If the text does not have the field's form.
     """
     if field.form == "part":
         within = dict(_read_all(field.parts, answers))
@@ -306,7 +306,7 @@ WRITTEN = {
     "shares": "Write each line as he 0.5, she 0.5.",
     "json": "This is not JSON.",
 }
-"""How the texts of a form are written; also shown beside them."""
+"""Description of the expected text, by form; also shown beside the input."""
 
 
 def text_of(field: Field, answers: Mapping[str, str]) -> str:

@@ -29,7 +29,7 @@ def seal(visit: Visit, plain: str, described: Mapping[str, Any]) -> str:
 
 
 def opened(visit: Visit, written: str, described: Mapping[str, Any]) -> str | None:
-    """Return the secret of a hidden field; ``None`` if it is too old, altered or for another place."""
+    """Return the secret of a hidden field; ``None`` if it is too old, altered, or for another session or target."""
     try:
         until, key_id, *held = written.split(".")
         nonce, ciphertext = (base64.b64decode(one, b"-_", validate=True) for one in held)

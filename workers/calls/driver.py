@@ -28,11 +28,11 @@ MOST_UNWRITTEN = 5
 """Maximum backlog for the ledger, as a multiple of `flush_replies`; a crash repeats unwritten answers."""
 
 FINAL = frozenset({"auth", "quota", "refused-address", "tls"})
-"""Failures that every other probe of the job would have as well."""
+"""Failure codes after which every other probe of the job would fail as well."""
 
 
 class TargetUnavailable(Exception):
-    """The rated service or its author failed too often; `lane` is that of the failed service."""
+    """The rated service or the author failed too often; `lane` holds the shared limits of the failed service."""
 
     def __init__(self, failure: CallFailed, lane: Lane | None = None) -> None:
         super().__init__(str(failure))
@@ -48,12 +48,12 @@ class TargetRefused(Exception):
 
 
 def _count_nothing(outcome: str, seconds: float) -> None:
-    """Count no calls."""
+    """Ignore a call; used if no counter is given."""
 
 
 @dataclass(frozen=True)
 class Called:
-    """Lane, breaker and call counter of a service; the counter gets ``answered`` or a failure's code, and seconds."""
+    """Lane, breaker and call counter of a service; the counter takes ``answered`` or a failure code, and seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
@@ -73,9 +73,9 @@ class Driver:
     rng : Generator
         For the jitter of retries; it does not affect the rating.
     rated : Called, optional
-        The rated service; without it the target is not shared with other jobs.
+        The rated service; if omitted, the target is not shared with other jobs.
     author : Called, optional
-        Service for texts and images; without one it is the rated service.
+        Service that writes texts and draws images; if omitted, the rated service does.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Driver:
     async def _ask(self, session: Session) -> None:
         """Send all missing probes of the session, with at most `concurrency` calls at a time.
 
-        They are sent in random order, or of two replicas that answer in turn each would be asked about one group.
+        The order is random: otherwise, each of two replicas that answer in turn could get the questions of one group.
         """
         if not session.missing:
             return

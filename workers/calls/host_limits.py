@@ -1,8 +1,8 @@
 """Limits of each host over all tenants and jobs: pace, rest between ratings, and refusals of ratings.
 
-They apply beside the limits of a target (`workers.calls.limits`), which count a tenant's jobs only. The pace does not
-apply to a host that the job's tenant has proved; none of them applies in the operator's own networks
-(`Settings.exempt_networks`), except that a verified owner there is heard as well.
+These limits apply in addition to those of a target (`workers.calls.limits`), which count a tenant's jobs only. Pace
+and rest do not apply to a host that the job's tenant has proved to own. In the operator's own networks
+(`Settings.exempt_networks`), only the refusals of verified owners apply.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from workers.engine.worker_context import Workplace
 from workers.targets.adapter import Limits
 
 FILE_TIMEOUT_S = 10
-"""Deadline of a call for a file of refusals."""
+"""Deadline in seconds of a call for the file in which a host may refuse ratings."""
 
 FILE_BYTES = 65_536
-"""Maximum size of a file of refusals; a larger one is not understood."""
+"""Maximum size in bytes of a file of refusals; a larger file is ignored."""
 
 LONGEST_S = 600
-"""Maximum lifetime in seconds of a slot, as of `Limits.timeout_s`."""
+"""Maximum value in seconds that `Limits.timeout_s` accepts."""
 
 _DISALLOW = re.compile(r"[ \t]*disallow[ \t]*:[ \t]*[*/][ \t]*(?:#.*)?", re.IGNORECASE)
 
@@ -67,7 +67,7 @@ class HostLimits:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def admit(self, egress: Egress, called: Mapping[str, bool]) -> None:
-        """Admit a job at the hosts of the URLs in `called`; the values are whether the host rests between jobs.
+        """Admit a job at the hosts of the URLs in `called`; the values say whether the host rests between jobs.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def visit(self, url: str, timeout_s: float) -> AsyncIterator[None]:
-        """Wait for a turn at a host, and hold it for a call; raise `RatingsRefused` if the host refuses ratings."""
+        """Wait for a slot at a host, and hold it while the block runs; raise `RatingsRefused` if it refuses ratings."""
         if await self._is_proven(url):
             yield
             return
@@ -111,7 +111,7 @@ class HostLimits:
             yield
 
     async def _is_proven(self, url: str) -> bool:
-        """Whether the tenant has proved the host of a URL; raise `RatingsRefused` if the host refuses ratings."""
+        """Whether the tenant has proved to own the host of a URL; raise `RatingsRefused` if it refuses ratings."""
         file = file_of(url)
         async with self._asking:
             if file not in self._proven:

@@ -19,7 +19,7 @@ from workers.egress import RETRY_AFTER_CAP_S, CallFailed
 from workers.targets.adapter import Limits
 
 SHARE_S = 1.0
-"""Seconds for which a slot is held before other jobs get a chance; a request per call would be too slow."""
+"""Seconds for which a slot is kept before other jobs may take it; asking for a slot per call would be too slow."""
 
 MARGIN_S = 5.0
 """Seconds added to the lifetime of a slot whose worker was killed."""
@@ -32,7 +32,7 @@ MAKE_ROOM_S = (0.2, 0.4)
 
 
 class TargetResting(Exception):
-    """Another job found the target unavailable; it gets no calls for `rest_s` seconds more."""
+    """Another job found the target unavailable; the target gets no calls for another `rest_s` seconds."""
 
     def __init__(self, rest_s: float) -> None:
         super().__init__(f"the target is left alone for {rest_s:.0f} s")
@@ -48,7 +48,7 @@ class Lane:
     who : str
         Name of the job as a holder of slots.
     limits : Limits
-        Limits of the job's target; calls of other jobs in the lane count towards them.
+        Limits of the job's target; calls of other jobs in the lane count towards these limits.
     rng : Generator
         For the pauses; it does not affect the rating.
     """
@@ -118,7 +118,7 @@ class Place:
         self._until = lane.clock() + SHARE_S
 
     async def give_up(self) -> None:
-        """Release the slot, as before a long pause."""
+        """Release the slot, for example before a long pause."""
         if self._until is not None:
             await self._leave()
 
@@ -128,7 +128,7 @@ class Place:
 
 
 class Breaker:
-    """Opens after `consecutive` lost calls, or when more than half of the last `window` were lost."""
+    """Circuit breaker: opens after `consecutive` failed calls, or if over half of the last `window` calls failed."""
 
     def __init__(self, consecutive: int = 20, window: int = 50) -> None:
         self._consecutive, self._window = consecutive, window
@@ -167,7 +167,7 @@ class Budget:
 class Patience:
     """Retry policy with full jitter: retry n waits between 0 and ``min(cap_s, backoff_s * 2**n)`` seconds.
 
-    A retry waits as long as the target requests, but never longer than `RETRY_AFTER_CAP_S`.
+    If the target requests a pause, a retry waits that long, but never longer than `RETRY_AFTER_CAP_S`.
     """
 
     attempts: int = 6

@@ -24,7 +24,7 @@ PATIENCE_S = 1.0
 """Timeout of Redis in seconds."""
 
 REST_S = 10.0
-"""Seconds without requests to Redis after a failure."""
+"""Seconds after a failure of Redis in which Redis gets no requests."""
 
 PREFIX = "assay:lane:"
 
@@ -58,7 +58,7 @@ class Pace:
         self._clock, self._next = clock, 0.0
 
     def wait_s(self, per_second: float) -> float:
-        """Reserve the next start, and return the seconds until then."""
+        """Reserve the start of the next call, and return the seconds until then."""
         now = self._clock()
         start = max(now, self._next)
         self._next = start + 1.0 / per_second
@@ -77,7 +77,7 @@ class Traffic(Protocol):
         ...
 
     async def book(self, lane: str, per_second: float) -> float:
-        """Reserve the lane's next start, and return the seconds until then."""
+        """Reserve the start of the lane's next call, and return the seconds until then."""
         ...
 
     async def rest(self, lane: str, seconds: float) -> None:
@@ -153,7 +153,7 @@ class TrafficHere:
         return max(0.0, left)
 
     def _put(self, lane: str, taken: dict[str, float]) -> None:
-        """Store the slots of a lane; a lane without slots is removed, since every target has one."""
+        """Store the slots of a lane; remove a lane without slots, because there is one lane per target."""
         if taken:
             self._places[lane] = taken
         else:
@@ -161,7 +161,7 @@ class TrafficHere:
 
 
 class TrafficOnRedis:
-    """Counts of lanes in Redis, for all workers; in `here` while Redis is unreachable."""
+    """Counts of lanes in Redis, for all workers; `here` counts while Redis is unreachable."""
 
     def __init__(self, url: str, here: TrafficHere, on_failure: Callable[[], None]) -> None:
         self._url, self._here, self._on_failure = url, here, on_failure

@@ -46,7 +46,7 @@ REFUSED_MARKS = (
     *(b"IncompleteSignature", b"ExpiredToken", b"AccessDeniedException", b"API_KEY_INVALID"),
 )
 BUSY_MARKS = (b"ThrottlingException", b"TooManyRequestsException", b"LimitExceededException")
-"""Words in the body of a 400 that mean a wrong key, or too many calls (AWS's JSON interfaces, Google)."""
+"""Words in the body of a 400: `REFUSED_MARKS` mean a wrong key, `BUSY_MARKS` too many calls (AWS, Google)."""
 
 HINTS: Mapping[int, str] = {
     400: "it did not understand the request; check the protocol, the settings and the languages",
@@ -76,11 +76,11 @@ class Response:
 
     @property
     def text(self) -> str:
-        """Body decoded as UTF-8 whatever the headers say, with replacements, without a byte order mark."""
+        """Body decoded as UTF-8, regardless of the headers, with replacements, without a byte order mark."""
         return self.body.decode("utf-8-sig", "replace")
 
     def quote(self) -> str:
-        """Return the message in the body for the end of a sentence; empty without a `quote_body`."""
+        """Return the service's message in the body, to be appended to a sentence; empty without a `quote_body`."""
         return "" if self.quote_body is None else self.quote_body(self.body)
 
     def json(self) -> Any:
@@ -125,7 +125,7 @@ class Egress:
     response_cap : int
         Maximum size of a response body in bytes.
     resolve, dial, trust
-        As of `GuardedTransport`.
+        See `GuardedTransport`.
     now : callable
         Clock with a time zone, for ``Retry-After``.
     scraping : bool
@@ -170,7 +170,7 @@ class Egress:
             await each.transport.aclose()
 
     def certified(self, certificate: str) -> Egress:
-        """Return a client that shows servers a certificate, and shares everything but connections with this one.
+        """Return a client that shows servers a certificate; it shares everything except connections with this client.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Egress:
     def watched(self, watch: Callable[[Exchange], None]) -> Self:
         """Return a copy with the same connections that passes every exchange to `watch`, secrets included."""
         watching = copy.copy(self)
-        watching._watch = watch  # noqa: SLF001 - its own class
+        watching._watch = watch  # noqa: SLF001 - a copy of this object
         return watching
 
     async def send(
@@ -214,7 +214,7 @@ class Egress:
             Maximum size of this response's body in bytes, if it is larger than the cap.
         quote_body : callable, optional
             Cleans the service's messages, which become part of a `CallFailed`: `Quoter.quote` of a quoter that knows
-            the request's key. Without it they are not quoted.
+            the request's key. Without this function, messages are not quoted.
 
         Raises
         ------
@@ -261,7 +261,7 @@ class Egress:
                 yield
 
     def _failure(self, response: Response, retriable: Container[int]) -> CallFailed:
-        """Return the failure for a status that is no success."""
+        """Return the failure for an unsuccessful status."""
         status, place = response.status, response.place
         if status == PARTIAL:
             return CallFailed("truncated", f"{place} answered with a part of what was asked for (HTTP {status})")

@@ -19,7 +19,7 @@ from aiohttp.http_exceptions import LineTooLong
 from workers.egress.failures import CallFailed
 
 HEADER_CAP = 32 * 1024
-"""Maximum size of the status line and headers in bytes, with interim responses (1xx)."""
+"""Maximum size of the status line and headers in bytes, including interim responses (1xx)."""
 
 WASTE = 8
 """Maximum number of bytes received per byte of body, against tiny chunks, chunk extensions and trailers."""
@@ -46,7 +46,7 @@ class Received:
 
 
 class ClosedUnheard(Exception):
-    """The connection ended before the first byte of the response; a reused (`kept`) one may have been stale."""
+    """The connection ended before the first byte of the response; a reused connection (`kept`) may have been stale."""
 
     def __init__(self, *, kept: bool) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class ClosedUnheard(Exception):
 class Listener(ResponseHandler):
     """Connection to one host and port (`name`).
 
-    With `whole`, a response that is longer than its cap is refused; without, it is truncated.
+    If `whole` is true, a response longer than its cap is refused; otherwise it is truncated.
     """
 
     def __init__(self, name: str, *, whole: bool, loop: asyncio.AbstractEventLoop) -> None:
@@ -94,7 +94,7 @@ class Listener(ResponseHandler):
                 self.abort()
             elif piece:
                 super().data_received(piece)
-        # true if the body exceeds the cap, where the reader stops by itself
+        # true if the body exceeds the cap; the reader stops there by itself
         more = self._body is not None and self._body.total_bytes > self._cap
         if self._heard > WASTE * self._cap + HEADER_CAP and not more:
             self._refuse(CallFailed("too-large", f"{self._name} sent much more around its answer than the answer"))

@@ -1,4 +1,4 @@
-"""One request and its response, as sent and received, and the same without credentials for people."""
+"""One request and its response: as sent and received, and without credentials, to be shown to people."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _FIELD = re.compile(rf"(?i)((?:^|&)(?:{_CREDENTIALS})=)[^&\s]*")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its response. It holds the key: `show_exchange` makes it fit for people.
+    """One request and its response, with the API key: `show_exchange` removes credentials before people see it.
 
     Attributes
     ----------
     received : Received or None
-        Complete response, whatever its status; ``None`` if none came.
+        Complete response with any status; ``None`` if there was no response.
     seconds : float
         Time from the start of the call to its end.
     """
@@ -75,15 +75,15 @@ class ShownExchange:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the exchange as a JSON object."""
         return asdict(self)
 
 
 def show_exchange(exchange: Exchange, secrets: Iterable[str] = ()) -> ShownExchange:
-    """Return an exchange for people.
+    """Return an exchange without credentials, to be shown to people.
 
-    The `secrets` are masked in all their spellings wherever they stand. Headers, parameters and JSON members whose
-    name says that they carry a credential are masked too, because a token may be derived from the secret.
+    The `secrets` are masked in all their spellings everywhere. Headers, parameters and JSON members whose name
+    indicates a credential are masked too, because a token may be derived from the secret.
     """
     quoters = [Quoter(secret) for secret in secrets] or [Quoter()]
 

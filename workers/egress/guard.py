@@ -2,7 +2,7 @@
 
 A URL is parsed once, strictly, into a `Place`, which alone decides the address. A name is resolved once, when a
 connection is opened, and every returned address must be allowed: a mixed answer indicates an attack. Then the
-literal address is connected, so that a second look-up cannot change it.
+connection goes to that literal address, so that a second look-up cannot change it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
     Parameters
     ----------
     address : IPv4Address or IPv6Address
-        An IPv4 address inside an IPv6 one counts as IPv6, and is denied unless `allow` holds it in that form.
+        An IPv4 address embedded in an IPv6 address counts as IPv6, and is denied unless `allow` holds that form.
     allow : sequence of network
         Networks that the operator allows in addition to public addresses; they override the table.
     """
@@ -95,7 +95,7 @@ def why_denied(address: Address, allow: Sequence[Network]) -> str | None:
 
 
 def within(addresses: Sequence[Address], networks: Sequence[Network]) -> bool:
-    """Whether all addresses are in some of the networks."""
+    """Whether every address is in at least one of the networks."""
     return all(any(one in network for network in networks if network.version == one.version) for one in addresses)
 
 
@@ -125,7 +125,7 @@ class Place:
     host : str
         A name in lower case without a final dot, or an address without brackets.
     literal : IPv4Address or IPv6Address, optional
-        The address, if the URL holds one.
+        The address, if the URL holds an address instead of a name.
     """
 
     scheme: str

@@ -32,13 +32,13 @@ PART = 8
 """Length of the parts of a key that are searched for, so that a part of a key is masked as well."""
 
 FEWEST = 4
-"""Letters and digits that a key must have to be found reliably. With a shorter one nothing is quoted."""
+"""Letters and digits that a key must have to be found reliably. If the key is shorter, nothing is quoted."""
 
 NAMES = ("message", "detail", "error_description", "error", "errors", "msg", "title", "reason", "explanation")
-"""Members of JSON objects that hold an error message, the best first."""
+"""Names of JSON members that may hold an error message, the best first."""
 
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
-"""ANSI sequences, which would leave their visible characters behind."""
+"""ANSI escape sequences, removed whole: without their control characters, visible characters would remain."""
 
 
 def spellings(secret: str) -> frozenset[str]:
@@ -82,7 +82,7 @@ class Quoter:
         return shown if len(shown) <= longest else f"{shown[:longest]}…"
 
     def quote(self, body: bytes) -> str:
-        """Return the message in an error body as ``; it said: "…"``; empty if there is none, or a web page."""
+        """Return the message in an error body as ``; it said: "…"``; empty without a message, and for a web page."""
         return quotation(self.clean(_message_in(body)))
 
     def _masked(self, text: str) -> str:
@@ -102,7 +102,7 @@ class Quoter:
 
 
 def _forms(secret: str) -> frozenset[str]:
-    """Return all spellings of a key, and of the user name and password if it is those of basic authentication."""
+    """Return all spellings of a secret; for basic credentials, also those of ``user:password`` and of the password."""
     try:
         decoded = base64.b64decode(secret.rpartition(" ")[2], validate=True).decode()
     except (binascii.Error, ValueError):

@@ -26,15 +26,15 @@ from workers.egress.failures import CallFailed
 from workers.egress.guard import Address, Guard, Network, Place, Resolve, place_of, read_place, resolve, within
 
 IDLE_S = 15.0
-"""Maximum idle time of a reused connection in seconds; servers close theirs after 5 s or more."""
+"""Maximum idle time of a reusable connection in seconds; servers close idle connections after 5 s or more."""
 
 DIAL_S = 5.0
-"""Timeout in seconds for each of several addresses but the last, which has the call's whole deadline."""
+"""Timeout in seconds for connecting to each address except the last, which may take until the call's deadline."""
 
 MAX_ADDRESSES = 4
 
 LARGE_BODY = 1024 * 1024
-"""Size of a request body in bytes from which aiohttp warns unless it can stream it."""
+"""Size of a request body in bytes from which aiohttp warns unless the body can be streamed."""
 
 PLAIN: Mapping[str, Any] = {
     # aiohttp's timeouts are off: only the caller's deadline counts
@@ -74,7 +74,7 @@ def default_trust() -> ssl.SSLContext:
 def certified_trust(trust: Trust, certificate: str) -> ssl.SSLContext:
     """Return a context with a client certificate and its key (PEM).
 
-    OpenSSL reads them from files only, so they are in a file in memory, which never reaches a disk.
+    OpenSSL reads both from files only, so they are written to a file in memory, which never reaches a disk.
     """
     context = trust()
     with open(os.memfd_create("client-certificate"), "wb", buffering=0) as file:
@@ -87,8 +87,8 @@ def certified_trust(trust: Trust, certificate: str) -> ssl.SSLContext:
 class ExemptHosts:
     """Hosts whose addresses are all in some networks of the operator, so that the limits of hosts do not apply.
 
-    A name that led into the networks may lead elsewhere later. Therefore a connection of an exempt host is opened to
-    these networks only; a name that left them is not exempt any more.
+    A name that resolved to these networks may resolve to other addresses later. Therefore a connection of an exempt
+    host is opened to these networks only; a host with other addresses is no longer exempt.
     """
 
     networks: Sequence[Network]
@@ -194,13 +194,13 @@ class GuardedTransport:
         self._kept: aiohttp.ClientSession | None = None
 
     def certified(self, certificate: str) -> GuardedTransport:
-        """Return a transport with connections of its own, on which it shows a client certificate (PEM)."""
+        """Return a copy of the transport with separate connections, on which it shows a client certificate (PEM)."""
         own = copy(self)
         vars(own).update(_trust=partial(certified_trust, self._trust, certificate), _context=None, _kept=None)
         return own
 
     async def exempt(self, place: Place) -> bool:
-        """Whether all addresses of a host are in the exempt networks, which its connections then cannot leave."""
+        """Whether all addresses of a host are in the exempt networks; its connections are then limited to these."""
         return await self._exempt.holds(place, self._guard)
 
     async def call(self, request: httpx.Request) -> Received:

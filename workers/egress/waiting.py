@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 RETRY_AFTER_CAP_S = 300.0
-"""Maximum wait in seconds, whatever the service requests."""
+"""Maximum wait in seconds, even if the service requests more."""
 
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
@@ -30,7 +30,7 @@ def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None
     if _NUMBER.fullmatch(said):
         return float(said)
     until = _date(said)
-    # the clock of the sender counts if it is known, because the clock of this machine may be wrong
+    # the service's own ``Date`` is preferred, because the clock of this machine may be wrong
     return None if until is None else max(0.0, (until - (_date(headers.get("date", "")) or now)).total_seconds())
 
 

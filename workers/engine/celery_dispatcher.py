@@ -12,7 +12,7 @@ from workers.engine.tasks import RUN_JOB
 
 
 class Doorbell:
-    """Sends messages of Celery over one connection, which threads may share but processes must not.
+    """Sends Celery messages over one connection, which threads may share but processes must not.
 
     It uses kombu directly, which takes half as long as `Celery.send_task`.
     """
@@ -25,7 +25,7 @@ class Doorbell:
     def __call__(self, job_id: str) -> None:
         """Announce a job to one worker.
 
-        May block for the timeout of the broker, and raises any exception of its client.
+        May block until the broker's timeout; raises any exception of the broker's client.
         """
         with self._lock:
             try:

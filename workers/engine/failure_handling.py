@@ -29,7 +29,7 @@ from workers.targets.checks.capability import TargetUnfit
 log = structlog.get_logger()
 
 TRANSIENT = frozenset({"connect", "timeout", "truncated", "http-500", "http-502", "http-503", "http-504", "http-429"})
-"""Failures that are deleted when a job rests, so that their questions are asked again."""
+"""Codes of failures that are deleted when a job rests, so that their questions are asked again."""
 
 
 def end_badly(workplace: Workplace, claim: Claim, error: Exception) -> str:
@@ -62,7 +62,7 @@ def _end(workplace: Workplace, claim: Claim, error: Exception) -> str:
         case TargetResting(rest_s=rest_s) | HostCoolingDown(rest_s=rest_s):
             return _rest_or_fail(workplace, claim, error, rest_s)
         case TargetUnfit(failure=failure) if failure is not None and failure.retriable and claim.job.observed:
-            # a service that answered before may return; one that never answered fails the job
+            # a service that answered before may recover; if it never answered, the job fails
             return _rest_or_fail(workplace, claim, TargetUnavailable(failure), workplace.settings.breaker_delay_s)
         case Overdue():
             return _fail(workplace, claim, problem(TimeoutError()))
@@ -82,7 +82,7 @@ def _fail(workplace: Workplace, claim: Claim, why: dict[str, Any]) -> str:
 def _rest_or_fail(
     workplace: Workplace, claim: Claim, unavailable: TargetUnavailable | TargetResting | HostCoolingDown, rest_s: float
 ) -> str:
-    """Release the job until its target may have recovered or rested; fail it if its deadline is earlier."""
+    """Release the job until its target may be called again; fail a probe, and a job whose deadline is earlier."""
     if claim.job.kind == "probe" or seconds_left(claim) <= rest_s:
         return _fail(workplace, claim, problem(unavailable))
     if not _release(workplace, claim, rest_s, waits_why(unavailable)):

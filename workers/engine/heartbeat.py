@@ -1,6 +1,6 @@
 """Heartbeat of a claimed job: a thread that renews its lease, and stops the job when necessary.
 
-Its thread and database connection are its own, so that slow targets and long computations cannot delay it. A job
+It has a separate thread and database connection, so that slow targets and long computations cannot delay it. A job
 stops when it was cancelled, its lease was lost, or the worker shuts down. A job whose own code does not return is
 ended after its deadline: by an exception in its thread, or if even that cannot be raised, with its process.
 """
@@ -31,7 +31,7 @@ AGAIN_S = 2.0
 """Seconds until a job that caught the interruption, or is cleaning up after it, is interrupted again."""
 
 ALARM_S = 20.0
-"""Seconds after its deadline at which the process of a job that cannot be interrupted ends; another fails the job."""
+"""Seconds after its deadline at which the process of an uninterruptible job ends; another process fails the job."""
 
 log = structlog.get_logger()
 
@@ -51,8 +51,8 @@ class Stopped(Exception):
 class Heartbeat:
     """Renews the lease every `every_s` seconds while the ``with`` block runs.
 
-    The lease is renewed until the block has ended, also after the job was told to stop: its slot counts as long as its
-    thread works. `ends_in_s` seconds after it began, the thread that entered the block is interrupted by `Overdue`.
+    The lease is renewed until the block has ended, even after the job was told to stop: its slot is in use while its
+    thread works. `ends_in_s` seconds after the block began, `Overdue` interrupts the thread that entered the block.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Heartbeat:
                 self._thread.join()
                 if self._interrupted:
                     time.sleep(0.01)  # a pending interruption is raised here
-            except Overdue:  # it must neither leave the heartbeat running nor affect the next job of this thread
+            except Overdue:  # an interruption must neither leave the heartbeat running nor reach the thread's next job
                 continue
             return
 
@@ -148,10 +148,10 @@ class Heartbeat:
 
 @contextmanager
 def process_alarm(after_s: float) -> Iterator[None]:
-    """End this process after `after_s` seconds, unless the block ends before; only where jobs have processes.
+    """End this process after `after_s` seconds unless the block ends before; does nothing outside the main thread.
 
-    A job in the main thread is in a process of its own (Celery's prefork). The kernel ends it even if its code never
-    returns to the interpreter.
+    A job in the main thread has a process of its own (Celery's prefork). The kernel ends the process even if the
+    job's code never returns to the interpreter.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,6 +1,6 @@
 """Prometheus metrics of a worker and its child processes over HTTP.
 
-They are read on the worker's own machine, or with an API key that has the scope ``metrics:read``.
+The metrics can be read on the worker's own machine, or with an API key that has the scope ``metrics:read``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFUSED = {
     "403 Forbidden": "This key lacks the scope metrics:read.",
     "503 Service Unavailable": "The key cannot be checked: the database does not answer.",
 }
-"""Answers to callers who get no metrics."""
+"""Statuses and texts of refused requests."""
 
 
 def expose(host: str, port: int, folder: str, database_url: str) -> tuple[WSGIServer, threading.Thread]:
@@ -59,7 +59,7 @@ class _Guarded:
         return [f"{REFUSED[refused]}\n".encode()]
 
     def _refused(self, environ: dict[str, Any]) -> str | None:
-        """Return the status of a refusal, ``None`` for a caller who may read."""
+        """Return the HTTP status of a refusal; ``None`` if the caller may read the metrics."""
         sent = environ.get("HTTP_AUTHORIZATION")
         if sent is None:
             headers = (name[5:].replace("_", "-") for name in environ if name.startswith("HTTP_"))

@@ -28,7 +28,7 @@ BATCH = 100
 """Maximum number of jobs announced in one transaction."""
 
 MOST_MESSAGES = 1000
-"""Maximum number of messages at the broker; without it, a queue that waits for an hour is announced 240 times."""
+"""Maximum number of messages at the broker; without it, a job that waits for an hour is announced 240 times."""
 
 TIDY_EVERY_S = 3600
 

@@ -6,15 +6,15 @@ import mmap
 
 
 class LeavingFlag:
-    """Flag that the parent sets and children read that were forked after its creation."""
+    """Flag that a parent process sets; children that were forked after its creation can read it."""
 
     def __init__(self) -> None:
         self._shared = mmap.mmap(-1, 1)
 
     def set(self) -> None:
-        """Set the flag: the worker shuts down."""
+        """Set the flag: the worker is shutting down."""
         self._shared[0] = 1
 
     def is_set(self) -> bool:
-        """Whether the worker shuts down."""
+        """Whether the worker is shutting down."""
         return self._shared[0] == 1

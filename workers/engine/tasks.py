@@ -28,7 +28,7 @@ def add_tasks(app: Celery, workplace: Callable[[], Workplace]) -> None:
         place = workplace()
         import_first()
         run_job(job_id, place, owner())
-        sign_due(place.database, place.vault)  # a rating is signed when it is finished; a failure is repeated later
+        sign_due(place.database, place.vault)  # signs finished ratings at once; failed signatures are retried later
 
 
 class Workplaces:

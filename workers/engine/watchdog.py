@@ -33,9 +33,9 @@ class Watchdog(BackgroundThread):
     Parameters
     ----------
     age_s : float
-        Seconds for which an announced job must have been due to be a sign.
+        Seconds for which an announced job must have been due to count as a sign of lost messages.
     broker_answers : callable
-        Whether the broker is reachable; silence is no sign otherwise.
+        Whether the broker is reachable; if not, missing messages are no sign.
     end_process : callable
         Ends the process.
     """
@@ -59,7 +59,7 @@ class Watchdog(BackgroundThread):
         self._strikes = 0
 
     def look(self) -> None:
-        """Check once; end the process at the second sign in a row."""
+        """Check once; end the process if two checks in a row find lost messages."""
         received, before = self._messages.received(), self._received
         self._received = received
         if received != before or not self._messages.idle() or not self._stranded() or not self._broker_answers():
@@ -104,7 +104,7 @@ class MessageCounter:
 
 
 def broker_answers(app: Celery) -> bool:
-    """Whether the broker is reachable, tried once."""
+    """Whether the broker is reachable; tries once."""
     with app.connection_for_read(connect_timeout=BROKER_PATIENCE_S) as connection:
         errors: tuple[type[Exception], ...] = (OperationalError, *connection.connection_errors)
         try:

@@ -23,7 +23,7 @@ from workers.targets.adapter import Target
 
 MOST_TARGETS = 200
 OTHER = "other"
-"""Label for all targets after the first `MOST_TARGETS`, since users choose the names of targets."""
+"""Label of all hosts after the first `MOST_TARGETS`: users choose the addresses, so their number is unlimited."""
 
 CALL_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 DELAY_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 15, 30, 60, 300, 1800, 7200)
@@ -126,7 +126,7 @@ class WorkMeter:
 
 
 def _ignore_progress(asked: int, expected: int) -> None:
-    """Ignore progress, which the job's row holds already."""
+    """Ignore progress, because it is already stored in the job's row."""
 
 
 class Leaving(Protocol):
@@ -137,7 +137,7 @@ class Leaving(Protocol):
         ...
 
     def is_set(self) -> bool:
-        """Whether the worker shuts down."""
+        """Whether the worker is shutting down."""
         ...
 
 
@@ -175,7 +175,7 @@ def waited_s(claim: Claim) -> float:
 
 
 def place_of(target: Target) -> str:
-    """Return the host (and port) of a target; the name of its protocol if it has no address, or a malformed one."""
+    """Return the host (and port) of a target; without a valid address, the name of its protocol."""
     try:
         return urlsplit(target.base_url).netloc.rpartition("@")[2] or target.protocol
     except ValueError:  # the address is malformed; the guard refuses it when it is called

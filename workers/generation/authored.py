@@ -32,7 +32,7 @@ class Authored:
 
 
 def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, ...]:
-    """Read the valid items that an author generated from a rating's ledger."""
+    """Read from a rating's ledger the valid items that an author generated."""
     names = method.references()
     if job.author is None or not names.authored:
         return ()
@@ -43,7 +43,7 @@ def collect(database: Database, job: Job, method: AnyMethod) -> tuple[Authored, 
 
 
 def keep(c: Any, job: Job, made: Sequence[Authored]) -> None:
-    """Store items in the corpus that the rating names if it is the tenant's and takes them, else in a new corpus.
+    """Store items in the rating's corpus if the tenant owns it and the items fit it, otherwise in a new corpus.
 
     `c` is the connection of the transaction that ends the job, `made` the result of `collect`.
     """

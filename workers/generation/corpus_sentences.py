@@ -23,7 +23,7 @@ from workers.generation.authored import authored, new_items, room_of
 
 
 class CorpusGone(AssayError):
-    """The corpus for the sentences was deleted."""
+    """The corpus that should receive the sentences was deleted."""
 
     code = "corpus-gone"
 
@@ -34,7 +34,7 @@ class CorpusGone(AssayError):
 
 @dataclass(frozen=True)
 class Task:
-    """Task of an author.
+    """Task of an author: write the missing sentences of a corpus.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Task:
     taken: tuple[StoredItem, ...]
 
     def experiment(self, seed: int) -> Experiment:
-        """Start the experiment; its result is a `Written` in place of a finding."""
+        """Start the experiment; it returns a `Written` instead of a finding."""
         how = self.writing
         asking = write_sentences(
             self.words, self.kept, how.per_term, generator(seed), family=how.family, tries=how.tries

@@ -18,13 +18,13 @@ from workers.egress.guard import Resolve, resolve, within
 from workers.engine.worker_context import Workplace
 
 TIMEOUT_S = 10
-"""Timeout of one call."""
+"""Timeout of one call in seconds."""
 
 CAP_BYTES = 16_384
-"""Maximum size of the file."""
+"""Maximum size of the file in bytes."""
 
 SPEAKS_OTHERWISE = frozenset({"connect", "truncated", "garbage", "http-400"})
-"""Failures of an http call to a host that requires https."""
+"""Codes of failures that an http call to a host with https may have."""
 
 
 async def look_for_token(workplace: Workplace, claim: Claim) -> None:

@@ -1,8 +1,8 @@
 """Notary: signs finished ratings, and has the log's head cosigned by the configured witnesses.
 
-A worker signs right after each job (`workers.engine.tasks`). The thread repeats what failed, and asks the witnesses
-whenever the log has grown. Any number of processes may run it: ratings are taken in the database, and a witness
-answers a repeated request for the same head again.
+A worker signs right after each job (`workers.engine.tasks`). The thread retries failed signatures, and asks the
+witnesses whenever the log has grown. Any number of processes may run the thread: ratings are claimed in the database,
+and a witness answers a repeated request for the same head.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ FIRST_REST_S, LONGEST_REST_S = 30.0, 3600.0
 CONFLICT = 409
 
 UNABLE = (SecretLost, SecretMoved, SigningUnavailable, StoreUnavailable)
-"""Errors of a signing key or a database that may be available later."""
+"""Errors that may disappear: the signing key or the database is unavailable."""
 
 
 def sign_due(database: Database, vault: Vault) -> int:
-    """Sign the finished ratings that are due; return their number. Failures are logged, and repeated later."""
+    """Sign the finished ratings that are due; return their number. Failures are logged and retried later."""
     signed = 0
     try:
         with database.read() as connection:
@@ -79,7 +79,7 @@ class Notary(BackgroundThread):
         self._rests = dict[str, tuple[float, float]]()
 
     def run(self) -> None:
-        """Work until closed."""
+        """Sign and ask witnesses until closed."""
         while True:
             try:
                 sign_due(self._database, self._vault)

@@ -121,12 +121,12 @@ def _offered(protocol: str) -> type[Adapter] | Preset:
 
 
 def offer_here(adapter: type[Adapter]) -> None:
-    """Offer a protocol in this process only, which is in no list: for the command line, never for a service."""
+    """Offer a protocol in this process only, without listing it: for the command line, never for the API."""
     _HERE[adapter.protocol] = adapter
 
 
 def _read_settings(protocol: str, kind: Kind, settings: Mapping[str, Any]) -> tuple[type[Adapter], Any]:
-    """Return the adapter class of a protocol and its settings, validated; those of a preset are filled in first."""
+    """Return the adapter class of a protocol and its validated settings; a preset's own settings are added first."""
     offered = _offered(protocol)
     if isinstance(offered, Preset):
         settings, offered = offered.expanded(kind, settings), _adapters()[offered.base]
@@ -158,7 +158,7 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
     ----------
     written : mapping
         ``name``, ``kind``, ``protocol``, ``base_url``, ``settings``, ``limits`` and ``secret``.
-        Without a field ``secret``, secrets are not validated: the caller stores them elsewhere.
+        If the field ``secret`` is missing, secrets are not validated: the caller stores them elsewhere.
     secret : str, optional
         The key, if it is not among the fields.
 
@@ -199,7 +199,7 @@ def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, 
     Parameters
     ----------
     target_fields : mapping
-        As of `read_target`.
+        The fields of `read_target`.
     allow : sequence of network
         Networks that the operator allows in addition to public addresses.
     scraping : bool

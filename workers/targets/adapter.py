@@ -50,7 +50,7 @@ class Target:
     Parameters
     ----------
     base_url : str
-        Empty for a protocol with fixed addresses.
+        Address of the service; empty for a protocol with fixed addresses.
     settings : mapping
         Unparsed fields of the protocol's ``settings_type``.
     secret : str, optional
@@ -77,11 +77,11 @@ class Adapter(Protocol):
     kinds : frozenset of Kind
         Kinds of service that the protocol supports.
     settings_type : type
-        Frozen dataclass of the settings, with a default for every field that can have one.
+        Frozen dataclass of the settings, with defaults where possible.
     reproducible : bool
         Whether the same questions are expected to get the same answers again.
     notes : tuple of str
-        Pitfalls, for people.
+        Pitfalls of the protocol, shown to people.
     batch_limit : int
         Maximum number of questions in a call. An examination (`workers.targets.checks.capability`) makes a
         copy with 1 for a target that mixes up the answers of a batch.
@@ -113,7 +113,7 @@ class Adapter(Protocol):
         Returns
         -------
         sequence of Reply
-            One for each question, in their order; a useless answer is a ``Reply(failure=...)``.
+            One for each question, in the order of the questions; an invalid answer is a ``Reply(failure=...)``.
 
         Raises
         ------
@@ -128,18 +128,18 @@ class Adapter(Protocol):
 
 
 IN_FLIGHT = 24
-"""Maximum number of questions in concurrent calls with several, which a crash would repeat."""
+"""Maximum number of questions in all concurrent calls with several questions; a crash would repeat them."""
 
 
 def questions_per_call(adapter: Adapter, limits: Limits) -> int:
-    """Return how many questions one call carries at most."""
+    """Return the maximum number of questions in one call."""
     return min(adapter.batch_limit, max(1, IN_FLIGHT // limits.concurrency))
 
 
 def group_of(ask: Ask) -> Hashable:
     """Return the batch key of a question: its kind and the facts that a call states once for all its questions.
 
-    The number of a text to write or an image to draw is the seed of its call.
+    The number of a text to write or an image to draw is part of the key, because it is the seed of the call.
     """
     match ask:
         case Translate(source=source, target=target):

@@ -62,7 +62,7 @@ class TranslatorSettings(CalledSettings):
         Mapping[str, str],
         MaxLen(500),
         Field(description='The service\'s own code for a language where it differs: {"zh": "zh-Hans"}.'),
-        # described with `Field`, because docstrings of inherited fields do not reach the schema
+        # described with `Field`, because docstrings of inherited fields are missing in the schema
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from workers.targets.adapter import questions_per_call
 
 
 class TargetChecker:
-    """List of protocols, and validation of targets and callback addresses."""
+    """Lists protocols, and validates targets and callback addresses."""
 
     def __init__(self, settings: Settings) -> None:
         self._allow, self._scraping = settings.egress_networks, settings.allow_scraping
@@ -27,7 +27,7 @@ class TargetChecker:
         check_target(target, self._allow, scraping=self._scraping)
 
     def questions_per_call(self, target: Mapping[str, Any]) -> int:
-        """Return how many questions one call to a checked target carries at most."""
+        """Return the maximum number of questions in one call to a validated target."""
         known = read_target(target)
         adapter = connect(known, Egress(self._allow, scraping=self._scraping))
         return questions_per_call(adapter, keep_to_links(known).limits)

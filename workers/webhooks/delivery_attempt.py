@@ -25,16 +25,16 @@ SCHEDULE_S = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds before each attempt, after the failure of the previous one (Standard Webhooks 1.0)."""
 
 JITTER = 0.2
-"""Maximum jitter of a delay, as a share of it."""
+"""Maximum jitter of a delay, as a share of the delay."""
 
 OVERLOADED = frozenset({429, 502, 504})
-"""Statuses of an overloaded receiver or its proxy."""
+"""HTTP statuses of an overloaded receiver or its proxy."""
 
 REST_S = 60.0
 """Pause in seconds for an overloaded receiver without ``Retry-After``."""
 
 LONGEST_REST_S = 86_400.0
-"""Maximum pause in seconds, whatever ``Retry-After`` says."""
+"""Maximum pause in seconds, even if ``Retry-After`` asks for more."""
 
 GONE = 410
 
@@ -95,7 +95,7 @@ def what_follows(number: int, answered: Answered, rng: np.random.Generator) -> N
 
 
 def _failure(status: int) -> str | None:
-    """Return the failure of a status, ``None`` for a success."""
+    """Return the failure that a status means, ``None`` for a success."""
     if 200 <= status < 300:
         return None
     if 300 <= status < 400:

@@ -39,13 +39,13 @@ GRACE_S = 3.0
 """Seconds for running attempts to end when the deliverer is closed."""
 
 REST_S = 5.0
-"""Pause in seconds after the database, or the agency's key, was unavailable."""
+"""Pause in seconds after the database or the agency's key was unavailable."""
 
 TIDY_EVERY_S = 3600
 
 
 class Deliverer(BackgroundThread):
-    """Thread that delivers, with an event loop of its own; `transport` is called in that thread."""
+    """Thread that delivers notices, with its own event loop; `transport` is called in that thread."""
 
     name = "deliverer"
 
@@ -80,7 +80,7 @@ class Deliverer(BackgroundThread):
             await transport.aclose()
 
     async def _due(self, room: int) -> list[tuple[Claimed, SigningKey]]:
-        """Claim the attempts that are due; after an error, pause and return none."""
+        """Claim the attempts that are due; after an error, pause and return no attempts."""
         try:
             return await asyncio.to_thread(self._take, room)
         except (StoreUnavailable, SecretLost, SecretMoved, SigningUnavailable) as unable:

@@ -1,8 +1,8 @@
-"""Outputs of each content, from the recorded observations of a round trip.
+"""Counts of the outputs for each content, from the recorded observations of a round trip.
 
-A content is a sentence without the value it names: "is a nurse." of "She is a nurse.". Two services
-that were asked the same contents can be chained sentence by sentence, which sees what their pooled
-matrices cannot: that both err at the same occupations, or at different ones.
+A content is a sentence without the value that it names: "_ is a nurse." for "She is a nurse.". Two services
+that were asked the same contents can be chained sentence by sentence. This shows whether both err at the same
+occupations, which their pooled matrices cannot show.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def with_contents(
 def read_contents(observations: Iterable[Observation], component: str, named: Attribute) -> Contents:
     """Count outputs by content and value, for one component of a round trip.
 
-    Texts that were lost on either way are left out, as in the rating itself.
+    Texts that were lost on the way out or back are left out, as in the rating.
     """
     there: dict[str, Observation] = {}
     back: dict[str, Observation] = {}
@@ -72,5 +72,5 @@ def _count(found: Counts, out: Observation, back: Observation, named: Attribute)
 
 
 def _content_of(sentence: str, named: Attribute) -> str:
-    """Remove the words that name a value from a sentence."""
+    """Replace each word that names a value by ``_``, and write the other words in lower case."""
     return _WORD.sub(lambda word: "_" if named.read(word[0]) != named.residual else word[0].casefold(), sentence)

@@ -15,7 +15,7 @@ METHOD = "round-trip"
 """The method whose matrices can be chained: inputs and outputs are texts that name a value."""
 
 Contents = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""By content (a sentence without its value), then by row: how often each output was read."""
+"""Count of each output, by content (a sentence without its value) and by input value."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,23 @@ class TransitionEvidence:
     Attributes
     ----------
     outputs : tuple of str
-        What came out: the same values and, last, the residual ("other").
+        Possible outputs: the values in `rows` and, last, the residual ("other").
     counts : tuple of tuple of int, shape (rows, outputs)
-        How often each row was answered by each output.
+        Number of texts with each input value and each output.
     unbiased, biased : tuple of tuple of float, shape (blocks, rows)
         The declared distributions of the blocks of each step.
     delta, confidence : float
         Tolerance of the effects (total variation); probability from which a letter is declared.
     content_delta : float or None
-        Tolerance of the excess concordance; ``None`` if it is no way to be biased.
+        Tolerance of the excess concordance; ``None`` if it is not judged.
     equal, pairs : int
-        Of how many pairs of the same content with different values the outputs were equal; all pairs.
+        Pairs of questions with the same content and different values whose outputs were equal; all such pairs.
     name : str
-        The component it was measured as, for sentences and reports: ``"es"``.
+        Name of the measured component, for sentences and reports: ``"es"``.
     hidden : tuple of mapping
-        Effects that a mean hides, each with its interval and limit as a rating states them (`hidden_as_json`).
+        Hidden effects, each with its interval and limit as a rating states them (`hidden_as_json`).
     contents : mapping
-        The counts by content, where they were looked up in the observations; see
+        Counts by content, if they were read from the observations; see
         `assay.composition.prediction.contents`.
 
     Raises
@@ -101,8 +101,8 @@ def read_evidence(document: Mapping[str, Any]) -> tuple[TransitionEvidence, ...]
     Returns
     -------
     tuple of TransitionEvidence
-        Empty where the method measures no matrix that can be chained: of `one-hop`, for one, the
-        rows are sides of the labour market and not what the text says.
+        Empty if the method measures no matrix that can be chained. The rows of `one-hop`, for example,
+        are sides of the labour market and not values that the text names.
     """
     if document["method"] != METHOD:
         return ()

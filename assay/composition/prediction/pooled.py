@@ -1,4 +1,4 @@
-"""A chain as the product of its services' matrices."""
+"""Prediction of a chain by multiplying its services' matrices."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Chained:
     Attributes
     ----------
     transitions : ndarray, shape (draws, rows, outputs)
-        From what goes in to what comes out.
+        Probability of each output for each input value.
     content : ndarray, shape (draws,), or None
         Excess concordance, in [-1, 1]; ``None`` where no content was asked with two values.
     unmeasured : ndarray, shape (draws, rows)
-        Share of what goes in that reaches a later service without a value, in [0, 1]: nobody
-        measured what becomes of it, so that the outputs are known to within this share.
+        Share of the inputs that reach a later service without a value, in [0, 1]. The answers to
+        such texts were never measured, so that the outputs are known only to within this share.
     """
 
     transitions: Floats
@@ -48,9 +48,9 @@ def chain_pooled(services: Sequence[TransitionEvidence], rng: np.random.Generato
 
 
 def draw_square(service: TransitionEvidence, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the matrix of a service with a row for text without a value.
+    """Draw the square matrix of a service, with an additional row for text without a value.
 
-    Nobody showed it any, so that row has the prior alone, ``Dirichlet(1 / outputs)``.
+    The service was never asked about such text, so that row has the prior alone, ``Dirichlet(1 / outputs)``.
 
     Returns
     -------
@@ -66,20 +66,20 @@ def _own_content(service: TransitionEvidence, transitions: Floats, rng: np.rando
 def _carried(before: Floats, content: Floats | None, after: Floats, own: Floats | None) -> Floats | None:
     """Excess concordance of a service called on the outputs of a chain; shape (draws,).
 
-    The same content asked with two values leaves the chain with one value or with two. If with one,
-    the service is asked the same sentence twice, and answers alike: Assay asks no sentence twice.
-    If with two, it answers alike by chance, and by its own excess.
+    Two sentences with the same content and two values leave the chain with one value or with two. With
+    one value, the service gets the same sentence twice; its answers count as equal, because Assay asks no
+    sentence twice. With two values, its answers are equal by chance and by its own excess concordance.
 
     Parameters
     ----------
     before : ndarray, shape (draws, rows, outputs)
-        What the chain does so far, and
+        Transition matrix of the chain so far.
     content : ndarray or None
-        its excess concordance.
+        Excess concordance of the chain so far.
     after : ndarray, shape (draws, outputs, outputs)
-        What the service does, and
+        Transition matrix of the service.
     own : ndarray or None
-        its excess concordance.
+        Excess concordance of the service.
     """
     if content is None or own is None:
         return None

@@ -1,7 +1,7 @@
 """The predicted rating of services called one after the other, from their matrices.
 
 The composite's matrix is the product of its parts' (METHODS section 9), computed on posterior draws, so that
-the letter's probability includes the uncertainty. It also settles chains that the table leaves open. The
+the letter's probability includes the uncertainty. The prediction also settles chains that the table leaves open. The
 composite was not called: every result is *inferred*.
 """
 
@@ -31,9 +31,9 @@ DRAWS = 20_000
 """Posterior draws, as for a rating (METHODS section 2)."""
 
 SHARED = 0.5
-"""Minimum share of sentences with a recorded way through the chain to follow contents one by one.
+"""Minimum share of sentences with a recorded path through the chain for a prediction content by content.
 
-Below it most answers would come from the matrices, whose own excess concordance only the pooled way carries on.
+Below it most answers would come from the matrices, whose excess concordance only the pooled prediction includes.
 """
 
 MOST_COMBINATIONS = 64
@@ -52,28 +52,28 @@ class Prediction:
     Attributes
     ----------
     transitions : mapping
-        Expected share of each output for each value that goes in.
+        Expected share of each output for each input value.
     outputs : mapping
         Expected outputs of each declared block, unbiased ones first: ``U``, ``B1`` …
     effects : mapping
-        Intervals (95 %) of ``step_1``, ``step_2`` and, where it counts, ``content``.
+        Intervals (95 %) of ``step_1``, ``step_2`` and, if it is judged, ``content``.
     assured : float
-        Probability that the letter is right whatever later services make of text without a value, which
-        nobody measured; at most its probability.
+        Probability of the letter in the worst case of the unmeasured answers to text without a value; at
+        most the letter's probability.
     declared : bool
-        Whether that reaches the confidence the first service was rated with.
+        Whether `assured` reaches the confidence of the first service's rating.
     basis : str
         ``pooled``: product of matrices. ``content-stratified``: the recorded answers to the same
-        sentences were chained, and matrices only where there are none.
+        sentences were chained, and matrices replace missing answers.
     matched : float
-        Share of the sentences whose way through the chain was recorded, in [0, 1].
+        Share of the sentences whose path through the chain was recorded, in [0, 1].
     residual : tuple of float
-        Share of outputs without a value, of each service but the last: what the next service makes of
-        such text was never measured.
+        Share of outputs without a value, of each service but the last. The next service was never
+        measured on such text.
     differing : tuple of str
-        What later services were judged by otherwise than the first; the composite is judged as the first.
+        Settings that differ between the services; the composite is judged by those of the first.
     hidden : tuple of HiddenEffect
-        The most that effects which a mean hides in single services can add up to.
+        Upper bounds of the composite's hidden effects, added up from those of the services.
     """
 
     names: tuple[str, ...]
@@ -105,7 +105,7 @@ class Prediction:
 def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int = DRAWS) -> Prediction:
     """Predict the rating of services called one after the other.
 
-    The composite is judged as the first service was: it is shown what the first one was shown.
+    The composite is judged by the first service's settings, because it receives the first service's inputs.
 
     Raises
     ------
@@ -145,10 +145,10 @@ def predict_chain(services: Sequence[TransitionEvidence], rng: np.random.Generat
 def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, draws: int) -> tuple[HiddenEffect, ...]:
     """Add up the hidden effects of all services: an upper bound for the composite.
 
-    Matrices do not say whether one service makes good what another does to some occupations, or does it, too. So
-    a sum can prevent UCS and DSBS, and is no reason for BS. In a typical frame squares are added, because frames that
-    one service turns are seldom those of the next. Content that one of them follows nowhere, the composite does not
-    follow either. Each effect is drawn as the normal of its 95 % interval.
+    Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
+    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame or place are added as squares, because
+    two services seldom change the same frames. Of effects of kind ``content`` the smallest counts, because a composite
+    follows content only if every service does. Each effect is drawn from the normal that has its 95 % interval.
     """
     added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
@@ -169,7 +169,7 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
 def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
     """Return a mask of the outputs that the chain was observed to reach, shape (rows, outputs).
 
-    What a later service makes of text without a value was seen by nobody, so that it may be anything.
+    A later service was never asked about text without a value, so any output of such text counts as reached.
     """
     first, *others = services
     reached = first.table > 0
@@ -182,8 +182,8 @@ def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
 def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[TransitionEvidence, ...], ...]:
     """Match the components of several ratings to chains.
 
-    Where all ratings have the same components, each goes with its namesake: Spanish is followed
-    through all services. Otherwise every component of one can be followed by every one of the next.
+    If all ratings have the same components, components of the same name form a chain: Spanish with
+    Spanish. Otherwise every component of a service is combined with every component of the next.
 
     Parameters
     ----------
@@ -193,13 +193,13 @@ def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[Tran
     Returns
     -------
     tuple of tuple of TransitionEvidence
-        Chains to `predict_chain`; the composite's letter is that of all of them
-        (`assay.rating.decision`). None if a rating has no component with a matrix.
+        Chains for `predict_chain`; their letters are aggregated to that of the composite
+        (`assay.rating.decision`). Empty if a rating has no component with a matrix.
 
     Raises
     ------
     SpecificationError
-        If there are more than `MOST_COMBINATIONS`.
+        If there are more than `MOST_COMBINATIONS` chains.
     """
     by_name = [{one.name: one for one in components} for components in ratings]
     if by_name and all(set(named) == set(by_name[0]) for named in by_name):
@@ -230,8 +230,8 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
 def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: TransitionEvidence) -> float:
     """Return the probability of a letter for the worst case of the unmeasured outputs.
 
-    Other answers to a share of the text move a total variation by that share at most, and by twice
-    that the chance that two sentences end alike.
+    If the answers to a share of the texts change, a total variation distance changes by at most that
+    share, and the probability that two sentences get equal outputs by at most twice that share.
     """
     room_1, room_2 = (
         (chained.unmeasured @ np.array(blocks).T).max(axis=1) for blocks in (first.unbiased, first.biased)

@@ -19,7 +19,7 @@ from assay.model import Floats
 from assay.statistics.bayes.transition import draw_excess_concordance
 
 Answers = tuple[tuple[float, ...] | None, ...]
-"""By value asked with: the share of each output, or nothing where it was not asked."""
+"""For each value in the question: the share of each output; ``None`` if the question was not asked."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Way:
     Attributes
     ----------
     row : int
-        The value it went in with.
+        Index of the input value.
     arrived : tuple of float, shape (outputs,)
-        Shares of what came out, as far as it was recorded.
+        Shares of the final outputs, as far as they were recorded.
     lost : tuple of tuple of float, shape (services - 1, outputs)
-        Before each later service: shares that it was never asked of this content. From there on the
-        matrices answer.
+        For each later service: shares of its inputs that it was never asked with this content. From
+        there on the matrices replace the answers.
     """
 
     row: int
@@ -43,7 +43,7 @@ class Way:
 
 
 def share_matched(services: Sequence[TransitionEvidence]) -> float:
-    """Share of the first service's sentences whose way through the whole chain was recorded, in [0, 1]."""
+    """Return the share of the first service's sentences whose path through the chain was recorded, in [0, 1]."""
     ways = Counter(way for stages in _contents(services) for way in _ways(stages))
     total = ways.total()
     return sum(many * sum(way.arrived) for way, many in ways.items()) / total if total else 0.0
@@ -53,8 +53,8 @@ def chain_stratified(services: Sequence[TransitionEvidence], rng: np.random.Gene
     """Draw the transition matrix of a chain from the answers to each content, with resampled contents.
 
     ``T = sum_o w_o T1_o @ T2_o``; the weights of the contents are a Bayesian bootstrap, with the prior
-    of a measured matrix (1 / outputs for each output) as one content more. If every sentence's way was
-    recorded once, that is the posterior of measuring the composite.
+    of a measured matrix (1 / outputs for each output) as an additional content. If the path of every
+    sentence was recorded once, the result is the posterior that measuring the composite would give.
     """
     rows, outputs = services[0].table.shape
     matrices = [draw_square(service, rng, draws) for service in services[1:]]
@@ -111,9 +111,9 @@ def _onwards(matrices: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
     Returns
     -------
     list of ndarray, shape (draws, outputs, outputs)
-        What comes out in the end.
+        Shares of the final outputs for each input of the service.
     list of ndarray, shape (draws, outputs)
-        How often it reaches a service without a value.
+        Expected number of services, this one included, that receive text without a value.
     """
     onwards: list[Floats] = []
     visits: list[Floats] = []
@@ -141,7 +141,7 @@ def _content(
 
 
 def _filled(answers: Answers, matrix: Floats) -> Floats:
-    """Return a copy of `matrix` with the rows of recorded answers to one content replaced by these."""
+    """Return a copy of `matrix` in which the recorded answers to one content replace their rows."""
     filled = matrix.copy()
     for row, shares in enumerate(answers):
         if shares is not None:
@@ -150,7 +150,7 @@ def _filled(answers: Answers, matrix: Floats) -> Floats:
 
 
 def _answered_alike(first: Floats, second: Floats, stages: Sequence[Floats]) -> float:
-    """Return the probability that two sentences of one content get the same final output; equal outputs stay equal."""
+    """Return the probability that two sentences of one content get equal outputs; once equal, they stay equal."""
     joint = np.outer(first, second)
     for stage in stages:
         one = np.diagonal(joint)

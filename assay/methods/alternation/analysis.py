@@ -44,23 +44,23 @@ TIMES = 3
 """Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
 
 MOST_TESTED = 20
-"""Most pairs of values, over all labels, whose divergences and permutation tests are written: those furthest apart."""
+"""Maximum number of pairs of values, over all labels, with divergences and sign-flip tests: those furthest apart."""
 
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
-"""What an output is compared by on other scales than its own, for the reasons."""
+"""Name of each scale but the linear one in the reasons."""
 
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
-"""Share of labels without scores that may change with the attribute, where `delta_individual` is the usual one."""
+"""Share of labels without scores that may change with the attribute if `delta_individual` is `USUAL_LIMIT`."""
 
 
 @dataclass(frozen=True)
 class Rules:
     """Fields of `Alternation` that decide what is computed from the answers, and the limits.
 
-    `labels` are those to look at: empty for all, or of two only the last. `tie` is the share of a content's side that
-    a group holds in a biased block. `folds` is the number of parts for which divergences are computed. `alpha` and
-    `join` are the level of the published rule's tests (``None``: it is not computed) and how they become one.
-    `most_weights` limits the weights of `mean_draws`. ``None``, for ratings before 1.3.0: no limit, and the differences
+    `labels` are the labels to judge; empty: all, or only the last of two. `tie` is the share of one side of the
+    contents that a group holds in a biased block. `folds` is the number of folds whose divergences are computed.
+    `alpha` is the level of the published rule's tests (``None``: not computed), and `join` combines them.
+    `most_weights` limits the weights of `mean_draws`; ``None`` (ratings before 1.3.0): no limit, and the differences
     between several values are not fitted together either.
     """
 
@@ -77,10 +77,10 @@ class Rules:
 
 @dataclass(frozen=True)
 class Judged:
-    """Answers to judge, with those to repeated questions and the strata of the profiles, family by family.
+    """Answers to judge, answers to repeated questions (`again`), and the strata of the profiles by family.
 
-    `not_within` names columns that would have made strata and have none. If `brief`, the numbers
-    beside the letter are left out: they take longer than the letter.
+    A family is a column, or the frames, or the sides. `not_within` names columns that could have strata and were left
+    out. If `brief`, the details beside the letter are left out: they take longer to compute than the letter.
     """
 
     answers: Answers
@@ -92,7 +92,7 @@ class Judged:
 
     @cached_property
     def whole(self) -> Sequence[int]:
-        """Places of the profiles that were answered under every value."""
+        """Indices of the profiles that were answered under every value."""
         return self.answers.whole
 
     @cached_property
@@ -102,18 +102,18 @@ class Judged:
 
     @cached_property
     def clusters(self) -> Mapping[str, Integers]:
-        """Clusters of those profiles, by kind."""
+        """Cluster numbers of `cases`, by kind of cluster."""
         return numbered_clusters(self.cases)
 
     @cached_property
     def groups(self) -> Integers | None:
-        """Place of the value that each of those records had; ``None`` for sentences."""
+        """Index of the original value of each record in `cases`; ``None`` for sentences."""
         own = [case.own for case in self.cases]
         return None if own[0] is None else np.array(own, dtype=np.int64)
 
     @cached_property
     def label_tests(self) -> list[dict[str, Any]]:
-        """Likeliest labels under every two values, compared by Bowker's test and Jensen-Shannon divergence."""
+        """Comparisons of the likeliest labels under every two values: Bowker's test, Jensen-Shannon divergence."""
         replies, values = self.answers.replies, self.answers.values
         said = [[replies[place, at] for at in range(len(values))] for place in self.whole]
         chosen = np.array([[max(sorted(scores), key=scores.__getitem__) for scores in each] for each in said])
@@ -160,7 +160,7 @@ def _judge_output(
     rng: np.random.Generator,
     outputs: int,
 ) -> Component:
-    """Judge one of so many outputs on its scale, and compare the letters of the other scales that fit it."""
+    """Judge one of `outputs` outputs on its scale, and compare its letter with those on other fitting scales."""
     everything = judged.table(judged.answers, label)
     table = everything[judged.whole]
     measurement = Measurement(name, judged.answers.counts, tolerance, detail)
@@ -172,7 +172,7 @@ def _judge_output(
         _Output(name, on_scale(table, one), judged, one, label, everything, judged.brief, outputs) for one in scales
     )
     component = first.judge(tolerance, detail, rng)
-    if judged.brief and not component.declared:  # other scales could only take back what is declared
+    if judged.brief and not component.declared:  # other scales can only withdraw a declared letter
         return component
     brief = [replace(one, brief=True, draws=DRAWS // 2) for one in rest]
     others = [one.judge(tolerance, dict(detail), rng.spawn(1)[0]) for one in brief]
@@ -180,7 +180,7 @@ def _judge_output(
 
 
 def _on_all_scales(component: Component, others: Sequence[Component], scales: Sequence[Scale]) -> Component:
-    """Add the letters of the other scales; where two declared letters differ, neither is declared."""
+    """Add the letters on the other scales to a component; if two declared letters differ, none is declared."""
     rows = [
         {"scale": scale, "letter": one.letter, "declared": one.declared}
         for scale, one in zip(scales, (component, *others), strict=True)
@@ -195,10 +195,10 @@ def _on_all_scales(component: Component, others: Sequence[Component], scales: Se
 
 @dataclass(frozen=True)
 class _Output:
-    """One output of the service on a scale, for every profile with all its answers, shape (profiles, values).
+    """One output on one scale: `table` has a row for each completely answered profile, a column for each value.
 
-    `everything` are the outputs of all profiles as they came, with NaN for what did not. Another scale's letter, which
-    is only compared, is `brief` and judged from half as many `draws`. The service has so many `outputs`.
+    `everything` holds the original outputs of all profiles, with NaN for missing answers. A letter on another scale,
+    which is only compared, is `brief` and has half as many `draws`. `outputs` is the service's number of outputs.
     """
 
     name: str
@@ -248,12 +248,12 @@ class _Output:
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
             lost=self._lost(profiles),
         )
-        if carrier is None or component.letter is Letter.BS:  # the main reason for BS already names the carrier
+        if carrier is None or component.letter is Letter.BS:  # the main reason for BS already names that cluster
             return component
         return replace(component, reasons=(*component.reasons, Reason("carried-by-one", carrier.facts, self.name)))
 
     def _published(self, detail: dict[str, Any]) -> Mapping[str, str | None]:
-        """Return the letter of the published rule if one is asked for, and put its tests into the detail."""
+        """Return the letter of the published rule if it is requested, and add its tests to `detail`."""
         rules = self.judged.rules
         if rules.alpha is None or self.brief:
             return {}
@@ -264,7 +264,7 @@ class _Output:
 
     # -------------------------------------------------------------------- effects
     def _fitted(self, gaps: Mapping[str, Floats], tolerance: Tolerance, rng: np.random.Generator) -> dict[str, Floats]:
-        """Fit the differences between several values together, since 1.3.0; gaps of sentences are no differences."""
+        """Fit the differences between several values together (since 1.3.0), except the step-2 gaps of sentences."""
         limits = {"step_1": tolerance.of_step_1, "step_2": tolerance.delta}
         if self.judged.rules.most_weights is None:
             return dict(gaps)
@@ -272,7 +272,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fits}}
 
     def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw the gaps between groups with tied content: sentences have a declared tie, records their own values."""
+        """Draw the gaps between groups with tied content: by the declared `tie`; records by their original values."""
         groups = self.judged.groups
         if groups is not None:
             present = np.unique(groups)
@@ -298,7 +298,7 @@ class _Output:
             *stratum_effects(profiles, families, tolerance.of_step_1, rng, self.draws),
             *loss_effect(self.judged.answers.by_group, rules.delta_loss, tolerance.confidence, rng, self.draws),
         )
-        outputs = self.everything[whole]  # whatever the scale: what happens to amounts counts on all of them
+        outputs = self.everything[whole]  # original outputs: a change of amounts counts on every scale
         if rules.scale == "auto" and (found := amounts(outputs)) is not None:
             name, some = found
             clusters = {kind: ids[some] for kind, ids in profiles.clusters.items()}
@@ -328,7 +328,7 @@ class _Output:
         return on_scale(outputs, self.scale) if self.scale != "rank" and len(outputs) else None
 
     def _lost(self, profiles: Profiles) -> Lost:
-        """Return the largest change by lost replies, which are set to the ends of the range of outputs."""
+        """Return the largest change that lost replies could make, if they lay at the ends of the range of outputs."""
         share = 1 - len(self.judged.cases) / len(self.judged.answers.cases)
         low, high = (
             (0.0, 1.0)
@@ -353,7 +353,7 @@ class _Output:
         }
 
     def _divergences(self, clusters: Mapping[str, Integers], rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Return the divergences of the output distributions for ordered pairs of values, the furthest of many."""
+        """Return the divergences of outputs between ordered pairs of values; of many pairs, those furthest apart."""
         written = []
         # the first kind of cluster is the person (if any); its differences change sign together
         together = next(iter(clusters.values()), None)

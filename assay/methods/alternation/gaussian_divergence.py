@@ -1,8 +1,8 @@
-"""Divergence of two outputs taken to be Gaussian, as P3 measures bias (METHODS section 3).
+"""Kullback-Leibler divergence of two outputs assumed to be Gaussian, P3's measure of bias (METHODS section 3).
 
-It says how well the two can be told apart, not how large a bias is: a better model spreads its
-predictions, and the same shift then diverges less. Without any effect it is 2/n on average for
-independent samples, so that a positive divergence alone is evidence of nothing.
+It measures how well the outputs can be told apart, not how large a bias is: if a better model's predictions
+spread more, the same shift gives a smaller divergence. Without any effect, its mean is 2/n for independent
+samples of n values, so a positive divergence alone is no evidence of bias.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
 from assay.statistics.special import special
 
 LEAST = 2
-"""Fewest values that have a spread."""
+"""Minimum number of values from which a spread is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Gaussian:
         Raises
         ------
         TooFewObservations, EvidenceError
-            If there are fewer, or one is not finite.
+            If there are fewer than two values, or one is not finite.
         """
         return _fitted(as_sample(sample, LEAST))
 
@@ -57,9 +57,9 @@ class Gaussian:
         Raises
         ------
         ZeroVariance
-            If either has no spread, unless both are the same point: then it is 0.
+            If either has no spread, unless both are the same point: then the divergence is 0.
         EvidenceError
-            If it is too large for a number.
+            If the divergence is too large for a floating-point number.
         """
         if self.sd == 0 or other.sd == 0:
             if self == other:
@@ -82,20 +82,20 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Fold:
-    """One fold's part of two samples, and how they diverge there.
+    """Means, spreads and divergences of two samples within one fold.
 
     Attributes
     ----------
     fold : int
         Number of the fold, from 0.
     n : int
-        Pairs in it.
+        Number of pairs in the fold.
     mean_x, sd_x, mean_y, sd_y : float
         Means and population standard deviations.
     kl_xy, kl_yx : float or None
-        D(x || y) and D(y || x) in nats; ``None`` where they do not exist.
+        D(x || y) and D(y || x) in nats; ``None`` if they do not exist.
     why : str or None
-        Why they do not.
+        Reason why the divergences do not exist.
     """
 
     fold: int
@@ -110,26 +110,26 @@ class Fold:
 
 
 def gaussian_kl(x: ArrayLike, y: ArrayLike) -> float:
-    """Compute the divergence D(x || y) of two samples taken to be Gaussian.
+    """Compute the divergence D(x || y) of two samples assumed to be Gaussian.
 
     Parameters
     ----------
     x, y : array_like, shape (n,), (m,)
-        Samples, two values each at least.
+        Samples of at least two values each.
 
     Returns
     -------
     float
-        In nats, not negative.
+        Divergence in nats, not negative.
 
     Raises
     ------
     TooFewObservations
         If a sample has fewer than two values.
     ZeroVariance
-        If all values of a sample are the same, unless both samples are one value: then it is 0.
+        If all values of a sample are equal, unless both samples repeat the same value: then the divergence is 0.
     EvidenceError
-        If a value is not finite.
+        If a value is not finite, or the divergence is too large for a floating-point number.
     """
     return Gaussian.of(x).divergence_from(Gaussian.of(y))
 
@@ -140,29 +140,29 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
     Parameters
     ----------
     x, y : array_like, shape (n,)
-        Pairs: what came back for one profile under two values.
+        Pairs: the outputs for each profile under two values of the attribute.
     level : float
         Nominal coverage, in (0, 1).
 
     Returns
     -------
     Interval
-        In nats; the lower end is not below 0. It has no width where every pair is equal: such a sample
-        does not show how much they could differ.
+        In nats; the lower end is not below 0. Its width is 0 if the outputs are equal in every pair: such
+        samples do not show how much outputs could differ.
 
     Raises
     ------
     TooFewObservations, ZeroVariance, EvidenceError
         As for `gaussian_kl`.
     OutOfBounds
-        If the samples are not pairs, or the level makes no sense.
+        If the samples are not pairs, or the level is not between 0 and 1.
 
     Notes
     -----
     The influence of a pair on the estimate is the derivative of the divergence along that pair; the
     estimate's standard error is the root mean square of the influences over ``sqrt(n)``. It takes the
-    correlation within pairs into account, and assumes no normality. Coverage is .94 to .95 away from 0,
-    and more at 0, where the influences vanish.
+    correlation within pairs into account, and assumes no normality. Coverage of 95 % intervals is .94 to .95
+    for divergences away from 0, and more at 0, where the influences vanish.
     """
     if not 0 < level < 1:
         raise OutOfBounds(f"the level of an interval lies between 0 and 1, not at {level}", "level")
@@ -178,23 +178,23 @@ def gaussian_kl_interval(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Int
 
 
 def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator) -> list[Fold]:
-    """Cut pairs into shuffled folds and compute the divergence of each, as P3's figures show it.
+    """Split pairs into random folds and compute the divergence of each fold, as in P3's figures.
 
     Parameters
     ----------
     x, y : array_like, shape (n,)
         Pairs.
     folds : int
-        How many; fewer are made where a fold would hold less than two pairs.
+        Number of folds; it is lowered if a fold would hold fewer than two pairs.
     rng : Generator
-        Shuffles.
+        Shuffles the pairs.
 
     Raises
     ------
     TooFewObservations, EvidenceError
         If there are fewer than two pairs, or a value is not finite.
     OutOfBounds
-        If the samples are not pairs, or there is no fold.
+        If the samples are not pairs, or `folds` is below 1.
     """
     n = as_sample(x, LEAST).size
     if folds < 1:
@@ -203,14 +203,14 @@ def kl_by_fold(x: ArrayLike, y: ArrayLike, folds: int, rng: np.random.Generator)
 
 
 def kl_of_folds(x: ArrayLike, y: ArrayLike, fold: ArrayLike) -> list[Fold]:
-    """Compute the divergence of each of given folds, such as those a model was trained in.
+    """Compute the divergence of each given fold, such as the cross-validation folds of a model.
 
     Parameters
     ----------
     x, y : array_like, shape (n,)
         Pairs.
     fold : array_like of int, shape (n,)
-        Which fold each pair is in.
+        Number of the fold of each pair.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Leverage of single clusters: how large an effect of alternation is without each person, frame or content.
 
-On a widely used sentiment lexicon a whole effect of gender was one name that is also a word (METHODS
-section 3): who reads of an effect must be told whether it goes with one person.
+With a widely used sentiment lexicon, the whole effect of gender came from one name that is also a word
+(METHODS section 3). So a rating states whether an effect depends on one person.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from assay.model import Floats, Integers
 from assay.statistics.intervals.alternation_effects import Profiles, without_each
 
 CARRIED_BY_ONE = 0.5
-"""Share of the absolute contributions of a kind's clusters from which one cluster carries the effect."""
+"""The effect is attributed to a cluster with more than this share of all absolute contributions of its kind."""
 
 LEAST = 10
-"""Fewest clusters of a kind among which one can stand out."""
+"""Minimum number of clusters of a kind to attribute the effect to one of them."""
 
 LISTED = 5
-"""Clusters in a table of leverage."""
+"""Maximum number of clusters of a kind in the table of leverage."""
 
 
 @dataclass(frozen=True)
 class Carrier:
-    """The one cluster that most of an effect goes with.
+    """The single cluster to which most of an effect is attributed.
 
     Attributes
     ----------
     member : str or None
-        Where the name is a pair (``Terrence / Tanisha``), the one of it whose outputs are not like the others'.
+        If the name is a pair (``Terrence / Tanisha``), the name in it whose outputs deviate more from the others'.
     share : float
-        Share of the sum of what each cluster of the kind adds, without regard to signs; in (.5, 1].
+        Share of the cluster in the sum of the absolute contributions of all clusters of its kind; in (.5, 1].
     effect, without : float
-        The mean difference with and without it, in standard deviations of the output.
+        The mean difference with and without the cluster, in standard deviations of the output.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class Carrier:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Facts for a reason."""
+        """Facts for the reason of a letter."""
         return {
             "carrier": self.member or self.name,
             "kind": self.kind,
@@ -62,7 +62,7 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Leverage:
-    """Share of each cluster in the difference between two values; `cases` are in the order of `profiles`."""
+    """Influence of each cluster on the difference between a pair of values; `cases` are in the order of `profiles`."""
 
     profiles: Profiles
     cases: Sequence[Case]
@@ -74,7 +74,7 @@ class Leverage:
         return float(self._differences.mean())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the clusters with the largest leverage, and the one that carries the effect, as JSON."""
+        """Return the clusters with the largest leverage, and the `Carrier` if there is one, as JSON."""
         effect = self.effect
         told: dict[str, Any] = {"pair": list(self.pair), "effect": effect}
         for kind in self.profiles.clusters:
@@ -86,7 +86,7 @@ class Leverage:
         return told
 
     def carrier(self) -> Carrier | None:
-        """Find the one cluster that carries the effect; ``None`` if none does."""
+        """Return the cluster to which most of the effect is attributed; ``None`` if there is none."""
         for kind, ids in self.profiles.clusters.items():  # the first kind is the person, if there are people
             sums = np.bincount(ids, weights=self._differences)
             whole = float(np.abs(sums).sum())
@@ -120,7 +120,7 @@ class Leverage:
         return sorted({case.clusters[kind] for case in self.cases})
 
     def _member(self, kind: str, held: NDArray[np.bool_]) -> str | None:
-        """Return the part of a cluster's name for the value where it differs most; ``None`` without such parts."""
+        """Return the name in a pair of names (`JOINED`) whose outputs deviate more; ``None`` if there is none."""
         first, second = self._places
         parts = self.cases[int(held.argmax())].clusters[kind].split(JOINED)
         if len(parts) != len(self.profiles.values):

@@ -1,10 +1,10 @@
 """Alternation: the same profile with another value of the attribute, for classifiers and regressors (P3).
 
-Every profile is asked once with each value of the protected attribute, everything else kept. Profiles
-are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired
-difference of the outputs; step 2 the gap between groups where content is tied to the attribute. A
-service is asked again, never trained again: P3's own fourth step retrains on the swapped data, which
-makes every divergence exactly 0 (METHODS section 3).
+The service is asked about every profile once with each value of the protected attribute; all else stays equal.
+Profiles are sentences written from frames, people and contents, or the rows of a table. Step 1 is the paired
+difference of the outputs; step 2 is the gap between groups if content is tied to the attribute. The service is
+only asked, never retrained: P3's fourth step retrains the model on the swapped data, which makes every
+divergence exactly 0 (METHODS section 3).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from assay.references import NOTHING, Found, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
 MOST_WEIGHTS = 250
-"""Weights by which a look resamples records: the correlation of what is drawn is within .06 (1 / sqrt(250))."""
+"""Maximum number of weights to resample records with: the correlations of draws are within .06 (1 / sqrt(250))."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class Alternation(Bounded, Method):
     Parameters
     ----------
     attribute : str
-        Which attribute changes: one of the catalog, or the name of a table's column.
+        Attribute that changes: one of the catalog, or the name of a table's column.
     texts : TextProfiles, optional
-        Sentences to write profiles from; what is left out comes from the catalog.
+        Frames, people and contents of the sentences; parts that are left out come from the catalog.
     records : RecordProfiles, optional
         Rows to take profiles from. Without `texts` and `records` the catalog's sentences are used.
     answers : str, optional
         ``labels`` (a classifier) or ``numbers`` (a regressor); filled in from the target's kind.
     labels : tuple of str
-        Labels whose scores are looked at, each a component. Empty: all, or of two only the last.
+        Labels whose scores are judged, each as a component. Empty: all labels; of two, only the last in the alphabet.
     tie : float
         Share of one side of the contents that a group holds in a biased block; the other groups hold the rest.
     delta : float
@@ -69,17 +69,17 @@ class Alternation(Bounded, Method):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     profiles : int
-        Profiles at the first look; then twice as many at each, until a letter is clear or none are left.
+        Profiles at the first look; each further look has twice as many, until the letters are clear or none are left.
     stop_early : bool
-        Whether to look before all profiles have been asked about.
+        Whether to compute letters before all profiles have been asked about, and to stop when they are clear.
     folds : int
-        Parts of the profiles for which divergences are given one by one, as P3's figures do.
+        Number of folds into which profiles are split; the divergence of each is reported, as in P3's figures.
     strata : tuple of str, optional
-        Columns of records within whose values the difference is judged too; empty: the first ones of up to 12 strata.
-        Sentences have the sides of their contents and their frames. ``None``: no strata.
+        Columns of records in whose strata the difference is judged too; empty: the first with at most 12 strata in all.
+        The strata of sentences are the sides of their contents and their frames. ``None``: no strata.
     delta_individual : float, optional
         Largest systematic difference of a typical profile that still counts as none, in standard deviations of the
-        output; of labels without scores a tenth of them may change. ``None``: not judged.
+        output. If labels have no scores, the default allows a tenth of them to change. ``None``: not judged.
     delta_loss : float, optional
         Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     scale : str
@@ -88,9 +88,9 @@ class Alternation(Bounded, Method):
         Level of the tests of a published rule, Kolmogorov-Smirnov in two steps, whose letter is shown beside the
         headline. ``None``: not computed.
     join : str
-        How the comparisons of a step of that rule become one: ``worst`` (any) or ``vote`` (half of them or more).
+        How that rule combines a step's comparisons: ``worst`` (biased if any is) or ``vote`` (if at least half are).
     repeats : int
-        Records that are asked about three times, to tell a service's noise from its differences.
+        Number of records that are asked about three times, to separate the service's noise from its differences.
     """
 
     attribute: Annotated[str, MaxLen(100)]
@@ -151,14 +151,14 @@ class Alternation(Bounded, Method):
         return tuple(self.texts.people)
 
     def for_kind(self, kind: Kind) -> Alternation:
-        """Expect the answers of a kind of service: numbers or labels. Refuse a request for the other ones."""
+        """Expect numbers of a regressor and labels of a classifier; refuse a request for the other kind of answers."""
         due: Literal["labels", "numbers"] = "numbers" if kind is Kind.REGRESSOR else "labels"
         if self.answers not in {None, due}:
             raise SpecificationError(f"a {kind} answers with {due}, not with {self.answers}", "answers")
         return replace(self, answers=due)
 
     def references(self) -> References:
-        """Name the rows of an upload."""
+        """Return the reference to the rows of an upload, if there is one."""
         records = self.records
         if records is None or records.upload is None:
             return NOTHING
@@ -171,11 +171,11 @@ class Alternation(Bounded, Method):
         return replace(self, records=self.records.with_rows(found.rows))
 
     def expected_probes(self) -> int:
-        """Count the questions of a case that is clear at the first look."""
+        """Count the questions of a job that is decided at the first look."""
         return self._probes(self._first(self._most))
 
     def most_probes(self) -> int:
-        """Count the questions of a case that is never clear."""
+        """Count the questions of a job that uses all looks."""
         return self._probes(self._most)
 
     @property
@@ -185,7 +185,7 @@ class Alternation(Bounded, Method):
         return given.expected()
 
     def _probes(self, profiles: int) -> int:
-        """Count the questions about some profiles, and the repeated ones of the first records."""
+        """Count the questions about so many `profiles`, and the repeated questions about the first records."""
         again = 0 if self.records is None else min(self.repeats, profiles) * (TIMES - 1)
         return (profiles + again) * len(self.values)
 
@@ -193,7 +193,7 @@ class Alternation(Bounded, Method):
         return min(self.profiles, most) if self.stop_early else most
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Ask every profile with every value."""
+        """Ask about every profile with every value of the attribute, look by look."""
         writing, numbers, ordering = rng.spawn(3)
         if self.records is not None:
             cases: Sequence[Case] = record_cases(self.records, writing, once=self.strata is not None)
@@ -224,7 +224,7 @@ class Alternation(Bounded, Method):
         """Judge the answers so far; `doubt` multiplies the permitted error probability."""
         confidence = 1 - doubt * (1 - self.confidence)
         limits = (self.delta_individual, self.delta_loss)
-        # ratings of 1.2.0 and before have no strata; theirs are drawn with a weight for each record
+        # ratings of 1.2.0 and before have no strata, and drew a weight for each record
         most_weights = None if self.strata is None else MOST_WEIGHTS
         rules = Rules(self.tie, self.labels, self.folds, *limits, self.scale, self.alpha, self.join, most_weights)
         families, not_within = ({}, ()) if self.strata is None else self._families(answers.cases)
@@ -232,7 +232,7 @@ class Alternation(Bounded, Method):
         return judge_answers(judged, Tolerance.around(self.delta, confidence, hidden=self.confidence), rng)
 
     def _families(self, cases: Sequence[Case]) -> tuple[dict[str, NDArray[np.str_]], Sequence[str]]:
-        """Return the strata of the profiles, family by family, and the columns for which there was no room."""
+        """Return the strata of the profiles by family, and the names of the columns that were left out."""
         if self.records is not None:
             return record_strata(self.records, cases, self.strata or ())
         return {
@@ -241,9 +241,9 @@ class Alternation(Bounded, Method):
         }, ()
 
     def _ask(self, answers: Answers, cases: Sequence[Case], ordering: np.random.Generator, times: int = 1) -> Asking:
-        """Ask about the profiles that were not asked about yet; or about some that were, so many times in all.
+        """Ask about the `cases` that `answers` lacks; with `times` > 1, repeat each question `times` - 1 times.
 
-        The values come in random order, or two replicas that answer in turn would each have a value of its own.
+        The values come in random order: otherwise two replicas that answer in turn would each see one value only.
         """
         question, count = Regress if self.answers == "numbers" else Classify, len(self.values)
         questions = [

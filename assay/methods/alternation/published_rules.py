@@ -25,9 +25,9 @@ Samples = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Blocks:
-    """Outputs to compare: shape (profiles, values), and how profiles belong to groups or to sides of the content.
+    """Outputs to compare, shape (profiles, values), and the group or the side of the content of each profile.
 
-    `own` is the place of each record's own value; it is ``None`` for sentences, which have a `side` (0 or 1) instead.
+    `own` is the index of each record's original value; it is ``None`` for sentences, which have a `side` (0 or 1).
     `tie` is the share of one side that a group holds in a biased block.
     """
 
@@ -50,7 +50,7 @@ class Blocks:
     def biased(self) -> Iterator[tuple[str, Samples]]:
         """Yield the outputs of every two groups whose content is tied to the attribute.
 
-        Records are grouped by their own value. Sentences are tied both ways, each way a comparison.
+        Records are grouped by their original value. Sentences are tied in both ways, and each way is one comparison.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"
@@ -65,7 +65,7 @@ class Blocks:
                 )
 
     def _tied(self, most: int) -> Integers:
-        """Return profiles of which a share `tie` is on one side: evenly over the list, as many as there are."""
+        """Return as many profiles as possible with a share `tie` on side `most`, evenly spread over the list."""
         many, few = np.flatnonzero(self.side == most), np.flatnonzero(self.side != most)
         size = min(many.size / self.tie, few.size / (1 - self.tie) if self.tie < 1 else np.inf)
         shares = ((many, self.tie), (few, 1 - self.tie))
@@ -77,13 +77,13 @@ def kolmogorov_smirnov_letter(
 ) -> tuple[dict[str, str | None], dict[str, Any]]:
     """Rate outputs by the two-step rule.
 
-    Step 1 is biased if the outputs of the same profiles under two values differ; step 2 if those of groups with tied
-    content do. Pairs of values and ways of tying become one by `aggregate`.
+    Step 1 is biased if the outputs of the same profiles under two values differ; step 2 if the outputs of groups with
+    tied content differ. `aggregate` combines the comparisons of all pairs of values and ways of tying.
 
     Returns
     -------
     tuple of dict
-        The letter by the rule's name, ``None`` where it does not apply; and the tests of both steps, or ``why``.
+        By the rule's name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` not.
     """
     name = rule_name(aggregate)
     try:
@@ -98,7 +98,7 @@ def kolmogorov_smirnov_letter(
 
 
 def rule_name(aggregate: Aggregate) -> str:
-    """Name the rule in a rating; a vote is part of the name."""
+    """Return the name of the rule in a rating; the aggregation ``vote`` is part of the name."""
     return RULE if aggregate == "worst" else f"{RULE}/{aggregate}"
 
 

@@ -63,7 +63,7 @@ SHEETS = (
         ),
     ),
 )
-"""Tables of the lists of a component."""
+"""Tables of the lists in a component's detail."""
 
 RATIOS = Sheet(
     "ratios",
@@ -83,7 +83,7 @@ FLIPS = "Swapping nothing but the attribute changes the label of {size}."
 
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write by how much answers differ, in the service's own unit, and what was tested."""
+    """Yield sentences: by how much answers differ, in the service's own unit, and what was tested."""
     experiment = parts.mapping(document, "experiment")
     records, labels = experiment.get("records") is not None, parts.text(experiment, "answers") == "labels"
     scales = [parts.text(one, "scale") for one in parts.objects(part, "scales")] or [parts.text(experiment, "scale")]
@@ -109,7 +109,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
         yield f"{where}, the groups' averages differ by {unit.of(abs(gap))}."
     flips = Unit(lambda size: hundredths((size * deviation) ** 2), " of 100 inputs")
     limits = [parts.number(one, "limit") for one in parts.objects(part, "hidden") if one.get("kind") == "individual"]
-    # labels without scores have a limit of their own: that of the root of the share that changes
+    # labels without scores have another limit: the root of the share of labels that may change
     bare = labels and limits != [parts.number(experiment, "delta_individual")]
     yield from hidden_in_words(part, unit, STRATUM, *((FLIPS, flips) if bare else (INDIVIDUAL, unit)))
     if left := parts.texts(part, "not_within"):
@@ -121,7 +121,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
 
 
 def _unit(scale: str, deviation: float, labels: bool) -> Unit:
-    """Return the unit of effects in standard deviations of the output, `deviation` on its scale."""
+    """Return the unit in which effects are written; `deviation` is the standard deviation of the output on `scale`."""
     if scale == "log":
         return Unit(lambda size: amount(100 * math.expm1(size * deviation)), " %")
     if scale == "linear" and labels:
@@ -153,7 +153,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _leverage(part: Part) -> Table:
-    """Table of the largest effect after removing each cluster."""
+    """Table of the largest effect, computed again without each cluster."""
     held = parts.mapping(part, "leverage")
     of = [(kind, row) for kind in held for row in parts.objects(held, kind)]
     effects = cells.numbers([row for _, row in of] + [held], "effect")

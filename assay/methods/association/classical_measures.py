@@ -1,7 +1,7 @@
 """Earlier measures of embedding bias, shown beside the posterior (METHODS section 6).
 
-Each is one number without uncertainty, or with that of one test; what they say of the same lists is of use to
-whoever knows them, and the null check says how often chance alone makes a number as large.
+Each is one number without uncertainty, or with the p-value of one test. They help readers who know them, and the
+null check states how often chance alone gives an effect as large.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
 
 
 def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> dict[str, Any]:
-    """Compute every measure that the lists allow; one they do not allow says why.
+    """Compute every measure that the word lists allow; for the others, return the reason.
 
     Returns
     -------
     dict
-        ``mac``, ``null``, and under ``weat`` a row for each two groups: WEAT, and beside it RND, ECT, RIPA, RNSB
+        ``mac``, ``null``, and under ``weat`` a row for every pair of groups: WEAT, and beside it RND, ECT, RIPA, RNSB
         (the classifier between the two stereotype lists) and DirectBias of the control words.
     """
     protected = {group: _matrix(vectors, listed) for group, listed in words.protected.items()}

@@ -43,10 +43,10 @@ THESE = "these words"
 LIKE_THESE = "control words and stereotypes like these with these words for the groups"
 
 MANY_GROUPS = 3
-"""Fewest groups whose lists of stereotypes are judged one by one beside their mean."""
+"""Number of groups from which each list of stereotypes is judged by itself, besides the mean of all lists."""
 
 MASS = 0.89
-"""Mass of the intervals P2 prints."""
+"""Probability of the intervals that P2 prints."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Association(OneSpecification[AssociationWords]):
     Parameters
     ----------
     attribute : str
-        What the groups differ in. Empty: what the specification is about, or gender.
+        Attribute in which the groups differ. Empty: the attribute of the specification, or gender.
     specification : str, optional
-        Protected words, stereotypes and controls by name: one of the catalog or the caller's own.
+        Name of a list of protected words, stereotypes and controls, from the catalog or the caller's own.
     words : AssociationWords, optional
-        The same, written out; it outranks `specification`.
+        The words themselves; they take precedence over `specification`.
     residual : str
         ``per-connection`` (one residual sigma for each connection; reproduces the published figures) or ``shared``.
     prior : str
@@ -74,8 +74,8 @@ class Association(OneSpecification[AssociationWords]):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     strata : bool
-        Whether a difference between groups that is common to all stereotypes is judged beside that to the controls,
-        and both for control words like these instead of for these alone.
+        Whether a difference between groups that all stereotypes share is judged besides the difference for controls,
+        and both are judged for words like these instead of for these words only.
     """
 
     attribute: Annotated[str, MaxLen(100)] = ""
@@ -188,7 +188,7 @@ class Distances:
 
 
 def distances_of(words: AssociationWords, vectors: Vectors) -> Distances:
-    """Measure every protected word against every attribute word that has a vector, each pair once."""
+    """Compute the distance of every protected word to every attribute word, each pair once; both must have vectors."""
     rows: dict[tuple[str, str], str] = {}
     for group, protected in words.protected.items():
         for word in vectors.among(protected):
@@ -221,12 +221,12 @@ def effects_of(
 ) -> tuple[Evidence, dict[str, Interval]]:
     """Draw both effects from the posterior and summarise them (METHODS section 6).
 
-    Step 1: over all control words, human and neutral, the largest difference between groups' mean distances,
-    each word's from its own rows: the hierarchy would draw the groups towards each other.
-    Step 2: the mean distance to stereotypes of different groups less that to those of the own group.
-    With `rng` (since 1.3.0) step 1 is for control words like these, there are strata, and step 2 has no sign. Of three
-    groups or more, the mean of step 2 is over so many lists that it hides one: the groups' differences in each list
-    are held against `delta`, too, fitted together (docs/decisions/0081).
+    Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
+    is of a word's own rows: the hierarchy would shrink the groups towards each other.
+    Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
+    With `rng` (since 1.3.0) step 1 is for control words like these, there are strata, and step 2 has no sign. With
+    three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each list are
+    fitted together and compared with `delta`, too (docs/decisions/0081).
     """
     shares = {name: float((rows.connection == name).sum()) for name in ("human", "neutral")}
     groups = [
@@ -259,8 +259,8 @@ def group_gaps(
     Returns
     -------
     tuple of ndarray and two dict of str to ndarray, shape (draws, pairs of groups)
-        To control words; by stratum, to all stereotypes (`shared_lean`) and either kind of control; and to each list
-        of stereotypes. A list of fewer than five words is judged for these words alone.
+        Differences of distances to control words; by stratum, to all stereotypes (`shared_lean`) and to each kind of
+        control; by list, to each list of stereotypes. A list of fewer than five words stands for these words only.
     """
     table: dict[str, dict[str, float]] = {}
     for group, protected in words.protected.items():
@@ -271,7 +271,7 @@ def group_gaps(
     def gaps_of(listed: Sequence[str], least: int = 1) -> Floats:
         known = [table[word] for word in listed if len(table.get(word, {})) == len(words.protected)]
         values = [[one[b] - one[a] for a, b in combinations(words.protected, 2)] for one in known]
-        if least <= len(known) < LEAST_CLUSTERS:  # too few to stand for others: the distances of these words are known
+        if least <= len(known) < LEAST_CLUSTERS:  # too few to generalise: the distances of these words are known
             return np.tile(np.mean(values, axis=0), (draws, 1))
         width = len(words.protected) * (len(words.protected) - 1) // 2
         return mean_draws(np.array(values, dtype=float).reshape(-1, width), {}, rng, draws)

@@ -16,7 +16,7 @@ from assay.reports.sheets import MOST_ROWS, Sheet, some_of
 from assay.reports.view import Dots, Forest, Lines, Mark, Picture, Series, Span, Strip, Table
 
 NAMED = 40
-"""Distances that a cell of a table lists."""
+"""Maximum number of distances in a cell of a table."""
 
 OWN, OTHERS = "own stereotypes", "others' stereotypes"
 """Names of P2's connections `associated` and `different` in figures."""
@@ -50,16 +50,16 @@ CLASSICAL = Sheet(
         ("DirectBias of controls", "direct_bias", cells.numbers),
     ),
 )
-"""One number each, without uncertainty or with that of one test (METHODS section 6)."""
+"""Measures of one number, without uncertainty or with the p-value of one test (METHODS section 6)."""
 
 
 def counted(part: Part) -> str:  # noqa: ARG001
-    """Return the plural of the counted things."""
+    """Return the plural of what a component counts."""
     return "Words"
 
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write by how much distances differ, and what was tested."""
+    """Yield sentences: by how much distances differ, and what was tested."""
     means = {parts.text(row, "connection"): parts.number(row, "mean") for row in parts.objects(part, "connections")}
     own, others = means.get("associated"), means.get("different")
     if own is not None and others is not None:
@@ -82,7 +82,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
 
 
 def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
-    """Return that no more can be asked: the vector of a word is always the same."""
+    """Return room for no more questions: the vector of a word is always the same."""
     return Room(0, "", "words")
 
 

@@ -1,7 +1,7 @@
 """Choices between two cues: uploaded trials, and questions to a service.
 
-Where an observer answers questions, each answer is a trial: at a level of mixing it chose the first cue or
-the second. Trials come as an uploaded table, or from a classifier that is asked (METHODS section 4).
+Each answer of an observer is a trial: at one level of mixing, it chose the first cue or the second. Trials are
+uploaded as a table, or a classifier is asked for them (METHODS section 4).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.rating.component import Counts
 
 @dataclass(frozen=True)
 class Trials(Bounded):
-    """What was chosen about one concept at one level.
+    """Counts of the choices about one concept at one level.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Trials(Bounded):
     trials: Annotated[int, Ge(1), Le(1_000_000)]
 
     def __post_init__(self) -> None:
-        """Refuse impossible counts."""
+        """Raise an error if the counts are impossible."""
         super().__post_init__()
         if self.chose_second > self.trials:
             raise OutOfBounds(
@@ -53,20 +53,20 @@ class Trials(Bounded):
 
 @dataclass(frozen=True)
 class Questions(Bounded):
-    """How a service that answers with a class is asked to choose.
+    """Questions that ask a classifier to choose between two cues.
 
     Parameters
     ----------
     text : str
         The question, with ``{cues}`` for the mixture of cue words and ``{word}`` for the concept.
     first_label, second_label : str
-        Labels that choose the first cue and the second. Empty: what the words call the two sides.
+        Labels that stand for the first and for the second cue. Empty: the names of the two sides in the words.
     levels : tuple of float
         Shares of second cues in the mixtures.
     mixed : int
-        Cue words in a mixture.
+        Number of cue words in a mixture.
     repeats : int
-        Different mixtures at each level.
+        Number of mixtures at each level.
     """
 
     text: Annotated[str, MaxLen(2000)] = "{cues}. Who is the {word}?"
@@ -77,7 +77,7 @@ class Questions(Bounded):
     repeats: Annotated[int, Ge(1), Le(100)] = 3
 
     def __post_init__(self) -> None:
-        """Refuse questions without slots, and labels or levels that do not differ."""
+        """Raise an error if a slot is missing, or if labels or levels do not differ."""
         super().__post_init__()
         for slot in ("{cues}", "{word}"):
             if self.text.count(slot) != 1:
@@ -96,11 +96,11 @@ class Questions(Bounded):
         return self.text.replace("{cues}", " ".join(shuffled)).replace("{word}", word)
 
     def shown(self, level: float) -> float:
-        """Return the share of second cues in a mixture, which holds whole words."""
+        """Return the actual share of second cues in a mixture, which has a whole number of words of each side."""
         return round(level * self.mixed) / self.mixed
 
     def chose_second(self, value: Any) -> bool | None:
-        """Read an answer; ``None`` where it is neither label."""
+        """Return whether an answer chooses the second cue; ``None`` if it chooses neither."""
         label = value.get("label") if isinstance(value, Mapping) else None
         if label is None and isinstance(value, Mapping) and isinstance(scores := value.get("scores"), Mapping):
             first, second = scores.get(self.first_label), scores.get(self.second_label)
@@ -113,8 +113,8 @@ def ask_choices(
 ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[tuple[Trials, ...], Counts]]:
     """Ask about every word at every level; return the choices by word and level, and the counts of the questions.
 
-    Where cues are few, mixtures repeat. The answer to a repeated question is no further evidence, so it is asked, and
-    counts, once.
+    If there are few cues, mixtures repeat. A repeated question gives no further evidence, so it is asked and counted
+    only once.
     """
     chosen: dict[tuple[str, float], list[bool]] = {}
     tally = Tally()
@@ -146,7 +146,7 @@ class Judgements:
     counted: Mapping[str, tuple[Trials, ...]]
 
     def table(self, roles: Mapping[str, str], shares: Mapping[str, float | None]) -> list[dict[str, Any]]:
-        """Return every word's numbers; ``why`` where no curve could be fitted."""
+        """Return a row of results for every word, with ``why`` if no curve could be fitted."""
         rows = []
         for word, trials in self.counted.items():
             row: dict[str, Any] = {"word": word, "role": roles.get(word, "concept"), "share": shares.get(word)}

@@ -17,10 +17,10 @@ from assay.statistics.intervals.credible import bounded_interval, size_interval
 DRAWS = 4000
 
 LEAST_WORDS = 8
-"""Fewest words of a side that stand for others like them; of fewer, the mean is that of these words."""
+"""Minimum number of words of a side to generalise to others; with fewer, the mean holds for these words only."""
 
 LEAST_FREEDOM = 4
-"""Fewest degrees of freedom of the tails: two of a kind alone would make them endless."""
+"""Minimum degrees of freedom of the tails: one degree, from two values, would give them no finite mean."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class ChoiceEffects:
     lean : ndarray, shape (draws,)
         ``mean PSE of controls - 1/2``, with its sign; its size is the effect of step 1.
     beyond : ndarray, shape (draws,)
-        Variance over words of concepts less that of controls: negative where it is not beyond theirs.
+        Variance over concepts minus variance over controls; negative if concepts vary less than controls.
     control_mean, control_spread, concept_spread : float
-        Of the points themselves, over words, after taking means over replicates.
+        Mean and standard deviations over words, of the mean point of each word over replicates.
     common : ndarray, shape (draws,), optional
-        By how much concepts of both sides lean to the same one (`shared_lean`); ``None`` where sides are not known.
+        How far the concepts of both sides lean to the same side (`shared_lean`); ``None`` if sides are not known.
     apart : ndarray, shape (draws,), optional
-        Half the distance between the mean points of the concepts of both sides, positive where each leans to its own.
+        Half the distance between the mean points of both sides' concepts, positive if each leans to its own side.
     whole : ndarray, shape (draws,), optional
-        ``mean PSE of all concepts - 1/2``, with its sign, where their sides are not known.
+        ``mean PSE of all concepts - 1/2``, with its sign, if their sides are not known.
     """
 
     lean: Floats
@@ -59,17 +59,17 @@ class ChoiceEffects:
 
     @property
     def step_2(self) -> Floats:
-        """Draws of how far concepts take sides: the larger of two, of which either is enough.
+        """Draws of how far concepts take sides: the larger of two effects, because either is enough.
 
-        Their spread (sd over words) beyond that of controls, 0 where it is not beyond; and `apart`, since controls
-        that lean by turns spread as far as concepts that follow a stereotype do.
+        One is the spread (sd over words) of concepts beyond that of controls, or 0. The other is `apart`: if controls
+        lean to different sides, they may spread as far as concepts that follow a stereotype.
         """
         spread = np.sqrt(np.maximum(0.0, self.beyond))
         return spread if self.apart is None else np.maximum(spread, np.abs(self.apart))
 
     @property
     def hidden(self) -> tuple[HiddenEffect, ...]:
-        """The shift that concepts of both sides have in common; where no sides are known, that of all concepts."""
+        """The shift that concepts of both sides share; if sides are not known, the shift of all concepts."""
         both = () if self.common is None else (HiddenEffect("stratum", "concepts of both sides", self.common),)
         whole = () if self.whole is None else (HiddenEffect("content", "All concepts together", np.abs(self.whole)),)
         return (*both, *whole)
@@ -77,8 +77,8 @@ class ChoiceEffects:
     def intervals(self) -> dict[str, Interval | None]:
         """Return both effects with intervals: the size of the signed lean, and the root of the signed variance.
 
-        The larger of two effects lies above the larger lower end and below the larger upper end of their intervals as
-        often as they say, also where they are equal.
+        For the larger of two effects, the larger lower end and the larger upper end of their intervals are used. This
+        keeps the coverage, also if both effects are equal.
         """
         spread = bounded_interval(self.beyond)
         low, high = math.sqrt(spread.low), math.sqrt(spread.high)
@@ -99,18 +99,18 @@ def choice_effects(
 ) -> ChoiceEffects:
     """Draw both effects by a Bayesian bootstrap over models, cue pairs, templates and words.
 
-    Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, each kind by itself: replicates that share
-    a cue pair are no independent evidence, so whole pairs are weighed.
+    Models, cue pairs, templates and words get Dirichlet(1, ..., 1) weights, separately for each kind: replicates that
+    share a cue pair are not independent, so whole pairs are weighted.
 
     Parameters
     ----------
     points : ndarray, shape (models, cue pairs, templates, words)
         Points of subjective equality; the first `concepts` words are concepts, the others controls.
     least : int
-        Concepts, and controls, that there must be.
+        Minimum number of concepts, and of controls.
     sides : sequence of ndarray of int, optional
-        Places of the concepts of the first and of the second side, from whose means `common` and `apart` are drawn; or
-        of all of them, from whose mean `whole` is. Empty before methodology 1.3.0.
+        Indices of the first and of the second side's concepts, to draw `common` and `apart`; or a single array, of all
+        concepts, to draw `whole`. Empty before methodology 1.3.0.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def choice_effects(
 
 
 def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the mean point of words like these, or of these if they are fewer than eight."""
+    """Draw the mean point of words like these, or of these words only if there are fewer than eight."""
     if len(points) >= LEAST_WORDS:
         return draw_population(points, rng, draws).mean
     mean, variance = np.mean([one.mean for one in points]), sum(one.variance for one in points) / len(points) ** 2
@@ -156,17 +156,17 @@ def _mean_point(points: Sequence[Margin], rng: np.random.Generator, draws: int) 
 
 
 def _over_words(count: int, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw weights of words, shape (draws, count): for words like these, or for these if they are fewer than eight."""
+    """Draw weights of words, shape (draws, count): for words like these, or for these only if fewer than eight."""
     if count < LEAST_WORDS:
         return np.full((draws, count), 1 / count)
     return _of_a_mean(rng.dirichlet(np.ones(count), draws), rng)
 
 
 def _of_a_mean(weights: Floats, rng: np.random.Generator) -> Floats:
-    """Widen Dirichlet weights until a weighted mean varies as much as it is uncertain.
+    """Widen Dirichlet weights so that the variance and tails of a weighted mean match its uncertainty.
 
-    Of `n` values they give a mean ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of Student's:
-    with eight cue pairs, intervals of .95 would hold the truth in .89.
+    With `n` values, they give the mean only ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of
+    Student's: with eight cue pairs, intervals of .95 would cover the truth in .89 of cases.
     """
     draws, count = weights.shape
     if count == 1:
@@ -179,9 +179,9 @@ def _of_a_mean(weights: Floats, rng: np.random.Generator) -> Floats:
 def _variance(values: Floats, weights: Floats) -> Floats:
     """Draw the population variance behind each row of values.
 
-    Weighting words by Dirichlet weights costs ``(n - 1) / (n + 1)`` of a variance, which is restored. What is
-    found varies about the truth by a factor, and the truth about what is found by its inverse; so the factors
-    are turned over, or intervals would miss large spreads (.90 instead of .95 with 94 words).
+    Dirichlet weights shrink a variance to ``(n - 1) / (n + 1)`` of its size, so it is scaled back. An estimate differs
+    from the truth by a factor, and the truth from the estimate by the inverse factor. So draws use inverse factors;
+    otherwise intervals would miss large spreads (coverage .90 instead of .95 with 94 words).
     """
     mean = np.sum(weights * values, axis=1, keepdims=True)
     count = values.shape[1]
@@ -205,7 +205,7 @@ def trial_effects(
     points : sequence of Margin
         Posterior of each word's point of subjective equality; the first `concepts` words are concepts.
     least : int
-        Concepts, and controls, that there must be; three or more.
+        Minimum number of concepts, and of controls; three or more.
     sides : sequence of ndarray of int, optional
         As for `choice_effects`.
 
@@ -216,8 +216,8 @@ def trial_effects(
 
     Notes
     -----
-    Concepts and controls are two normal populations. A spread of fitted points would hold the noise of the fits, and
-    taking their variance off would leave what is skewed in them: points near the last level lie outwards of the truth.
+    Concepts and controls are modelled as two normal populations. The spread of fitted points would include the noise
+    of the fits, and subtracting their variance would not remove their skew: points near the last level are too extreme.
     """
     for what, count in (("concepts", concepts), ("controls", len(points) - concepts)):
         if count < least:

@@ -1,9 +1,9 @@
-"""Two-alternative forced choice: psychophysics of embedding endpoints, and of whoever answers (P1).
+"""Two-alternative forced choice: psychophysics of embedding endpoints, and of services or people (P1).
 
 An observer is asked which of two cues (she, he) a concept (electrician) belongs to, while the scene is
-morphed from one cue to the other. The level at which it cannot tell, the point of subjective equality
-(PSE), is 1/2 where the concept takes no side. In a space of words cosines decide, so the point has a closed
-form; for services and people that answer questions a curve is fitted to their choices (METHODS section 4).
+morphed from one cue to the other. The level at which both answers are equally likely, the point of subjective
+equality (PSE), is 1/2 if the concept takes no side. In embeddings, cosines decide, so the point has a closed
+form; for services and people that answer questions, a curve is fitted to their choices (METHODS section 4).
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
     Parameters
     ----------
     attribute : str
-        What the cues differ in. Empty: what the specification is about, or gender.
+        Attribute in which the cues differ. Empty: the attribute of the specification, or gender.
     specification : str, optional
-        Cues, concepts and controls by name: one of the catalog or the caller's own.
+        Name of a list of cues, concepts and controls, from the catalog or the caller's own.
     words : ChoiceWords, optional
-        The same, written out; it outranks `specification`.
+        The words themselves; they take precedence over `specification`.
     models : tuple of str
-        Names of several models of the service, each a replicate. Empty: the one its settings name.
+        Names of several models of the service, each a replicate. Empty: the model in the service's settings.
     templates : tuple of str
         Phrases that concepts are put into, ``{word}`` for the word. Each is a replicate.
     half_samples : int
-        Random halves of the dimensions; each is a replicate and costs no call. 0 uses all dimensions once.
+        Number of random halves of the dimensions; each is a replicate without a call. 0: all dimensions, once.
     weight : float
-        Weight of the concept beside the cues' mixture, which has 1.
+        Weight of the concept relative to the mixture of cues, which has weight 1.
     normalise : bool
-        Whether vectors are brought to length 1 first: how long a service makes them says how often a word is
-        used, not where it belongs. False takes them as they come.
+        Whether vectors are scaled to length 1 first: their length depends on how often a word is used, not on its
+        meaning. If false, vectors are used as they are.
     questions : Questions, optional
-        How a classifier is asked to choose.
+        Questions that ask a classifier to choose.
     trials : tuple of Trials
-        Choices already made, by people or a service; then nothing is asked.
+        Choices that people or a service have already made; then nothing is asked.
     delta : float
-        Largest deviation from 1/2 (controls), and largest spread beyond the controls' or lean of both sides'
-        concepts to their own side, that still counts as none, in shares of the mixture.
+        Largest effect that still counts as none, in shares of the mixture: deviation of controls from 1/2 (step 1);
+        spread of concepts beyond that of controls, or lean of concepts to their own side (step 2).
     confidence : float
         Probability from which a letter is declared.
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     strata : bool
-        Whether a shift that the concepts of both sides have in common is judged beside that of the controls, and how
-        far each side leans to its own beside the spread.
+        Whether a shift that the concepts of both sides share is judged besides that of controls, and the lean of
+        concepts to their own side besides their spread.
     """
 
     attribute: Annotated[str, MaxLen(100)] = ""
@@ -117,7 +117,7 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
                 )
 
     def for_kind(self, kind: Kind) -> ForcedChoice:
-        """Fit the questions to a kind of service: an embedder has none."""
+        """Return the method with the questions to a classifier, or without questions for an embedder."""
         if kind is Kind.EMBEDDER:
             if self.questions is not None:
                 raise SpecificationError("an embedder is asked for vectors, not questions; leave them out", "questions")
@@ -138,11 +138,11 @@ class ForcedChoice(OneSpecification[ChoiceWords]):
 
     @property
     def replicates(self) -> Replicates:
-        """The phrases, dimensions and weight that points are measured with."""
+        """The settings with which points are measured: phrases, dimensions, weight and normalisation."""
         return Replicates(self.templates, self.half_samples, self.weight, self.normalise)
 
     def expected_probes(self) -> int:
-        """Count the questions or texts."""
+        """Count the questions, or the texts whose vectors are asked for."""
         if self.trials or self.words is None:
             return 0
         if self.questions is not None:

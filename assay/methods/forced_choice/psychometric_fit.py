@@ -1,7 +1,7 @@
-"""A psychometric curve fitted to real choices: the posterior on a grid that is refined where its mass is.
+"""Psychometric curve fitted to observed choices: posterior on a grid, refined where the posterior is large.
 
 ``P(second | a) = l / 2 + (1 - l) Phi((a - mu) / sigma)``: mu is the point of subjective equality, sigma
-the steepness and l the share of answers given without looking (METHODS section 4).
+the steepness and l the lapse rate, the share of answers that ignore the stimulus (METHODS section 4).
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from assay.statistics.bayes.population import Margin
 from assay.statistics.embeddings.two_afc import JND_75
 
 COARSE, FINE = (31, 31, 9), (61, 41, 17)
-"""Cells of the grid (mu, log sigma, root of the lapse): while it is narrowed, and at last."""
+"""Numbers of grid cells (mu, log sigma, root of the lapse rate): while the grid is narrowed, and for the result."""
 
 LAPSES_PRIOR = 20
-"""Lapses are Beta(1, 20), mostly below .14."""
+"""The prior of the lapse rate is Beta(1, 20): mostly below .14."""
 
 MOST_LAPSES = 0.5
 
 LEVELS_AT_ONCE = 64
-"""Levels that are compared with every cell at once, which bounds the memory."""
+"""Number of levels that are compared with every cell at once, which limits the memory."""
 
 NEGLIGIBLE = 1e-5
-"""Mass that is cut off either end of a margin when the grid is narrowed."""
+"""Probability that is cut off at each end of a marginal posterior when the grid is narrowed."""
 
 LIMITS = ((0.025, 0.975), (0.025, 0.5, 0.975), (0.025, 0.975))
 """Quantiles that are reported for each parameter."""
 
 FIRST_TRIALS, MORE = 25, 16
-"""Most trials that the first grid counts, and the factor by which each next one counts more.
+"""Maximum number of trials that the first grid counts, and the factor by which each next grid counts more.
 
-A grid shows where the mass is only if the mass is wider than its cells. So that the widest grid never sees a
-posterior between its points, it counts all answers for less; 16 times the answers make it four times narrower.
+A grid finds a posterior only if the posterior is wider than a cell. So the widest grid counts each answer as only
+part of an answer. 16 times as many answers make the posterior four times narrower.
 """
 
 
@@ -51,13 +51,13 @@ class PsychometricFit:
     Attributes
     ----------
     pse : Interval
-        Level at which both answers are as likely: posterior mean and 95 % interval.
+        Level at which both answers are equally likely: posterior mean and 95 % interval.
     sigma : Interval
         Standard deviation of the cumulative normal: posterior median and 95 % interval.
     jnd_75 : Interval
         Distance from 50 % to 75 %, .6745 sigma.
     lapse : Interval
-        Share of answers given without looking.
+        Share of answers that ignore the stimulus.
     pse_sd : float
         Posterior standard deviation of `pse`.
     """
@@ -71,7 +71,7 @@ class PsychometricFit:
 
     @property
     def point(self) -> Margin:
-        """Posterior of the point of subjective equality, whatever the steepness and the lapses."""
+        """Marginal posterior of the point of subjective equality."""
         return Margin(self._grid.edges[0], self._grid.margin(0))
 
 
@@ -88,8 +88,8 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     Returns
     -------
     PsychometricFit
-        Priors are flat in mu (one range of the levels beyond them on either side) and in log sigma (from
-        1/200 of the range to five times of it), Beta(1, 20) in the lapse.
+        Priors are flat in mu (up to one range of the levels beyond the levels on each side) and in log sigma
+        (from 1/200 of the range to five times the range), and Beta(1, 20) in the lapse rate.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     NoTransition
         If every answer is the same, so that no finite point exists.
     OutOfBounds
-        If counts are negative, more than the trials, or of other lengths.
+        If counts are negative or above the number of trials, or if lengths differ.
 
     References
     ----------

@@ -21,7 +21,7 @@ from assay.statistics.intervals.correlation import pearson, slope
 from assay.statistics.intervals.credible import size_interval
 
 LEAST = 3
-"""Fewest controls, and fewest concepts: a spread needs three."""
+"""Minimum number of controls, and of concepts: a spread needs three."""
 
 LEVELS = tuple(round(float(level), 2) for level in np.linspace(-0.5, 1.5, 41))
 """Levels of mixing at which psychometric curves are reported."""
@@ -31,7 +31,7 @@ Table = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Replicates:
-    """Settings of a measurement: phrases, halves of the dimensions, weight and length of the concept."""
+    """Settings of the replicates: phrases, number of half-samples, weight of the concept and normalisation."""
 
     templates: tuple[str, ...]
     half_samples: int
@@ -55,8 +55,8 @@ def judge_vectors(
 ) -> Component:
     """Judge the points of subjective equality of the closed-form observer.
 
-    `strata`: whether to judge what the concepts of both sides have in common, too (methodology 1.3.0). `spaces` are
-    the vectors of each of a service's models; a word counts where every one of them has it.
+    `strata`: whether to judge the shift that the concepts of both sides share, too (methodology 1.3.0). `spaces` are
+    the vectors of each of a service's models; a word counts if every model has a vector for it.
     """
     cues = tuple(pair for pair in words.cues if all(cue in space.of for cue in pair for space in spaces))
     usable = {
@@ -155,8 +155,8 @@ def _halves(
 ) -> Floats:
     """Compute the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
 
-    They stand for P1's bootstrapped corpora: how far a point moves by chance is the JND. The point itself is that
-    of all dimensions, because a ratio that is averaged over halves lies elsewhere (measured: .540 for .527).
+    The halves replace P1's bootstrapped corpora: the JND is how far a point moves by chance. The point itself is that
+    of all dimensions, because the mean over halves is biased (measured: .540 instead of .527).
     """
     if not replicates.half_samples:
         return _points(space, cues, words, replicates)[:, :, None]
@@ -210,7 +210,7 @@ def judge_choices(
 ) -> Component:
     """Fit a curve to the choices about each word, and judge the curves; `strata` as for `judge_vectors`.
 
-    Words that are not among the controls count as concepts, also those that `words` does not list.
+    All words that are not among the controls count as concepts, even words that `words` does not list.
     """
     made = judge_trials(trials)
     roles = {word: "control" if word in words.controls else "concept" for word in made.counted}
@@ -256,7 +256,7 @@ GROUPS = {"concepts": "concept", "controls": "control"}
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
 def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
-    """Return the places of the concepts of either side by their shares; of all if a side has fewer than three."""
+    """Return the indices of each side's concepts, by their shares; or of all if a side has fewer than three."""
     shares = [words.concepts.get(word) for word in concepts]
     of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
     of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])

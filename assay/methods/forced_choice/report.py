@@ -15,7 +15,7 @@ from assay.reports.sheets import MOST_ROWS, Sheet, some_of
 from assay.reports.view import Lines, Picture, Point, Scatter, Series, Table
 
 CURVES = 6
-"""Most curves of concepts in a figure; one of a control word comes with them."""
+"""Maximum number of curves of concepts in a figure; the curve of one control word is added."""
 
 WORDS = Sheet(
     "words",
@@ -30,16 +30,16 @@ WORDS = Sheet(
         ("Why there is none", "why", cells.texts),
     ),
 )
-"""Table of the words; of many the farthest ones are shown."""
+"""Table of the words; of many words, the most extreme on both sides are shown."""
 
 
 def counted(part: Part) -> str:
-    """Return the plural of the counted things: words of an embedder, answers of an observer."""
+    """Return the plural of what a component counts: words of an embedder, answers of an observer."""
     return "Words" if "dimensions" in part else "Answers"
 
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write where words lie between the two sides, and what was tested."""
+    """Yield sentences: where words lie between the two sides, and what was tested."""
     first, second = sides(part)
     concepts = [row for row in parts.objects(part, "words") if row.get("role") == "concept"]
     placed = sorted(
@@ -65,7 +65,7 @@ def _mixed(level: float) -> str:
 
 
 def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
-    """Return that more questions do not help: every word was asked about, and the effect varies by word."""
+    """Return room for no more questions: every word was asked about, and the effect varies between words."""
     return Room(0, "", "trials" if parts.mapping(document, "experiment").get("trials") else "words")
 
 
@@ -98,7 +98,7 @@ def _words(part: Part) -> Table | None:
 
 
 def foremost(rows: Sequence[Part], most: int) -> list[Part]:
-    """Return at most so many words that lie farthest out on both sides, from the first side to the second.
+    """Return at most `most` words, the most extreme on both sides, ordered from the first side to the second.
 
     Words without a ``pse`` come last.
     """
@@ -143,7 +143,7 @@ def _equal(p: float) -> str:
 
 # ---------------------------------------------------------------------------- figures
 def _curves(part: Part) -> Picture | None:
-    """Psychometric curves of words between the extremes."""
+    """Psychometric curves of words at evenly spaced ranks, and of one control word."""
     rows = _spread_out(parts.objects(part, "words"))
     levels = charts.numbers_in(part, "levels")
     if any("trials" in row for row in rows):

@@ -14,17 +14,17 @@ from assay.model import Probe, Reply
 from assay.rating.component import Counts
 
 BATCH = 500
-"""Questions asked at once, give or take those about one item."""
+"""Number of questions in a batch; it may be exceeded so that the questions about one item stay together."""
 
 UNREADABLE = frozenset({"no-echo", "no-choice", "unknown-word", "unknown-label"})
-"""Failures of a service that answered, but with nothing that could be used."""
+"""Failure codes of answers that the service gave, but that cannot be used."""
 
 _REFUSING = re.compile(r"http-4(?!08|29)\d\d")
-"""Codes of replies by which a service refuses a request; it can come again after 408 and 429."""
+"""Failure codes of requests that a service refuses; after 408 and 429, the same request may be sent again."""
 
 
 def refuses(code: str) -> bool:
-    """Return whether a failure is an answer of the service that refuses the question, and no fault on the way."""
+    """Return whether a failure code means that the service refused the question, rather than a transport error."""
     return _REFUSING.fullmatch(code) is not None
 
 
@@ -35,7 +35,7 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
 def ask_in_batches(questions: Iterable[tuple[I, Sequence[Probe]]], take: Callable[[I, list[Reply]], object]) -> Asking:
-    """Ask about items, those about one item in one batch, and hand the replies about each to `take`.
+    """Ask about items in batches, one item within one batch, and pass the replies about each item to `take`.
 
     `questions` is read batch by batch, so that it can end when the budget is used up.
     """
@@ -66,7 +66,7 @@ class Tally:
     usable, unasked : int
         Replies that could be used; questions the budget did not allow.
     failed_why, unusable_why : Counter of str
-        Failed calls, and replies of no use, by reason.
+        Failed calls, and unusable replies, by reason.
     by_group : dict of str to Counter
         For each group that questions are about, the replies that were ``usable``, ``refused`` and ``failed``.
     """
@@ -79,7 +79,7 @@ class Tally:
 
     @property
     def lost(self) -> int:
-        """Questions that were asked and came to nothing."""
+        """Number of questions that were asked and have no usable reply."""
         return self.unusable_why.total() + self.failed_why.total()
 
     @property
@@ -88,9 +88,9 @@ class Tally:
         return Counts(self.usable, self.unusable_why.total(), self.failed_why.total(), self.unasked)
 
     def count_reply(self, reply: Reply, wrong: str | None = None, group: str | None = None) -> None:
-        """Count one reply; `wrong` is why its value is of no use, and is ignored where the call failed.
+        """Count one reply; `wrong` is the reason why its value is unusable, and is ignored if the call failed.
 
-        `group` is the one that the question is about, if it is about one.
+        `group` is the group that the question is about, if there is one.
         """
         code = None if reply.failure is None else reply.failure.code
         outcome = "usable"
@@ -111,14 +111,14 @@ class Tally:
 
 @dataclass
 class AnswerTally(Tally, Generic[I, R]):
-    """Counts of the replies about pairs or pictures, several about each.
+    """Counts of the replies about items (pairs or pictures), with one or more replies about each.
 
     Attributes
     ----------
     results : dict
-        The pairs or pictures with replies that could be used, each with its result.
+        Result of each item whose replies could be used.
     asked : int
-        Pairs or pictures that were asked about, whatever came back.
+        Number of items that were asked about, with or without usable replies.
     """
 
     results: dict[I, R] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class AnswerTally(Tally, Generic[I, R]):
     ) -> bool:
         """Count the replies about one item, each as `count_reply`; return whether the budget allowed all of them.
 
-        Where it did not, the other replies about the item are not counted.
+        If it did not, the other replies about the item are not counted either.
         """
         cut = sum(reply.failure is not None and reply.failure.code == BUDGET for reply in replies)
         self.unasked += cut

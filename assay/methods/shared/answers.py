@@ -1,4 +1,4 @@
-"""Answers to profiles that are asked under each value of an attribute."""
+"""Answers about profiles, which are asked with each value of an attribute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOST_SHARE = 0.2
 
 @dataclass
 class Answers(Tally):
-    """Replies to profiles, by the places of profile and value: numbers, or labels with scores."""
+    """Answers about profiles, by the indices of profile and value: numbers, or labels with scores."""
 
     cases: tuple[Case, ...]
     values: tuple[str, ...]
@@ -26,7 +26,7 @@ class Answers(Tally):
     replies: dict[tuple[int, int], Any] = field(default_factory=dict)
 
     def take(self, place: int, value: int, reply: Reply) -> None:
-        """Count one reply."""
+        """Count one reply, and store its answer if it is usable."""
         read = read_number(reply.value) if self.numbers else read_classes(reply.value)
         wrong = None if read is not None else "no-number" if self.numbers else "no-label"
         self.count_reply(reply, wrong, self.values[value])
@@ -35,20 +35,20 @@ class Answers(Tally):
 
     @property
     def whole(self) -> list[int]:
-        """Places of the profiles that were answered under every value."""
+        """Indices of the profiles that were answered under every value."""
         answered = Counter(place for place, _ in self.replies)
         return [place for place in range(len(self.cases)) if answered[place] == len(self.values)]
 
 
 def read_number(value: Any) -> float | None:
-    """Read a finite number."""
+    """Return a finite number; ``None`` for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
 
 
 def read_classes(value: Any) -> dict[str, float] | None:
-    """Read labels with their scores; a label alone has score 1 and the others 0."""
+    """Read labels with their scores; a label without scores gets score 1; ``None`` if there is no label."""
     if not isinstance(value, Mapping):
         return None
     scores = value.get("scores")
@@ -60,12 +60,12 @@ def read_classes(value: Any) -> dict[str, float] | None:
 
 
 def too_few(answers: Answers, whole: int) -> bool:
-    """Whether too many profiles lack an answer for a letter, or the budget cut the asking short."""
+    """Return whether too many profiles lack answers for a letter to be given, or the call budget ran out."""
     return not whole or 1 - whole / len(answers.cases) > LOST_SHARE or bool(answers.unasked)
 
 
 def lost_reason(answers: Answers, whole: int) -> Reason:
-    """Return the reason that too few profiles have all their answers."""
+    """Return the reason why too few profiles have all their answers."""
     total = len(answers.cases)
     facts: dict[str, Any] = {"total": total, "whole": whole, "share": 1 - whole / total if total else 1.0}
     if answers.unusable_why.total() > answers.failed_why.total():

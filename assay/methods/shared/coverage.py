@@ -51,17 +51,17 @@ class Vectors:
 
     @property
     def failed(self) -> int:
-        """Texts lost to failed calls."""
+        """Number of texts whose call failed."""
         return sum(why not in {*OF_NO_USE, BUDGET} for why in self.missing.values())
 
     @property
     def unusable(self) -> int:
-        """Texts whose answer was no vector that could be used."""
+        """Number of texts whose answer is no usable vector."""
         return sum(why in OF_NO_USE for why in self.missing.values())
 
     @property
     def unasked(self) -> int:
-        """Texts the call budget did not allow."""
+        """Number of texts that were not asked about because the call budget ran out."""
         return sum(why == BUDGET for why in self.missing.values())
 
 
@@ -79,7 +79,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Share of the words that have one."""
+        """Share of the words that can be used."""
         return self.found / self.words if self.words else 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Coverage:
 
 
 def cover(groups: Mapping[str, Sequence[str]], known: Collection[str]) -> dict[str, Coverage]:
-    """Count for each group which of its words are known, i.e. have a vector or a fitted curve."""
+    """Count, for each group, the words that are known (have a vector, a curve or an answer), and list the others."""
     return {
         name: Coverage(len(words), sum(word in known for word in words), tuple(w for w in words if w not in known))
         for name, words in groups.items()
@@ -107,8 +107,8 @@ def uncovered(groups: Mapping[str, Coverage], component: str) -> list[Reason]:
 def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
     """Ask for the vector of each distinct text.
 
-    `model` is one of a service's models, or empty for the one its settings name. Where the answers differ in length,
-    those of the commonest length count.
+    `model` is the name of one of the service's models; empty: the model in its settings. If the vectors differ in
+    length, only those of the commonest length are used.
     """
     distinct = tuple(dict.fromkeys(texts))
     place = f"embed/{model}" if model else "embed"

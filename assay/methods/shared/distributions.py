@@ -17,7 +17,7 @@ BIASED_SHARE = 0.9
 """Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
 
 TOLERANCE = 1e-6
-"""How far the shares of a distribution may sum from one."""
+"""Largest difference from 1 of the sum of a distribution's shares."""
 
 Shares = Mapping[str, float]
 
@@ -27,7 +27,7 @@ class BlockSpec:
     """The declared distribution of one block.
 
     `name` is unique in its experiment (``"U"``, ``"B1"`` …), `role` is ``"unbiased"`` or ``"biased"``. `shares` holds
-    the share of the block's sentences for each value, in [0, 1]; a missing value has none.
+    the share of the block's sentences for each value, in [0, 1]; a missing value has share 0.
     """
 
     name: str
@@ -38,8 +38,8 @@ class BlockSpec:
 def check_distribution(shares: Mapping[str, float], attribute: Attribute, field: str) -> dict[str, float]:
     """Check that shares are a distribution over an attribute's values; return them all, in the attribute's order.
 
-    A missing value has no share. The residual may be named, with no share: it is what can come out of a service, never
-    what goes in. `field` is the request's field that an error names.
+    A missing value gets share 0. The residual (outputs that name no single value) may only have share 0, because no
+    input is written with it. `field` is the request's field that an error names.
 
     Raises
     ------
@@ -65,12 +65,12 @@ def check_distribution(shares: Mapping[str, float], attribute: Attribute, field:
 
 
 def default_unbiased(attribute: Attribute) -> tuple[dict[str, float], ...]:
-    """Give every value the same share: P5's U = (.5, .5, 0) for gender."""
+    """Return one block with the same share of every value: P5's U = (.5, .5, 0) for gender."""
     return ({name: 1 / len(attribute.value_names) for name in attribute.value_names},)
 
 
 def default_biased(attribute: Attribute) -> tuple[dict[str, float], ...]:
-    """Declare one block per value that holds .9 of it: P5's (.1, .9, 0) and (.9, .1, 0) for gender."""
+    """Return one block for each value, with a share of .9 of that value: P5's (.1, .9, 0), (.9, .1, 0) for gender."""
     names = attribute.value_names
     rest = round((1 - BIASED_SHARE) / (len(names) - 1), 12)
     return tuple({name: BIASED_SHARE if name == favoured else rest for name in names} for favoured in reversed(names))
@@ -79,12 +79,12 @@ def default_biased(attribute: Attribute) -> tuple[dict[str, float], ...]:
 def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Sequence[Shares]) -> tuple[BlockSpec, ...]:
     """Check declared distributions and name their blocks.
 
-    One unbiased block is called ``U``, several ``U1, U2 …``; biased ones ``B1, B2 …``.
+    A single unbiased block is called ``U``, several are ``U1, U2 …``; biased blocks are ``B1, B2 …``.
 
     Raises
     ------
     BadDistribution
-        If shares are no distribution over the attribute's values, or if two blocks are the same.
+        If shares are no distribution over the attribute's values, or if two blocks have equal shares.
     """
     blocks: list[BlockSpec] = []
     for role, declared, letter in (("unbiased", unbiased, "U"), ("biased", biased, "B")):
@@ -104,7 +104,7 @@ def declare_blocks(attribute: Attribute, unbiased: Sequence[Shares], biased: Seq
 
 
 def refuse_repeats(field: str, names: Sequence[str]) -> None:
-    """Refuse an empty list, and a list that names something twice."""
+    """Raise `SpecificationError` if a list is empty or contains a name twice."""
     if not names:
         raise SpecificationError(f"{field} must name at least one", field)
     for place, name in enumerate(names):
@@ -113,7 +113,7 @@ def refuse_repeats(field: str, names: Sequence[str]) -> None:
 
 
 class BlocksMethod(Bounded, Method):
-    """Base class of methods that ask in declared blocks; the fields are declared by each of them."""
+    """Base class of methods whose input comes in declared blocks; each method declares the fields itself."""
 
     languages: tuple[str, ...]
     texts_per_block: int
@@ -132,7 +132,7 @@ class BlocksMethod(Bounded, Method):
 
     @property
     def catalog_attribute(self) -> Attribute:
-        """The tested attribute, as the catalog has it."""
+        """The tested attribute, from the catalog."""
         return attribute_named(self.attribute)
 
     @cached_property
@@ -141,12 +141,12 @@ class BlocksMethod(Bounded, Method):
         return declare_blocks(self.catalog_attribute, self.unbiased, self.biased)
 
     def refuse_oversize(self, most: int, what: str) -> None:
-        """Refuse a design that needs more texts a block than there are distinct sentences for.
+        """Raise an error if blocks need more than `most` texts, the number of distinct sentences for a block.
 
         Raises
         ------
         OutOfBounds
-            Naming the field to lower and the most that would do.
+            If so, with the field to lower and its maximum; or if `max_texts_per_block` is below `texts_per_block`.
         """
         first, last = self.texts_per_block, self.max_texts_per_block
         if self.stop_early and first > last:

@@ -1,4 +1,4 @@
-"""Methods that take one list of words, by the name of a specification or written out."""
+"""Base class of methods that use one specification of words, given by its name or in full."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ W = TypeVar("W", AssociationWords, ChoiceWords)
 
 
 def refuse_other_attribute(asked: str, about: Sequence[str]) -> str:
-    """Return the attribute that words are about (``several`` for many); refuse a request for another one."""
+    """Return the attribute that words are about (``several`` for many); refuse a request for another attribute."""
     named = about[0] if len(about) == 1 else "several"
     if asked not in {"", named}:
         raise SpecificationError(
@@ -27,7 +27,7 @@ def refuse_other_attribute(asked: str, about: Sequence[str]) -> str:
 
 
 class OneSpecification(Bounded, Method, Generic[W]):
-    """Base class; the fields are declared by each method, in the order of its API."""
+    """Base class of methods with one specification; each method declares the fields itself."""
 
     specification: str | None
     words: W | None
@@ -47,13 +47,13 @@ class OneSpecification(Bounded, Method, Generic[W]):
 
     @property
     def known_words(self) -> W:
-        """The words; raises `UnknownName` if they are the caller's own, and were not filled in."""
+        """The words; raises `UnknownName` if they are the caller's own and were not filled in yet."""
         if self.words is None:
             raise UnknownName("specification", str(self.specification), tuple(specifications()), "specification")
         return self.words
 
     def references(self) -> References:
-        """Name a specification that is not shipped."""
+        """Return the reference to the specification, unless its words are known (shipped or given in full)."""
         if self.words is not None:
             return NOTHING
         return References(words=NamedWords((str(self.specification),), str(self.specification_kind)))

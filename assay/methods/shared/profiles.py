@@ -31,16 +31,16 @@ Words = Mapping[str, tuple[str, ...]]
 MOST_WORDS, LONGEST = 500, 300
 
 MOST_STRATA, LEAST_ROWS = 12, 30
-"""Maximum number of strata of records, and the fewest rows of one."""
+"""Maximum number of strata of records, and minimum number of rows of a stratum."""
 
 ALL_BUT = 0.9
-"""Least share of a column of text that is read as numbers or dates for it to have halves."""
+"""Share of a column's texts that must be numbers or dates for the column to be split into two halves."""
 
 ROW = "row"
-"""Kind of cluster of records that are the same but for the protected column: what was written once counts once."""
+"""Kind of cluster: records that are equal except in the protected column, because copies are not independent."""
 
 FRAME = "frame"
-"""Kind of cluster of which a few may be all there are: then the finding is about those."""
+"""Kind of cluster that is ignored if there are few frames: then the finding is about these frames only."""
 
 JOINED = " / "
 """Separator of the people of a pair (one for each value) in the name of their cluster."""
@@ -57,11 +57,11 @@ class Case:
     given : tuple of (str or Record)
         What is asked, for each value of the attribute in turn.
     clusters : mapping of str to str
-        What was written once and is shared with other profiles, by kind: its person, frame, content.
+        Parts that it may share with other profiles, by kind: its person, frame, content.
     side : str or None
-        Side that its content takes, where contents can be tied to the attribute.
+        Side of its content, if contents can be tied to the attribute.
     own : int or None
-        Place of the value that the record had, where it was a record.
+        Index of the record's original value; ``None`` for a sentence.
     """
 
     name: str
@@ -74,18 +74,18 @@ class Case:
 # ---------------------------------------------------------------------------- sentences
 @dataclass(frozen=True)
 class TextProfiles(Bounded):
-    """What sentences are written from; what is left out comes from the catalog.
+    """Frames, people and contents of sentences; fields that are left out come from the catalog.
 
     Parameters
     ----------
     frames : tuple of str
         Sentences with the slots ``{person}`` (or ``{Person}`` at the beginning) and ``{content}``.
     people : mapping of str to tuple of str
-        By value, who is mentioned: the first of each list are one pair, and so on.
+        People to mention, for each value of the attribute: the first of all lists form a pair, and so on.
     contents : mapping of str to tuple of str
-        Two sides of words.
+        Words for ``{content}``: two lists, one for each side.
     most : int
-        Most profiles; each is asked once for each value.
+        Maximum number of profiles; each is asked about once with each value.
     """
 
     frames: Annotated[tuple[str, ...], MaxLen(100)] = ()
@@ -99,7 +99,7 @@ class TextProfiles(Bounded):
         Raises
         ------
         SpecificationError
-            Naming the field to mend.
+            If a field is missing or invalid; the error names the field.
         """
         listed = self.people or people(attribute_named(attribute))
         if not listed:
@@ -120,7 +120,7 @@ class TextProfiles(Bounded):
 
 
 def check_profiles(profiles: TextProfiles) -> None:
-    """Refuse material that no profile can be written from, naming the field to correct."""
+    """Raise an error that names the field to correct if no profiles can be written from the fields."""
     if len(profiles.people) < 2:
         raise SpecificationError("people of at least two values are needed to be told apart", "texts.people")
     if len({len(words) for words in profiles.people.values()}) > 1:
@@ -148,11 +148,11 @@ def _check_listed(where: str, name: str, words: tuple[str, ...]) -> None:
 
 
 def text_cases(profiles: TextProfiles, rng: np.random.Generator) -> tuple[Case, ...]:
-    """Write profiles in rounds: in each, every pair of people meets one content of either side.
+    """Write profiles in rounds: in each round, every pair of people is combined with one content of each side.
 
-    So any beginning of them is balanced: each pair has met both sides as often, each content has met other
-    frames, and what people and frames add cancels between the sides. When a pair has met every content, it meets
-    them again in another frame, until it has met them in all.
+    So the first profiles are balanced, whatever their number: each pair occurs equally often with both sides, each
+    content in different frames, and the influence of people and frames cancels between the sides. After a pair has
+    occurred with every content, it occurs with them again in another frame, until all frames are used.
     """
     sides = dict(profiles.contents)
     pairs = rng.permutation(len(next(iter(profiles.people.values()))))
@@ -191,18 +191,18 @@ class RecordProfiles(Bounded):
     column : str
         The protected column.
     values : tuple
-        Its values; rows with another one are left out.
+        Values of that column; rows with another value are left out.
     rows : tuple of mapping
         The rows, as objects with the same columns.
     upload : str, optional
-        An uploaded table by its digest, instead of `rows`.
+        Digest of an uploaded table, instead of `rows`.
     cluster : str, optional
-        A column that says what was written once (a household, a firm); else each row is by itself. The
-        column itself is not sent.
+        Column with the cluster of each row, such as a household or a firm, because rows of one cluster are not
+        independent. The column is not sent. Left out: rows are independent.
     leave_out : tuple of str
         Columns that are not sent, such as the true outcome.
     most : int
-        Most rows; a random part of more.
+        Maximum number of rows; of more rows, a random sample is used.
     """
 
     column: Annotated[str, MaxLen(200)]
@@ -214,7 +214,7 @@ class RecordProfiles(Bounded):
     most: Annotated[int, Ge(10), Le(20_000)] = 8000
 
     def __post_init__(self) -> None:
-        """Raise if the rows or values do not allow alternation."""
+        """Raise an error if the rows or values do not allow alternation."""
         super().__post_init__()
         if len(set(self.values)) < 2 or len(set(self.values)) < len(self.values):
             raise SpecificationError("at least two different values are needed, each named once", "records.values")
@@ -239,14 +239,14 @@ class RecordProfiles(Bounded):
         return replace(self, rows=rows, upload=None)
 
     def expected(self) -> int:
-        """Count the profiles, as far as it is known."""
+        """Count the profiles; if the rows are not known yet, return `most`."""
         return min(self.most, len(self.rows)) if self.rows else self.most
 
 
 def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bool = True) -> tuple[Case, ...]:
-    """Make cases of the rows that have one of the values, in random order, at most so many.
+    """Make cases of the rows that have one of the values, in random order, at most `profiles.most`.
 
-    Rows that are the same but for the protected column are one cluster if `once`.
+    If `once`, rows that are equal except in the protected column form one cluster.
     """
     places = {value: place for place, value in enumerate(profiles.values)}
     fitting = [number for number, row in enumerate(profiles.rows) if row[profiles.column] in places]
@@ -273,21 +273,21 @@ def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
 
 
 def like_those_asked(kinds: Iterable[str]) -> str:
-    """Name what an effect is of, from the kinds of clusters whose members were sampled, such as people and contents."""
+    """Write what an effect generalises to, from the kinds of clusters that were sampled, such as people."""
     return f"any {listed(tuple(kinds)) or 'row'} like those asked about"
 
 
 def record_strata(
     profiles: RecordProfiles, cases: Sequence[Case], named: tuple[str, ...]
 ) -> tuple[dict[str, NDArray[np.str_]], tuple[str, ...]]:
-    """Return for each column the stratum of each record, and the columns that have strata and were not looked into.
+    """Return the stratum of each record in each used column, and the columns with strata that are not used.
 
-    A stratum is a category, or a half of the numbers; empty for none.
+    A stratum is a category, or the lower or upper half of numbers; an empty text stands for no stratum.
 
     Parameters
     ----------
     named : tuple of str
-        Columns to use. Empty: the first ones that give up to `MOST_STRATA` strata of `LEAST_ROWS` rows together.
+        Columns to use. Empty: the first columns with at most `MOST_STRATA` strata (of `LEAST_ROWS` rows each) in all.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def record_strata(
 
 
 def _strata(cells: list[Cell]) -> NDArray[np.str_]:
-    """Name the stratum of each cell: a category, or a half of the numbers."""
+    """Return the stratum of each cell: a category, or a half of the numbers; an empty text if it has too few rows."""
     named = ["nothing" if cell is None else str(cell) for cell in cells]
     few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(named).values()) <= MOST_STRATA
     if not few_categories or not any(isinstance(cell, str) for cell in cells):
@@ -325,7 +325,7 @@ def _strata(cells: list[Cell]) -> NDArray[np.str_]:
 
 
 def _halves(cells: list[Cell], named: list[str]) -> list[str]:
-    """Name the half of each cell of a column of numbers or dates; of text a tenth may say neither."""
+    """Return the half of each cell in a column of numbers or dates, split at the median; otherwise return `named`."""
     filled = [place for place, cell in enumerate(cells) if cell is not None and cell != ""]
     text = any(isinstance(cells[place], str) for place in filled)
     read = _reader([named[place] for place in filled]) if text else _number
@@ -333,10 +333,10 @@ def _halves(cells: list[Cell], named: list[str]) -> list[str]:
     if len({*numbers.values()}) <= 2 or len(numbers) < (ALL_BUT if text else 1) * len(filled):
         return named
     middle = float(np.median([*numbers.values()]))
-    if middle == max(numbers.values()):  # as of hours that are cut off at 40
+    if middle == max(numbers.values()):  # for example, hours that are capped at 40
         middle = max(number for number in numbers.values() if number < middle)
     limit = f"{middle:.6g}"
-    if text:  # no date can be read from a number of days
+    if text:  # a date is read as a number of days, which tells a person nothing, so the limit is a cell's own text
         limit = named[max((number, place) for place, number in numbers.items() if number <= middle)[1]]
     halves = list(named)
     for place, number in numbers.items():
@@ -345,7 +345,7 @@ def _halves(cells: list[Cell], named: list[str]) -> list[str]:
 
 
 def _number(cell: Cell) -> float | None:
-    """Read a finite number; also of text."""
+    """Read a finite number, also from text; ``None`` if there is none."""
     if cell is None or isinstance(cell, bool):
         return None
     with suppress(ValueError):
@@ -365,7 +365,7 @@ def _day(cell: Cell, *, written: str) -> float | None:
     """Read the day of a date, with or without a time after it."""
     with suppress(ValueError):
         day = re.split(r"T\d| \d\d?:", str(cell), maxsplit=1)[0]
-        return float(datetime.strptime(day, written).toordinal())  # noqa: DTZ007  days alone are compared
+        return float(datetime.strptime(day, written).toordinal())  # noqa: DTZ007  only days are compared
     return None
 
 
@@ -374,11 +374,11 @@ READERS: tuple[Callable[[Cell], float | None], ...] = (
     *(partial(_amount, decimal=point) for point in ".,"),
     *(partial(_day, written=f) for f in ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d %B %Y")),
 )
-"""Ways to read numbers and dates from text."""
+"""Functions that read numbers and dates from text."""
 
 
 def _reader(texts: Sequence[str]) -> Callable[[Cell], float | None]:
-    """Choose how a column of text is read: as what most of its first texts can be."""
+    """Return the reader that can read most of the first 100 different texts of a column."""
     some = list(dict.fromkeys(texts))[:100]
     return max(READERS, key=lambda read: sum(read(text) is not None for text in some))
 

@@ -13,11 +13,11 @@ from assay.reports.plain import visible
 from assay.reports.view import NOT_MEASURED, Table
 
 NAMED = 12
-"""Missing words named in a table; the JSON has all."""
+"""Maximum number of missing words named in a table; the JSON has all of them."""
 
 
 def title_of_words(name: str) -> str:
-    """Return the title of shipped words; the name of others."""
+    """Return the title of words that Assay ships, or the name of other words."""
     return specifications()[name].title if is_shipped(name) else name
 
 
@@ -45,7 +45,7 @@ def coverage_table(part: Part) -> Table:
 
 
 def looks_table(aggregation: Part) -> Table | None:
-    """Show the looks of a design that judges all parts together."""
+    """Show the letters at each look of a design that judges all components together."""
     rows = []
     for look in parts.objects(aggregation, "looks"):
         letters = parts.mapping(look, "letters")
@@ -56,7 +56,7 @@ def looks_table(aggregation: Part) -> Table | None:
 
 
 def profiles_room(document: Part, part: Part, field: str) -> Room | None:
-    """Return how many more sentences, or rows, can be asked about, each with every value; `field` asks them."""
+    """Return how many more questions about sentences or rows there are; a larger `field` would ask them."""
     experiment = parts.mapping(document, "experiment")
     asked, values = parts.count(parts.mapping(part, "profiles"), "asked"), len(parts.texts(part, "values"))
     texts, records = parts.mapping(experiment, "texts"), parts.mapping(experiment, "records")
@@ -71,7 +71,7 @@ def profiles_room(document: Part, part: Part, field: str) -> Room | None:
             for key in ("people", "contents")
         )
         seen, pairs = parts.numbers(part.get("clusters")), min(people, default=0)
-        # the effect varies from person to person and word to word: more sentences of the same ones hardly help
+        # the effect varies between people and words: more sentences with the same people and words hardly help
         exhausted = seen.get("person", 0) >= pairs and seen.get("content", 0) >= sum(contents)
         every = 0 if exhausted else pairs * sum(contents) * len(parts.texts(texts, "frames"))
         material = "texts.people and texts.contents"

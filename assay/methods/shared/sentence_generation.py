@@ -1,7 +1,7 @@
 """Sentences written by a language model of the user's choice, the *author* (P4, appendix C.1).
 
-The author is asked for a sentence with a group term and an attribute term. What it returns is checked as any
-other sentence is; what is of no use is counted by its reason and asked for again, a few times.
+The author is asked for a sentence with a group term and an attribute term. Its sentences are checked like all other
+sentences. An unusable sentence is counted by its reason, and the author is asked again a limited number of times.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from assay.model import Observation, Probe, Reply, Write
 from assay.references import CorpusItem
 
 BATCH = 200
-"""Sentences asked for at once."""
+"""Maximum number of sentences asked for at once."""
 
 SHOWN = 20
-"""Refused texts that are kept as examples."""
+"""Maximum number of refused texts that are kept as examples."""
 
 QUOTES = '"“”«»'
 
@@ -51,19 +51,19 @@ PROMPTS: Mapping[Family, str] = {
 
 @dataclass(frozen=True)
 class Writing(Bounded):
-    """What an author is asked for.
+    """Request for sentences to an author.
 
     Parameters
     ----------
     per_term : int
-        Sentences that each attribute term is to have; those that are kept already count.
+        Number of sentences that each attribute term should have; existing sentences count.
     family : str
-        ``plain`` (both words in a sentence), ``in-context`` (other words of the lists are named, to say what is
-        meant) or ``nothing-else`` (nothing else may tell the groups apart).
+        Kind of prompt: ``plain`` (both words in a sentence), ``in-context`` (other words of the lists are named to
+        make the meaning clear) or ``nothing-else`` (no other word may tell the groups apart).
     tries : int
-        How often a sentence is asked for before it is done without.
+        Number of times that a sentence is asked for before it is given up.
     reuse : bool
-        Whether what the agency keeps of the caller's own for the same words is taken first, so that nobody pays twice.
+        Whether the caller's stored sentences for the same words are used first, so that nobody pays twice.
     """
 
     per_term: Annotated[int, Ge(1), Le(200)] = 10
@@ -76,7 +76,7 @@ class Writing(Bounded):
 class Written(AuthorCounts):
     """The sentences that an author wrote, and the counts of the prompts.
 
-    The id of each sentence is the unit of its probe. `examples` holds some refused texts with their reasons.
+    The id of each sentence is that of its probe (`Probe.unit`). `examples` are refused texts with their reasons.
     """
 
     sentences: list[Sentence] = field(default_factory=list)
@@ -113,11 +113,11 @@ def write_sentences(
     tries: int = 3,
     place: str = "writing",
 ) -> Generator[Sequence[Probe], Sequence[Reply], Written]:
-    """Ask an author for the sentences that are lacking.
+    """Ask an author for the missing sentences.
 
-    Sentences in `kept` that are of no use do not count towards `per_term`, the sentences of each attribute term.
-    `family` and `tries` are those of `Writing`. `place` begins the unit of every probe, so that several calls within
-    one experiment stay apart.
+    Each attribute term should have `per_term` sentences; unusable sentences in `kept` do not count. `family` and
+    `tries` are those of `Writing`. `place` is the prefix of every probe's id (`Probe.unit`), which must differ between
+    several calls within one experiment.
     """
     of_use = [pair for one in kept if not isinstance(pair := read(one, words), str)]
     known = {text for pair in of_use for text in (pair.first, pair.second)}
@@ -146,7 +146,7 @@ def write_sentences(
 
 
 def written_items(record: Iterable[Observation], words: StereotypeWords) -> tuple[CorpusItem, ...]:
-    """Read the sentences that an author wrote and that are of use for words, as items of a corpus."""
+    """Return the sentences in an author's replies that are usable with `words`, as items of a corpus."""
     items = []
     for each in record:
         text = _cleaned(each.reply.value) if isinstance(each.probe.ask, Write) else ""
@@ -160,7 +160,7 @@ def written_items(record: Iterable[Observation], words: StereotypeWords) -> tupl
 def reusable(
     words: StereotypeWords, own: Iterable[Sentence], others: Iterable[Sentence], per_term: int
 ) -> Iterator[Sentence]:
-    """Yield those of the `others` whose term has fewer than `per_term` sentences among the caller's `own`."""
+    """Yield usable sentences of `others` until each term has `per_term` sentences together with `own`."""
     own = list(own)
     have = Counter(pair.term for each in own if not isinstance(pair := read(each, words), str))
     known = {normalised(each.text) for each in own}
@@ -187,7 +187,7 @@ def write_prompt(words: StereotypeWords, group: str, attribute: str, family: Fam
 
 
 def _lacking(words: StereotypeWords, have: Mapping[str, int], per_term: int, rng: np.random.Generator) -> list[_Wanted]:
-    """List the missing sentences in rounds over the terms; pairs and groups of words alternate."""
+    """List the missing sentences in rounds over the terms; the pairs of group terms and both groups take turns."""
     turn = rng.permutation(len(words.pairs))
     lacking = []
     for number in range(per_term):

@@ -1,8 +1,8 @@
 """Sentences about one of two groups, and their counterparts about the other (P4).
 
-A sentence is of use if it holds one group term and one attribute term, and nothing else that tells the groups
-apart. Its counterpart is the same sentence with the other group's term. It does not matter about which of the two
-groups a sentence was written: both are asked about.
+A sentence is usable if it holds one group term and one attribute term, and nothing else that tells the groups
+apart. Its counterpart is the same sentence with the other group's term. A sentence may be written about either
+group, because both sentences are asked about.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from assay.methods.shared.term_items import Sorted
 from assay.references import CorpusItem
 
 LONGEST = 1000
-"""Most characters of a sentence."""
+"""Maximum number of characters in a sentence."""
 
 DIFFERING = 1 / 3
-"""Largest share of words in which a written counterpart may differ, its group term counted as the same.
+"""Largest share of words in which a given counterpart may differ; the group term counts as equal.
 
-P4's pairs differ by less (his, her). Of 715, nine differ by more: they are about something else, or have a term glued
-together.
+P4's pairs differ by less (his, her), except nine of 715: these are about something else, or a term is joined to
+another word.
 """
 
 PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
@@ -42,20 +42,20 @@ PRONOUNS = frozenset({"he", "she", "they", "it", "we", "you", "i", "who"})
 
 @dataclass(frozen=True)
 class Sentence(Bounded):
-    """A sentence to be asked about, as somebody keeps it.
+    """A sentence to ask about, as given or stored.
 
     Parameters
     ----------
     text : str
         The sentence.
     group_term, attribute_term : str
-        What it holds of either group, and of the attribute, as the specification writes them.
+        Its group term and its attribute term, in the spelling of the specification. Empty: any terms.
     source : str
         Where it comes from: ``written``, ``uploaded``, ``template``, ``edited`` ...
     id : str
-        Names it where it is kept.
+        Identifier of the sentence where it is stored.
     counterpart : str
-        The same about the other group. Empty: made of the text by putting the other term in.
+        The same sentence about the other group. Empty: made from the text by replacing the group term.
     """
 
     text: Annotated[str, MinLen(1), MaxLen(LONGEST)]
@@ -75,13 +75,13 @@ class Pair:
     term : str
         The attribute term, as the specification writes it.
     role : str
-        Which group the term is said to go with: ``first``, ``second`` or ``neutral``.
+        Group to which the stereotype ties the attribute term: ``first``, ``second`` or ``neutral`` (no group).
     groups : int
-        Place of the pair of group terms in the specification.
+        Index of the pair of group terms in the specification.
     written : str
-        About which group the sentence was written: ``first`` or ``second``.
+        Group about which the sentence was written: ``first`` or ``second``.
     frame : str
-        The sentence without its terms: pairs of one frame say the same of other groups and attributes.
+        The sentence without its terms: pairs with the same frame differ only in their terms.
     """
 
     first: str
@@ -96,12 +96,12 @@ class Pair:
 
 
 def sentence_of(item: CorpusItem) -> Sentence:
-    """Make a sentence of an item of a corpus; the method finds its terms by its own words."""
+    """Make a sentence of an item of a corpus; the method finds the terms with its own word lists."""
     return Sentence(item.text or "", source=item.source, id=item.id)
 
 
 def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = None) -> CorpusItem | str:
-    """Make an item of a sentence, with its terms and counterpart; a sentence of no use gives its reason."""
+    """Return a sentence with its terms and counterpart as an item of a corpus, or the reason why it is unusable."""
     pair = read(sentence, words)
     if isinstance(pair, str):
         return pair
@@ -112,27 +112,27 @@ def item_of(sentence: Sentence, words: StereotypeWords, prompt: str | None = Non
 
 
 def check(sentence: Sentence, words: StereotypeWords) -> str | None:
-    """Return why a sentence is of no use, or ``None`` if it can be used.
+    """Return the reason why a sentence is unusable, or ``None`` if it can be used.
 
     Returns
     -------
     str or None
         ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
-        ``several-attribute-terms``, ``wrong-term`` (another term than the sentence is said to hold) or
-        ``counterpart-differs`` (it is not the same about the other group: it lacks a term, or too many of its other
-        words differ).
+        ``several-attribute-terms``, ``wrong-term`` (not the term that `group_term` or `attribute_term` states) or
+        ``counterpart-differs`` (the counterpart is no such sentence about the other group: it lacks a term, or too
+        many of its other words differ).
     """
     found = _reader(words).find(sentence)
     return found if isinstance(found, str) else None
 
 
 def read(sentence: Sentence, words: StereotypeWords) -> Pair | str:
-    """Return the pair of a sentence, or why it is of no use (see `check`)."""
+    """Return the pair of a sentence, or the reason why the sentence is unusable (see `check`)."""
     return _reader(words).read(sentence)
 
 
 def sort(sentences: Iterable[Sentence], words: StereotypeWords) -> Sorted[Pair]:
-    """Make pairs of sentences; count those that are of no use, and repetitions, by reason."""
+    """Make pairs of sentences; count unusable sentences and repetitions by reason."""
     pairs: dict[tuple[str, str], Pair] = {}
     refused: Counter[str] = Counter()
     for sentence in sentences:
@@ -152,7 +152,7 @@ def _reader(words: StereotypeWords) -> _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Terms of a sentence: pair, side and match of the group term, and the attribute term with its role."""
+    """Terms of a sentence: the group term (index of its pair, side, match) and the attribute term with its role."""
 
     place: int
     side: int
@@ -162,7 +162,7 @@ class _Found:
 
 
 class _Reader:
-    """Finds terms in sentences: whole words, in any case; of overlapping ones the longest."""
+    """Finds terms in sentences: whole words, in upper or lower case; of overlapping terms the longest."""
 
     def __init__(self, words: StereotypeWords) -> None:
         self.words = words
@@ -305,10 +305,10 @@ def _capitalised(term: str) -> str:
 
 # ---------------------------------------------------------------------------- templates
 def template_sentences(words: StereotypeWords, per_term: int, rng: np.random.Generator) -> tuple[Sentence, ...]:
-    """Write sentences from the specification's frames, or from frames that any word can be put into.
+    """Write sentences from the specification's frames, or from shipped frames that fit any word.
 
-    Each attribute term gets `per_term` sentences, at most one for each pair of group terms in each frame. Every term
-    meets every pair of group terms as often, give or take one.
+    Each attribute term gets `per_term` sentences, at most one for each pair of group terms in each frame. The numbers
+    of sentences of a term with each pair of group terms differ by one at most.
     """
     frames = words.frames or tuple(read_table("words/stereotypes")["frames"]["any"])
     pairs, turn = rng.permutation(len(words.pairs)), rng.permutation(len(frames))

@@ -28,7 +28,7 @@ W = TypeVar("W", StereotypeWords, VisualWords)
 
 
 class StereotypeDesign(Bounded, Method, Generic[W]):
-    """Base class of both methods; the fields are declared by each of them, in the order of its API."""
+    """Base class of both methods; each method declares the fields itself, in the order of its API."""
 
     specification: str | tuple[str, ...] | None
     words: tuple[W, ...] | None
@@ -64,27 +64,27 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
 
     @classmethod
     def room(cls, document: Mapping[str, Any], part: Mapping[str, Any]) -> Room:  # noqa: ARG003
-        """Return that more items of the same terms hardly help: the score varies from term to term."""
+        """Return room for no more questions: more items of the same terms hardly help, because terms differ."""
         return Room(0, "", "terms of “words”")
 
     @abstractmethod
     def refuse_useless(self, words: Sequence[W]) -> None:
-        """Refuse material if none of it is of use; single useless items are counted and left out."""
+        """Raise an error if no given item is usable; single unusable items are counted and left out."""
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Names of the specifications that were asked for; empty for the attribute's usual one."""
+        """Names of the requested specifications; empty for the attribute's default specification."""
         return (self.specification,) if isinstance(self.specification, str) else self.specification or ()
 
     @property
     def known_words(self) -> tuple[W, ...]:
-        """The words; raises `UnknownName` if some are the caller's own, and were not filled in."""
+        """The words; raises `UnknownName` if some are the caller's own and were not filled in yet."""
         if self.words is None:
             raise UnknownName("specification", ", ".join(self.named), tuple(specifications()), "specification")
         return self.words
 
     def named_words(self) -> NamedWords | None:
-        """Name the specifications that are not all shipped."""
+        """Return the names of the specifications to look up; ``None`` if the words are known."""
         return None if self.words is not None else NamedWords(self.named, str(self.specification_kind))
 
     def with_words(self, found: Sequence[FoundWords]) -> Self:
@@ -113,12 +113,12 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
         return self.most_per_term if self.stop_early else self.per_term
 
     def most_probes(self) -> int:
-        """Count the probes of a case that is never clear."""
+        """Count the probes of a job that uses all looks."""
         first = self.expected_probes()
         return self.changed(per_term=self.most_rounds).expected_probes() if self.stop_early else first
 
     def planned_looks(self) -> Looks | None:
-        """Count the answers about neutral terms of the specification that has the fewest."""
+        """Count the answers about neutral terms, for the specification with the fewest neutral terms."""
         neutral = min((sum(role == "neutral" for role in one.roles.values()) for one in self.words or ()), default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
         return Looks(tuple(neutral * size for size in sizes), neutral) if neutral else None
@@ -138,8 +138,8 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
         """Ask round after round, judge the answers so far, and stop when the letter is clear.
 
-        `rounds` are pairs or pictures, in rounds over the terms. `ask` asks about the rounds from one number up to
-        another.
+        `rounds` are pairs or pictures, in rounds over the terms. ``ask(start, end)`` asks about the rounds from
+        `start` up to `end`.
         """
         if not rounds:
             return found.judge(self.tolerance(), rng)

@@ -1,4 +1,4 @@
-"""Draws of the two effects of stereotype scores: preference of a group, and of the stereotype."""
+"""Draws of the two effects of stereotype scores: preference for a group, and for the stereotype."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.statistics.intervals.credible import size_interval
 DRAWS = 4000
 
 NO_PREFERENCE = 0.5
-"""Score of a model that prefers neither."""
+"""Score of a model that prefers neither side."""
 
 
 class Score(Protocol):
@@ -28,7 +28,7 @@ class Score(Protocol):
 
 @dataclass(frozen=True)
 class StereotypeEffects:
-    """Draws of both scores, and the effects they make.
+    """Draws of both scores, and the effects computed from them.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class StereotypeEffects:
 
     @property
     def common(self) -> Floats | None:
-        """Draws of the preference of one group that both lists share (`shared_lean`); ``None`` with one list.
+        """Draws of the preference for one group that both lists share (`shared_lean`); ``None`` without two lists.
 
-        The stereotype of one list is of the first group, that of the other of the second one: a model that prefers one
-        group whatever is said scores high in the one and low in the other.
+        One list holds stereotypes of the first group, the other list those of the second group. A model that always
+        prefers the same group scores high in one list and low in the other.
         """
         if len(self.lists) != 2:
             return None
         return shared_lean((self.lists[0] - NO_PREFERENCE, NO_PREFERENCE - self.lists[1]))
 
     def for_groups_like_these(self, shift: Floats) -> StereotypeEffects:
-        """Return the effects for other words of the groups: these are preferred more by a `shift`, shape (draws,)."""
+        """Return the effects for other group words; `shift`, shape (draws,), is added to the first group's share."""
         lists = self.lists
         if len(lists) == 2:  # preferring the first group raises the first list's score and lowers the second's
             lists = (np.clip(lists[0] + shift, 0, 1), np.clip(lists[1] - shift, 0, 1))
@@ -89,11 +89,11 @@ def stereotype_effects(
     Parameters
     ----------
     neutral : Score
-        Of attribute terms that no group is said to have.
+        Score of neutral attribute terms, which no stereotype ties to a group.
     stereotyped : sequence of Score
-        Of stereotype attributes. One: P4's score, in which every term weighs the same. Several, one for each list
-        of attribute terms: their unweighted mean. A model that prefers one group whatever the attribute scores 1 on
-        the one list and 0 on the other; it follows no stereotype, but one score of 10 terms and 6 would be .625.
+        Scores of stereotype attributes. One score is P4's, in which all terms have the same weight. Of several, one
+        for each list of terms, the unweighted mean is used: a model that always prefers the same group scores 1 on one
+        list and 0 on the other. It follows no stereotype, but one score over 10 and 6 terms would be .625.
 
     Raises
     ------

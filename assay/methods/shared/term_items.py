@@ -1,4 +1,4 @@
-"""Sentences and pictures of the terms of a specification: sorted, in rounds over the terms, and made by an author."""
+"""Sentences and pictures of a specification's terms: usable items, rounds over terms, counts of an author's items."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ I = TypeVar("I", bound=_OfTerm)  # noqa: E741 - I for item: a pair or a picture
 
 @dataclass(frozen=True)
 class Sorted(Generic[T]):
-    """Items that are of use, each once and in their order, and the number of the others by reason."""
+    """Usable items, each once and in their order, and the number of refused items by reason."""
 
     items: tuple[T, ...]
     refused: Mapping[str, int]
 
 
 def in_turns(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: None) -> list[list[I]]:
-    """Sort items into rounds, with one item of every term that has one left in each.
+    """Sort items into rounds; each round has one item of every term that still has items.
 
-    So any beginning treats terms alike. Within a term, items with different values of `alternate` take turns.
+    So the first rounds treat all terms alike. Within a term, items with different values of `alternate` take turns.
     """
     of_term: dict[str, dict[Hashable, list[I]]] = {}
     for item in items:
@@ -42,7 +42,7 @@ def in_turns(items: Iterable[I], alternate: Callable[[I], Hashable] = lambda _: 
 
 
 def within(rounds: list[list[T]], most: int) -> list[list[T]]:
-    """Drop rounds beyond so many items, but never the first."""
+    """Drop the rounds that exceed `most` items in all, but never the first round."""
     totals = accumulate(map(len, rounds))
     return [one for one, total in zip(rounds, totals, strict=True) if total <= most or one is rounds[0]]
 
@@ -55,11 +55,11 @@ def _transposed(queues: list[list[T]]) -> list[list[T]]:
 
 @dataclass
 class AuthorCounts:
-    """Counts of the prompts to an author.
+    """Counts of an author's items and prompts.
 
-    Of the items that were `wanted`, `asked` counts the prompts sent; `refused` the items that are of no use, by
-    reason; `failed` the prompts without an answer, by the failure's code; `unasked` the prompts that the budget did
-    not allow.
+    `wanted` is the number of missing items; `asked` counts the prompts sent; `refused` the unusable items, by reason;
+    `failed` the prompts without an answer, by the failure's code; `unasked` the prompts that the budget did not
+    allow.
     """
 
     wanted: int = 0

@@ -15,20 +15,20 @@ from assay.reports.sheets import Sheet
 from assay.reports.view import Case, CaseWords, Picture, Squares, Table
 
 LISTS: Mapping[str, str] = {"neutral": "neutral", "first_terms": "the first group's", "second_terms": "the second's"}
-"""Lists of attribute terms, as tables call them."""
+"""Names of the lists of attribute terms in tables."""
 
 MOST_ITEMS = 20
-"""Pairs of sentences, or pictures, in a report; the JSON and the export have all."""
+"""Maximum number of pairs of sentences, or pictures, in a report; the JSON and the export have all."""
 
 
 def looks_sheet(items: str, key: str) -> Sheet:
-    """Describe the table of looks; `items` are counted under `key`."""
+    """Describe the table of looks; `items` is the title of the number under `key`."""
     columns = ((f"{items} of each term", "per_term", cells.numbers), (items, key, cells.numbers))
     return Sheet("looks", "Looks at the evidence", (*columns, ("Likeliest", "letter", cells.texts)))
 
 
 def scores_sheet(title: str, head: str, own: Sequence[tuple[str, str]], interval: str, items: str) -> Sheet:
-    """Describe the table of P4's score and other scores of each list; `own` are the method's."""
+    """Describe the table of P4's score and other scores of each list; `own` are the method's own columns."""
     columns = (
         (head, "list", cells.texts),
         *((title, key, cells.numbers) for title, key in own),
@@ -77,10 +77,10 @@ def _farthest_terms(part: Part) -> list[Part]:
 def sources_table(
     part: Part, key: str, made: Mapping[str, str], kept: object, items: str, vocabulary: Vocabulary
 ) -> Table:
-    """Show the counts of prompts to an author, and of kept items that were of no use.
+    """Show the counts of prompts to an author, and of stored items that could not be used.
 
-    `made` titles the numbers of the author, which the component holds under `key`. `kept` counts why kept items were
-    not used. `items` is the plural of what the author makes.
+    `made` has the titles of the author's numbers, which the component holds under `key`. `kept` counts the unusable
+    stored items by reason. `items` is the plural noun for what the author makes.
     """
     held = parts.mapping(part, key)
     rows = [(title, number) for name, title in made.items() if (number := parts.number(held, name)) is not None]
@@ -95,7 +95,7 @@ def sources_table(
 
 
 def model_table(aggregation: Part) -> Table | None:
-    """Show P4's score of a model over all specifications, where there are several."""
+    """Show P4's score of a model over all specifications, if there are several."""
     held = parts.mapping(aggregation, "model")
     biases = parts.numbers(held.get("by_bias"))
     if len(biases) < 2:
@@ -132,9 +132,9 @@ def terms_figure(part: Part, title: str, axis: str, *, neutral: bool) -> Picture
 
 
 def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, neutral: bool) -> Picture | None:
-    """Draw a square for each case under `key`, by term, or by list where there are too many terms.
+    """Draw a square for each case (pair or picture) under `key`, by term, or by list if there are too many terms.
 
-    `title` has a place for how many cases of how many were on the first of `sides`.
+    `title` has two placeholders: the number of cases on the first of `sides`, and the number of all cases.
     """
     known = [
         (row, parts.text(row, "term"), min(1.0, max(0.0, share)))
@@ -159,7 +159,7 @@ def squares_figure(part: Part, key: str, title: str, sides: tuple[str, str], *, 
 
 
 def _cases(part: Part, known: Sequence[tuple[Part, str | None, float]]) -> tuple[tuple[str, tuple[Case, ...]], ...]:
-    """Group the cases by their terms, the fullest squares and rows first."""
+    """Group the cases by term; cases with the largest share, and terms with the largest mean share, come first."""
     names = sides(part)
     groups = {"first_terms": f"Said of {names[0]}", "second_terms": f"Said of {names[1]}"}
     held: dict[str, list[Case]] = {}
@@ -192,7 +192,7 @@ def _some_terms(shown: Sequence[Any], every: Sequence[Any]) -> str:
 
 # ---------------------------------------------------------------------------- words
 def list_shares(part: Part) -> tuple[float | None, float | None]:
-    """Read the share of the first side with neutral terms, and the mean share of the stereotype over both lists."""
+    """Return the first side's share with neutral terms, and the stereotype's mean share over both other lists."""
     held = parts.mapping(part, "lists")
     neutral, *tied = (parts.number(parts.mapping(parts.mapping(held, name), "posterior"), "estimate") for name in LISTS)
     known = [share for share in tied if share is not None]

@@ -24,7 +24,7 @@ LOST_SHARE = 0.2
 """Largest share of pairs or pictures without a usable answer for which a letter is given."""
 
 LEAST_TERMS = 2
-"""Fewest terms of a list: one does not show how terms differ."""
+"""Minimum number of terms in a list: a single term does not show how terms differ."""
 
 ROLES: tuple[Role, ...] = ("neutral", "first", "second")
 """The lists of terms, in the order in which their scores are drawn."""
@@ -53,7 +53,7 @@ class TermScores(ABC, Generic[W, T, F]):
     """Base class of the scores of one specification.
 
     `sources` says where the sentences or pictures come from; `looks` holds the result of each look. `strata` and
-    `delta_loss` are the method's fields.
+    `delta_loss` are the fields of the method with these names.
     """
 
     words: W
@@ -79,15 +79,15 @@ class TermScores(ABC, Generic[W, T, F]):
 
     @abstractmethod
     def lost_reason(self, lost: int) -> Reason:
-        """Explain why so many items have no usable answer."""
+        """Return the reason why so many items have no usable answer."""
 
     @abstractmethod
     def author_reasons(self) -> list[Reason]:
-        """Explain missing terms by the author, if one was asked and is the cause."""
+        """Return why terms have no items, if an author was asked for them and is the cause; otherwise nothing."""
 
     @abstractmethod
     def undecided_reasons(self) -> list[Reason]:
-        """Explain answers that decide nothing, in all lists or in some."""
+        """Return why no letter is possible, if all answers of some lists, or of all, prefer neither side."""
 
     @abstractmethod
     def totals(self) -> dict[str, Any]:
@@ -99,10 +99,10 @@ class TermScores(ABC, Generic[W, T, F]):
 
     @abstractmethod
     def analyses(self, fits: Mapping[Role, F], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and the scores beside it."""
+        """Return P4's score and additional scores."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
-        """Draw by how much other words of the groups would be preferred, shape (draws,); ``None`` for these words."""
+        """Draw how much more other words for the first group would be preferred, shape (draws,); ``None``: unknown."""
         return None
 
     @abstractmethod
@@ -111,9 +111,9 @@ class TermScores(ABC, Generic[W, T, F]):
 
     # ------------------------------------------------------------------------ decision
     def judge(self, tolerance: Tolerance, rng: np.random.Generator, *, brief: bool = False) -> Component:
-        """Judge the answers so far; if `brief`, without the numbers beside the letter.
+        """Judge the answers so far; if `brief`, leave out the details beside the letter.
 
-        The effects are drawn first, so that a brief judgement has the letter of the whole one.
+        The effects are drawn from a generator of their own, so that the letter does not depend on `brief`.
         """
         component = self._judge(tolerance, rng, brief=brief)
         return replace(component, reasons=(*component.reasons, *self.asked_how()))
@@ -152,7 +152,7 @@ class TermScores(ABC, Generic[W, T, F]):
     def hidden(
         self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the preferences of a group that the mean can hide, and the difference of lost replies."""
+        """Draw the preference for a group that the mean score can hide, and the difference in lost replies."""
         hidden = loss_effect(self.tally.by_group, self.delta_loss, tolerance.confidence, rng.spawn(1)[0])
         if self.strata and drawn.common is not None:
             hidden += (HiddenEffect("stratum", "attributes of both stereotypes", drawn.common),)
@@ -169,7 +169,7 @@ class TermScores(ABC, Generic[W, T, F]):
         }
 
     def coverage(self) -> dict[str, Coverage]:
-        """Count for each list which of its terms have a usable answer."""
+        """Count, for each list, the terms with a usable answer."""
         lists = {LISTS[role]: terms for role in ROLES if (terms := self.words.terms(role))}
         return cover(lists, {item.term for item in self.tally.results})
 
@@ -239,10 +239,10 @@ def counted(term: TermScore, items: str) -> dict[str, Any]:
 
 
 def pooled(score: StereotypeScore) -> Interval:
-    """Pool all pairs into one share, with Wilson's interval of the decided ones brought nearer to 1/2 by the ties.
+    """Pool all pairs into one share with Wilson's interval of the decided pairs; ties move both towards 1/2.
 
-    It takes pairs of one term for independent, and so is too narrow: it held the truth in .843 of simulations where
-    the hierarchy did in .965 (METHODS section 7).
+    The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
+    simulations, and the interval of the hierarchy in .965 (METHODS section 7).
     """
     pairs = len(score.by_pair)
     decided, share = pairs - score.ties, score.ties / pairs

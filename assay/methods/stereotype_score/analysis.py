@@ -23,12 +23,12 @@ from assay.statistics.hidden.strata import typical_effect
 from assay.statistics.hidden.varying import cluster_means
 
 LEAST_GROUP_PAIRS = 8
-"""Fewest pairs of group words that stand for others like them; with fewer, the score is that of these words."""
+"""Minimum number of pairs of group words to generalise to others; with fewer, scores hold for these words only."""
 
 
 @dataclass
 class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
-    """Preferences of a model in the pairs of one specification; `rung` is ``None`` if nothing could be asked."""
+    """Preferences of a model in the pairs of one specification; `rung` is the way of asking, ``None`` without any."""
 
     tally: PairTally = field(default_factory=PairTally)
     rung: Rung | None = None
@@ -47,13 +47,13 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return fit_terms(self.score(*roles).by_term)
 
     def score(self, *roles: Role) -> StereotypeScore:
-        """Score the pairs of some lists: the share for the stereotype, or of neutral terms for the first group."""
+        """Score the pairs of some lists: the share of the stereotype, or with neutral terms, of the first group."""
         some = [(pair, one) for pair, one in self.tally.results.items() if pair.role in roles]
         by_pair = [_towards(pair, one) for pair, one in some]
         return score_choices(by_pair, [pair.term for pair, _ in some], [self.words.name] * len(some))
 
     def tied_terms(self) -> list[TermScore]:
-        """Return the scores of the terms that the stereotype gives to a group."""
+        """Return the scores of the terms that the stereotype ties to a group."""
         return [one for role in TIED if self.words.terms(role) for one in self.score(role).by_term]
 
     @property
@@ -62,7 +62,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return [(pair.term, _towards(pair, one)) for pair, one in self.tally.results.items() if pair.role in TIED]
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
-        """Draw by how much more other pairs of group words could be preferred; ``None`` with fewer than eight pairs."""
+        """Draw how much more the first group could be preferred with other pairs of words; ``None``: too few pairs."""
         pairs = list(self.tally.results)
         places, group = np.unique([pair.groups for pair in pairs], return_inverse=True)
         if len(places) < LEAST_GROUP_PAIRS:
@@ -76,16 +76,16 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
     def hidden(
         self, drawn: StereotypeEffects, tolerance: Tolerance, rng: np.random.Generator
     ) -> tuple[HiddenEffect, ...]:
-        """Draw the effects that the mean can hide; and of a typical frame, how far it leans with terms of some lists.
+        """Draw the effects that the mean can hide: in both lists together, and in a typical frame.
 
-        With neutral terms it leans to a group, with the others to their stereotype or away from it.
+        With neutral terms, a frame can prefer a group; with other terms, a group, the stereotype or its opposite.
         """
         hidden = super().hidden(drawn, tolerance, rng)
         if not self.strata:
             return hidden
         some = {role: [of for of in self.tally.results.items() if of[0].role == role] for role in ROLES}
         tied = [*some["first"], *some["second"]]
-        even = np.full_like(drawn.neutral, NO_PREFERENCE)  # what both lists have in common on average is a stratum
+        even = np.full_like(drawn.neutral, NO_PREFERENCE)  # the mean preference in both lists is already a stratum
         of_frames: tuple[tuple[str, str, Sequence[tuple[Pair, float]], Floats], ...] = (
             ("individual", "typical frame", [(pair, one.preferred) for pair, one in some["neutral"]], drawn.neutral),
             ("individual", "typical frame, both stereotypes", [(pair, one.preferred) for pair, one in tied], even),
@@ -99,7 +99,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
-        """Explain by failed calls or by unusable answers, whichever are more."""
+        """Return failed calls or unusable answers as the reason, whichever are more."""
         tally = self.tally
         failing = tally.failed_why.total() >= tally.unusable_why.total()
         why = tally.failed_why if failing else tally.unusable_why
@@ -107,7 +107,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Find lists in which every pair is a tie."""
+        """Return a reason if every pair is a tie, in some lists or in all."""
         lists = [role for role in ROLES if self.words.terms(role)]
         ties = [role for role in lists if self._only_ties(role)]
         if not ties:
@@ -119,7 +119,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return all(one.preferred == TIE for pair, one in self.tally.results.items() if pair.role == role)
 
     def author_reasons(self) -> list[Reason]:
-        """Explain missing terms by an author that failed, or wrote what is of no use."""
+        """Return why an author wrote too few sentences: calls failed, or its sentences were unusable."""
         writing = self.sources.get("writing")
         if not writing or not writing["wanted"] or writing["written"] >= ENOUGH * writing["wanted"]:
             return []
@@ -129,7 +129,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return [self.reason("writer-off-specification", {**facts, "why": writing["refused"]})]
 
     def asked_how(self) -> list[Reason]:
-        """Return the rung as a reason."""
+        """Return the way of asking (the rung) as a reason."""
         return [] if self.rung is None else [self.reason("scored-by", {"rung": self.rung})]
 
     # ------------------------------------------------------------------------ reported numbers
@@ -142,7 +142,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return {"sentences": [_row(pair, one) for pair, one in self.tally.results.items()]}
 
     def analyses(self, fits: Mapping[Role, SharesPosterior], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and the scores beside it, by list, by term and by pair of group terms."""
+        """Return P4's score and additional scores, by list, by term and by pair of group terms."""
         scores = {role: self.score(role) for role in fits}
         of_lists = {
             LISTS[role]: {**summary(one), "posterior": asdict(fits[role].overall), "spread": asdict(fits[role].spread)}
@@ -184,7 +184,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
 def _typical_frame(
     preferred: Sequence[tuple[Pair, float]], mean: Floats, limit: float, rng: np.random.Generator
 ) -> tuple[Floats, bool] | None:
-    """Draw how far a typical frame is from no preference, by `typical_effect`."""
+    """Draw the distance of a typical frame's score from no preference, by `typical_effect`."""
     frames, groups, terms = np.array([(pair.frame, str(pair.groups), pair.term) for pair, _ in preferred]).T
     leans = np.array([share for _, share in preferred]) - NO_PREFERENCE
     return typical_effect(mean, leans, frames, (groups, terms), limit, rng)
@@ -203,7 +203,7 @@ def summary(score: StereotypeScore) -> dict[str, Any]:
 
 
 def _towards(pair: Pair, one: Compared) -> float:
-    """Return the preference for the stereotype: for a term of the second group, that of the second group."""
+    """Return the preference for the second group if the term is tied to it, otherwise for the first group."""
     return 1 - one.preferred if pair.role == "second" else one.preferred
 
 

@@ -1,9 +1,9 @@
 """Stereotype score: which of two sentences about two groups a language model prefers (P4).
 
-Both sentences of a pair say the same, of either group. With neutral attribute terms a model that takes no side
-prefers each in half of the pairs (step 1); with attribute terms of a stereotype, a model that does not follow it
-does, too (step 2). Sentences are uploaded, kept, written by an author of the user's choice, or made from templates
-(METHODS section 7).
+Both sentences of a pair say the same, each about one group. With neutral attribute terms, a model without a
+preference prefers each group in half of the pairs (step 1). With terms of a stereotype, a model that does not follow
+it prefers the stereotype in half of the pairs (step 2). Sentences are uploaded, stored, written by an author of the
+user's choice, or made from templates (METHODS section 7).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from assay.rating.component import Counts, Measurement, result_or_why
 from assay.statistics.bayes.stereotype_terms import fit_terms, score_choices
 
 MASKED_WORDS = 6
-"""Words of a sentence that a masked model is asked about, roughly, for the progress bar."""
+"""Approximate number of words of a sentence that a masked model is asked about, for the progress bar."""
 
 MOST_CHECKED = 100_000
-"""Characters of sentences, for all specifications together, that are checked before a job: about 0.3 s. More are
-accepted unchecked, and the job counts the useless ones."""
+"""Maximum number of characters of sentences, over all specifications, that are checked before a job (about 0.3 s).
+More text is accepted unchecked, and the job counts the unusable sentences."""
 
 Name = Annotated[str, MinLen(1), MaxLen(100)]
 
@@ -48,26 +48,26 @@ class StereotypeScore(SentenceReferences):
     Parameters
     ----------
     attribute : str
-        What the groups differ in. Empty: what the specification is about, or gender.
+        Attribute in which the groups differ. Empty: the attribute of the specification, or gender.
     specification : str or tuple of str, optional
-        Groups and attribute terms by name: of the catalog or the caller's own. Several are a component each.
+        Name of groups and attribute terms, from the catalog or the caller's own. Each of several is a component.
     words : tuple of StereotypeWords, optional
-        The same, written out; they outrank `specification`.
+        The groups and terms themselves; they take precedence over `specification`.
     sentences : tuple of Sentence
-        Sentences to ask about: uploaded, or kept and perhaps edited. Each counts for every specification it fits.
+        Sentences to ask about: uploaded, or stored and perhaps edited. Each counts for every specification it fits.
     writing : Writing, optional
-        What an author is asked for where sentences are lacking; the job must name an author.
+        Request to an author for missing sentences; the job must name an author.
     corpus : str, optional
-        A kept collection of sentences by its id; whoever keeps it fills `sentences` in.
+        Id of a stored corpus; its sentences are added to `sentences`.
     scoring : str
         How pairs are compared: ``echo``, ``masked``, ``choice``, or ``auto``, the first of these that the service
         does not refuse.
     per_term : int
-        Pairs of each attribute term at the first look; then twice as many at each.
+        Pairs of each attribute term at the first look; each further look has twice as many.
     most_per_term : int
         Pairs of each attribute term at the last look.
     stop_early : bool
-        Whether there is more than one look; without, `per_term` pairs are asked about.
+        Whether there is more than one look; if not, `per_term` pairs are asked about.
     delta : float
         Largest distance of a score from 1/2 that still counts as none.
     confidence : float
@@ -75,7 +75,7 @@ class StereotypeScore(SentenceReferences):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     strata : bool
-        Whether a preference that is common to both stereotypes is judged beside the neutral one.
+        Whether a preference for one group that both lists of stereotypes share is judged besides the neutral one.
     delta_loss : float, optional
         Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     """
@@ -115,7 +115,7 @@ class StereotypeScore(SentenceReferences):
         return self.writing is not None
 
     def refuse_useless(self, words: Sequence[StereotypeWords]) -> None:
-        """Refuse sentences if none is of use; single useless ones are counted and left out."""
+        """Raise an error if no sentence is usable; single unusable sentences are counted and left out."""
         if not self.sentences or self.writing is not None:
             return
         if len(words) * sum(len(one.text) + len(one.counterpart) for one in self.sentences) > MOST_CHECKED:
@@ -129,14 +129,14 @@ class StereotypeScore(SentenceReferences):
             )
 
     def expected_probes(self) -> int:
-        """Count the questions of a case that is clear at the first look, and the prompts of an author."""
+        """Count the questions of a job that is decided at the first look, and the prompts to an author."""
         terms = sum(len(one.roles) for one in self.words or ())
         each = 2 * MASKED_WORDS if self.scoring == "masked" else 2
         return terms * (self.per_term * each + (0 if self.writing is None else self.writing.per_term))
 
     # ------------------------------------------------------------------------ the experiment
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Collect the sentences of each specification, find the rung, and ask until letters are clear."""
+        """Collect the sentences of each specification, find the way of asking, and ask until letters are clear."""
         components: list[Component] = []
         measured: list[Preferences] = []
         ladder: Ladder | None = None
@@ -209,7 +209,7 @@ class StereotypeScore(SentenceReferences):
 def model_score(measured: Sequence[Preferences]) -> dict[str, Any]:
     """Score a model over all specifications: P4's unweighted mean over (bias, attribute term) groups.
 
-    Where there is no pair with a stereotype term, the result has a ``why`` instead.
+    If there is no pair with a stereotype term, the result has a ``why`` instead.
     """
 
     def scored() -> dict[str, Any]:

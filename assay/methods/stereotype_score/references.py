@@ -14,11 +14,11 @@ from assay.model import Observation
 from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, NamedCorpus, References
 
 MOST_PAIRS = 10_000
-"""Most pairs of a rating (20,000 sentences); its document lists every one."""
+"""Maximum number of pairs in a rating (20,000 sentences), because its document lists every pair."""
 
 
 class SentenceReferences(StereotypeDesign[StereotypeWords]):
-    """Base class of the method; it declares the fields."""
+    """Base class of the method, which declares the fields itself."""
 
     sentences: tuple[Sentence, ...]
     writing: Writing | None
@@ -47,7 +47,7 @@ class SentenceReferences(StereotypeDesign[StereotypeWords]):
         return method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
-        """Read the sentences that an author wrote and that are of use, for each specification."""
+        """Return the usable sentences that an author wrote, for each specification."""
         return [written_items(record, words) for words in self.known_words]
 
     def _authored(self) -> tuple[AuthoredItems, ...]:
@@ -60,7 +60,7 @@ class SentenceReferences(StereotypeDesign[StereotypeWords]):
         )
 
     def _with_words_of(self, corpus: FoundCorpus) -> Self:
-        """Ask with the words of the corpus, unless the experiment brings its own."""
+        """Return the method with the words of the corpus, unless the experiment has words of its own."""
         if corpus.words is None or self.named:
             return self
         if self.words != (shipped_words(StereotypeWords, None, self.attribute or "gender"),):

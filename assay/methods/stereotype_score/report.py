@@ -67,7 +67,7 @@ PAIRS = Sheet(
 
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write which sentence of a pair the model prefers, and what was tested."""
+    """Yield sentences: which sentence of a pair the model prefers, and what was tested."""
     (first, _), (neutral, stereotyped) = sides(part), list_shares(part)
     if neutral is not None:
         yield (
@@ -123,7 +123,7 @@ def figures(part: Part) -> Iterator[Picture | None]:
 
 
 def _pairs_figure(part: Part) -> Picture | None:
-    """Draw how each pair of words for the groups fared, with neutral attributes and with stereotypes."""
+    """Draw the score of each pair of group terms, with neutral attributes and with stereotypes."""
     rows = [
         (f"{parts.text(row, 'first')} / {parts.text(row, 'second')}", neutral, tied)
         for row in parts.objects(part, GROUP_PAIRS.key)

@@ -26,8 +26,8 @@ from assay.statistics.intervals.sampling_effects import Deviations, SamplingEffe
 class Rules:
     """Fields of `StimulusSampling` that decide what is computed.
 
-    `tie` is the share of a side that a tied prior gives to a value. `rarer`: of two answers either may be the yes, so
-    that within a side the rarer one counts, too.
+    `tie` is the share of one side of the contents that a value has in a tied prior. `rarer`: either of two labels may
+    count as yes, so within a side, inputs without a yes are judged, too, if they are rarer.
     """
 
     tie: float
@@ -37,10 +37,10 @@ class Rules:
 
 
 LEAST_YES = 20
-"""Least effective number of inputs that make a yes."""
+"""Minimum effective number of inputs that get a yes."""
 
 LEAST_OF_CELL = 10
-"""The same for each cell of the prior of vectors, on average (methodology 1.3.0)."""
+"""Minimum effective number of inputs that get a yes for each cell of the prior of vectors, on average (since 1.3.0)."""
 
 
 def judge(
@@ -53,7 +53,7 @@ def judge(
     *,
     brief: bool,
 ) -> Component:
-    """Judge sentences or vectors; if `brief`, without the numbers beside the letter."""
+    """Judge sentences or vectors; if `brief`, leave out the details beside the letter."""
     drawing, showing = rng.spawn(2)
     detail = detail | {"weights": heard.weights.as_json(), **heard.clusters, "estimand": heard.estimand}
     measurement = Measurement(heard.label, tally.counts, tolerance, detail)
@@ -72,7 +72,7 @@ def judge(
         hidden += _within_sides(heard, effects, rules, tolerance.delta, own)
     measurement.detail |= hidden_as_json(hidden) | losses_as_json(tally.by_group, rules.delta_loss)
     evidence = Evidence(effects.step_1, effects.step_2, hidden=hidden)
-    # growth of a value's share of all yeses if every lost reply were a yes of that value
+    # how much a value's share of the yes answers would grow if every lost reply were a yes for that value
     share = tally.lost / max(1, tally.counts.asked)
     most = share / (share + float(heard.rates.mean(axis=1).sum()))
     return measurement.conclude(
@@ -86,9 +86,9 @@ def judge(
 def _within_sides(
     heard: TextsHeard | CellsHeard, effects: SamplingEffects, rules: Rules, delta: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within either side; where yes is common on a side, that among the inputs without a yes, too.
+    """Draw the effect within each side of the contents; if yes is common there, also among inputs without a yes.
 
-    Where nearly all of a side get a yes, it hardly shows that one group gets it less (docs/decisions/0082).
+    If nearly all inputs of a side get a yes, these hardly show that one group gets it less (docs/decisions/0082).
     """
     even = np.full(len(heard.values), 1 / len(heard.values))
     found = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
@@ -106,12 +106,12 @@ def _within_sides(
 
 
 def _too_little(heard: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:
-    """Return the reason that the inputs that made a yes are too few, if they are.
+    """Return a reason if the inputs that got a yes are too few; otherwise ``None``.
 
-    What a few inputs have in common they have by chance, and resampling them shows nothing else: one yes alone is of
-    one group with certainty. Simulated without any effect, five inputs of equal weight were taken for biased in .23 of
-    cases, twelve in .017, and twenty in none of 60. Vectors of each value and side are other inputs, and where yes lies
-    in both tails, 20 in all were found biased in 6 of 48.
+    A few inputs can share a property by chance, and resampling them cannot show that: a single yes is always about one
+    group. In simulations without any effect, five inputs of equal weight were found biased in .23 of cases, twelve in
+    .017, and twenty in none of 60. Vectors of each value and side are different inputs: if yes lies in both tails, 20
+    inputs in all were found biased in 6 of 48 cases.
     """
     name, weights = heard.label, heard.weights
     if weights.heavy:

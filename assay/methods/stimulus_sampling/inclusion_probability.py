@@ -1,4 +1,4 @@
-"""Samples from a finite pool in which some members are likelier than others, and none comes twice."""
+"""Sampling without replacement from a finite pool, with unequal inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from assay.model import Floats
 
 
 def inclusion(density: ArrayLike, count: float) -> Floats:
-    """Compute the probability with which each member of a pool is taken.
+    """Compute the inclusion probability of each member of a pool.
 
     Parameters
     ----------
     density : array_like, shape (n,)
-        How much likelier each is to be wanted; positive, its scale does not matter.
+        Relative density of each member; positive, on any scale.
     count : float
-        How many are to be taken on average, positive. All are taken if there are no more.
+        Mean size of the sample, positive. If the pool is not larger, all members are taken.
 
     Returns
     -------
     ndarray, shape (n,)
-        ``min(1, c density)`` with the c for which they sum to `count`. They grow with `count`, so that a sample
-        of members whose own random number lies below holds every smaller one.
+        ``min(1, c density)``, with c such that the sum is `count`. The probabilities grow with `count`: if members are
+        taken whose own random number lies below, a larger sample contains every smaller sample.
 
     Raises
     ------
     OutOfBounds
-        If nothing is to be taken.
+        If `count` is not positive.
     EvidenceError
         If a density is not a positive, finite number.
     """

@@ -1,4 +1,4 @@
-"""Vectors of numbers as inputs of stimulus sampling, normal within each cell of the prior."""
+"""Vectors of numbers as inputs of stimulus sampling, normally distributed within each value and side."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ SIDES = 2
 """Sides of the content."""
 
 LEAST_ROWS = 5
-"""Fewest rows that a normal distribution is fitted to."""
+"""Minimum number of rows to fit a normal distribution to."""
 
 MOST_VALUES = 10
 
 LARGEST = 1e9
-"""Largest size of a number: squares of larger ones leave the range of floats."""
+"""Largest absolute value of a number, so that squares and their sums stay far within the range of floats."""
 
 UNSOUND = f"numbers are finite and of size {LARGEST:g} at most"
 
 
 @dataclass(frozen=True)
 class VectorStimuli(Bounded):
-    """Vectors of numbers; the attribute is known of each and is not sent.
+    """Vectors of numbers; the attribute of each vector is known, and is not sent to the service.
 
     Parameters
     ----------
     names : tuple of str
         Names of the numbers, as they are sent.
     centres : mapping of str to tuple of float
-        By value of the attribute, the mean vector of its group.
+        Mean vector of the group of each value of the attribute.
     sides : mapping of str to tuple of float
-        Two sides of the content: what each adds to the mean.
+        The two sides of the content, each with the vector that it adds to the mean.
     sd : tuple of float
         Standard deviation of each number within a group and side.
     rows : tuple of mapping
-        Instead of these, rows with the numbers, the attribute and the side; a normal distribution is fitted to the
-        rows of each value and side.
+        Instead of `centres`, `sides` and `sd`: rows with the numbers, the attribute and the side; a normal
+        distribution is fitted to the rows of each value and side.
     column, side : str, optional
         Columns of the rows that hold the attribute and the side of the content.
     decimals : int
@@ -66,7 +66,7 @@ class VectorStimuli(Bounded):
     decimals: Annotated[int, Ge(0), Le(15)] = 6
 
     def __post_init__(self) -> None:
-        """Raise if the fields do not describe a distribution of vectors."""
+        """Raise an error if the fields do not describe a distribution of vectors."""
         super().__post_init__()
         if len(set(self.names)) < len(self.names):
             raise SpecificationError("a name stands for one number; one is there twice", "vectors.names")
@@ -143,7 +143,7 @@ class VectorStimuli(Bounded):
 
     @cached_property
     def priors(self) -> Mapping[tuple[int, int], NormalPrior]:
-        """The distribution of vectors in each cell, by the places of its value and its side."""
+        """The distribution of vectors in each cell, by the indices of its value and its side."""
         made = {}
         for v, value in enumerate(self.values):
             for s, side in enumerate(self.side_names):

@@ -1,9 +1,9 @@
-"""Stimulus sampling: what input makes a classifier say yes, and whose it is (P1).
+"""Stimulus sampling: which inputs make a classifier say yes, and which group they are about (P1).
 
-``p(s | yes) ~ p(s) P(yes | s)``: inputs that are generated from a stated prior follow it if each counts by the
-service's own probability of yes, which is at most 1, so that no chain is needed and what comes out can be read.
-Where yes is rare, and for vectors of numbers, a logit fitted to some replies says where to look; the service is
-asked there, and its answers correct what the logit got wrong (METHODS section 5).
+``p(s | yes) ~ p(s) P(yes | s)``: inputs are generated from a stated prior, and each is weighted by the service's
+probability of yes. This is at most 1, so no Markov chain is needed, and the inputs stay readable. If yes is rare, and
+for vectors of numbers, a logit that is fitted to some replies (the surrogate) chooses the inputs; the service is asked
+about these, and its answers correct the errors of the logit (METHODS section 5).
 """
 
 from __future__ import annotations
@@ -44,45 +44,45 @@ from assay.statistics.bayes.surrogate import Surrogate, fit_surrogate
 
 Measuring = Generator[Sequence[Probe], Sequence[Reply], Component]
 TRAINING = 500
-"""Replies about vectors that the surrogate is fitted to (METHODS section 5)."""
+"""Number of replies about vectors that the surrogate is fitted to (METHODS section 5)."""
 
 MOST_VECTORS = 20_000
-"""Most vectors at the last look."""
+"""Maximum number of vectors at the last look."""
 
 
 @dataclass(frozen=True)
 class StimulusSampling(Bounded, Method):
-    """Ask a classifier about generated inputs, and see what those that it says yes to have in common.
+    """Ask a classifier about generated inputs, and find out which groups the inputs with a yes are about.
 
     Parameters
     ----------
     attribute : str
-        Which attribute the inputs are about: one of the catalog, or a name for `texts` or `vectors` of one's own.
+        Attribute that the inputs are about: one of the catalog, or any name if `texts` or `vectors` are given.
     texts : TextProfiles, optional
-        Sentences that inputs are written from, each with every value; what is left out comes from the catalog.
+        Frames, people and contents of the sentences; parts that are left out come from the catalog.
     vectors : VectorStimuli, optional
         Vectors of numbers instead of sentences.
     label : str, optional
-        The label that is the yes. Of two, where none is named, `of_two` says which.
+        Label that counts as yes. If it is left out, `of_two` chooses one of two labels.
     of_two : str
-        ``rarer``: of two labels the one that is seldom given is the yes, by the replies of the first look; of one
-        with a score, what is not that label if it is mostly given. ``last``: the last in the alphabet.
+        ``rarer``: of two labels, the label that is rarer in the replies of the first look counts as yes; of a
+        single label with a score, its opposite if that is rarer. ``last``: the last in the alphabet.
     route : str
-        ``weights``: inputs from the prior count by their probability of yes. ``surrogate``: a logit says which
-        inputs to ask about. ``auto``: weights for sentences, as long as a tenth of them are worth something.
+        ``weights``: inputs from the prior are weighted by their probability of yes. ``surrogate``: a logit chooses the
+        inputs to ask about. ``auto``: weights for sentences, if their effective number is at least a tenth of all.
     tie : float
         Share of one side of the contents that a value holds in a tied prior; the other values hold the rest.
     delta : float
-        Largest total variation between the attribute's distribution among the inputs that make a yes and an even
-        one that still counts as none.
+        Largest distance (total variation) between the attribute's distribution among the inputs with a yes and an
+        even distribution that still counts as none.
     confidence : float
         Probability from which a letter is declared.
     samples : int
-        Sentences (each asked with every value), or vectors, at the first look; then twice as many at each.
+        Sentences (each asked with every value), or vectors, at the first look; each further look has twice as many.
     looks : int
-        Looks at most; fewer where a letter is clear or no sentence is left.
+        Maximum number of looks; there are fewer if a letter is clear or no sentence is left.
     strata : bool
-        Whether the inputs of either side are judged beside all of them.
+        Whether the inputs of each side of the contents are also judged separately.
     delta_loss : float, optional
         Largest difference between the values' shares of lost replies that still counts as none. ``None``: not judged.
     """
@@ -134,11 +134,11 @@ class StimulusSampling(Bounded, Method):
         return tuple(self.texts.people)
 
     def expected_probes(self) -> int:
-        """Count the questions of a case that is clear at the first look."""
+        """Count the questions of a job that is decided at the first look."""
         return self._probes(self.samples)
 
     def most_probes(self) -> int:
-        """Count the questions of a case that is never clear."""
+        """Count the questions of a job that uses all looks."""
         return self._probes(self.samples * 2 ** (self.looks - 1))
 
     def _probes(self, samples: int) -> int:
@@ -228,7 +228,7 @@ class StimulusSampling(Bounded, Method):
     def _trained(
         self, heard: Heard, rng: np.random.Generator
     ) -> Generator[Sequence[Probe], Sequence[Reply], tuple[Surrogate, str | None] | Reason]:
-        """Ask about vectors of the unbiased prior, and fit the surrogate to the replies; return the yes, too."""
+        """Ask about vectors of the unbiased prior; return the fitted surrogate and the label of yes, or a reason."""
         assert self.vectors is not None  # noqa: S101
         count = -(-TRAINING // len(self.vectors.priors))
         supplies = from_prior(self.vectors, count, rng)
@@ -257,11 +257,11 @@ class StimulusSampling(Bounded, Method):
 
     # ------------------------------------------------------------------------ shared by texts and vectors
     def _label(self, seen: TextsHeard | CellsHeard | Reason) -> str | None:
-        """Return the yes of later looks: the rarer label stays the yes, although inputs with it are then looked for."""
+        """Return the label of yes for later looks: the rarer label stays, although a surrogate then favours it."""
         return self.label if self.of_two == "last" or isinstance(seen, Reason) else seen.label
 
     def _sizes(self, most: int) -> Iterator[tuple[int, bool]]:
-        """Yield the size of each interim look, and whether it is the last look."""
+        """Yield the size of each look, and whether it is the last look."""
         sizes = list(dict.fromkeys(min(most, self.samples * 2**look) for look in range(self.looks)))
         for place, size in enumerate(sizes, 1):
             yield size, place == len(sizes)
@@ -285,7 +285,7 @@ class StimulusSampling(Bounded, Method):
         whole: int,
         last: bool,
     ) -> Component:
-        """Judge briefly; if that is the end, once more with the same draws and the numbers beside the letter."""
+        """Judge briefly; if that decides the job, judge again with the same draws and with all details."""
         tally = heard.tally(self.values)
         detail = {
             "values": list(self.values),
@@ -308,7 +308,7 @@ class StimulusSampling(Bounded, Method):
 
 
 def _hopeless(seen: object, tally: Tally) -> bool:
-    """Whether asking on is useless: where yes is rare, a first one may still come."""
+    """Return whether more questions are useless; if there was no yes so far, a first one may still come."""
     if tally.unasked:
         return True
     return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}

@@ -1,4 +1,4 @@
-"""Replies to generated inputs, and the label that is the yes."""
+"""Replies to generated inputs, and the label that counts as yes."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from assay.model import Floats, Reason, Reply
 from assay.statistics.bayes.importance import SLACK
 
 NEARLY = 0.02
-"""Largest difference from 1 of two probabilities that are rounded; others are two questions, and not one."""
+"""Largest difference from 1 of the sum of two rounded probabilities; beyond it, the labels are separate questions."""
 
 NOT = "not "
-"""Beginning of the name of what is left where a service gives one label a score."""
+"""Prefix of the name of the opposite label, if a service has a single label with a score."""
 
 OUTPUT = "output"
 """Name of the component before its label is known."""
 
 TWO = 2
-"""Number of labels of which one is the yes, where none is named."""
+"""Number of labels from which one is chosen as yes if the request names none."""
 
 OfTwo = Literal["rarer", "last"]
-"""Which of two labels is the yes, where none is named."""
+"""Which of two labels counts as yes if the request names none."""
 
 
 @dataclass
 class Heard:
-    """Replies so far, by the name of the input: those under each value, or the one reply and the place of its value."""
+    """Replies so far, by the name of the input: one for each value, or a single reply (index of its value in `own`)."""
 
     replies: dict[str, tuple[Reply, ...]] = field(default_factory=dict)
     own: dict[str, int] = field(default_factory=dict)
 
     def take(self, case: Case, replies: Sequence[Reply]) -> None:
-        """Keep the replies about an input."""
+        """Store the replies about an input."""
         self.replies[case.name] = tuple(replies)
         if case.own is not None:
             self.own[case.name] = case.own
@@ -53,7 +53,7 @@ class Heard:
         return answers
 
     def tally(self, values: Sequence[str]) -> Tally:
-        """Count all replies, and those about each of the values."""
+        """Count all replies, in total and by value."""
         tally = Tally()
         for name, replies in self.replies.items():
             for place, reply in enumerate(replies, self.own.get(name, 0)):
@@ -63,17 +63,17 @@ class Heard:
 
 # ---------------------------------------------------------------------------- label that counts as yes
 def probability(read: Mapping[str, float], label: str) -> float:
-    """Return the probability of a label, or of what is not the only label that a service gives a score to."""
+    """Return the probability of a label; for ``not LABEL``, 1 minus the probability of LABEL."""
     other = label.removeprefix(NOT)
     return 1 - read[other] if label not in read and label != other and other in read else read.get(label, 0.0)
 
 
 def choose_label(replies: Sequence[Mapping[str, float]], wanted: str | None, of_two: OfTwo) -> str | Reason:
-    """Return the label that is the yes: the wanted one, or one of two.
+    """Return the label that counts as yes: the wanted label, or one of two.
 
-    `replies` holds labels with their scores, at least one reply. A reason is returned where the label cannot be known,
-    or where no reply can be a yes. Of two labels it is the rarer one that shows best whose it is: where nearly all get
-    the other, few of each group hold it back (docs/decisions/0081).
+    `replies` holds the labels and scores of at least one reply. If the label cannot be known, or no reply can be a
+    yes, a reason is returned. The rarer of two labels shows best which group gets it: the common label goes to nearly
+    all inputs of every group (docs/decisions/0081).
     """
     seen = sorted({label for read in replies for label in read})
     alone = all(len(read) == 1 and next(iter(read.values())) == 1.0 for read in replies)
@@ -105,7 +105,7 @@ def flaw(yes: Floats, label: str) -> Reason | None:
 
 
 def possible(yes: Floats) -> NDArray[np.bool_]:
-    """Find the numbers that can be probabilities, but for rounding."""
+    """Return which numbers can be probabilities, apart from rounding errors."""
     return np.asarray((yes >= -SLACK) & (yes <= 1 + SLACK), dtype=bool)
 
 

@@ -56,7 +56,7 @@ SHEETS = (
         )
     ),
 )
-"""Tables of the lists of a component."""
+"""Tables of the lists in a component's detail."""
 
 WEIGHTS = (
     ("inputs", "inputs that count"),
@@ -64,11 +64,11 @@ WEIGHTS = (
     ("mean", "mean probability of yes"),
     ("tail", "shape of the weights' tail (Pareto k)"),
 )
-"""Titles of the facts of the weights, by their key."""
+"""Titles of the numbers about the weights, by their key."""
 
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write whose inputs make the service say yes, and what was tested."""
+    """Yield sentences: which group the inputs with a yes are about, and what was tested."""
     label, values = parts.text(part, "label") or "yes", parts.texts(part, "values")
     most = max(_shares(part, "distribution"), default=None)
     if most is not None:
@@ -87,7 +87,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
 
 
 def _shares(part: Part, key: str) -> list[tuple[float, str]]:
-    """Read the share of each value among the inputs that make a yes."""
+    """Read the share of each value among the inputs that get a yes."""
     rows = [(parts.mapping(row, "posterior"), parts.text(row, "value")) for row in parts.objects(part, key)]
     return [(share, value or "?") for held, value in rows if (share := parts.number(held, "estimate")) is not None]
 
@@ -124,7 +124,7 @@ def _weights(part: Part) -> Table:
 
 
 def _distribution(part: Part) -> Picture | None:
-    """The attribute's distribution among all inputs, and among those that make a yes."""
+    """The attribute's distribution among all inputs, and among the inputs that get a yes."""
     every = parts.objects(part, "distribution")
     rows = every[: charts.MOST_WORDS]
     tied = {
@@ -150,7 +150,7 @@ def _distribution(part: Part) -> Picture | None:
 
 
 def _groups(part: Part) -> Picture | None:
-    """Mean distance of each group to the inputs that make a yes (P1's figure)."""
+    """Mean distance of each group to the inputs that get a yes (P1's figure)."""
     rows = [
         (parts.text(row, "value") or "value", charts.span({"estimate": row.get("distance")}))
         for row in parts.objects(part, "group_distances")

@@ -1,7 +1,7 @@
 """Description of the inputs that make a service say yes: words, distances of groups, and a projection (P1).
 
-P1 measures distances between vectors and has none for the texts themselves. Generated texts are made of words in
-slots, so that what distinguishes them can be read: two texts are as far from each other as the slots they differ in.
+P1 measures distances between vectors, but not between texts. Generated texts are made of words in slots, so the
+distance of two texts is the number of slots in which they differ.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ VALUE = "value"
 """The slot of the attribute's own value."""
 
 LISTED = 10
-"""Words, and half as many inputs, at either end."""
+"""Number of words that are listed at each end; half as many inputs are listed."""
 
 DOTS = 100
-"""Inputs of the prior, and of the posterior, in a projection."""
+"""Number of inputs of the prior, and of the posterior, in a projection."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Texts:
     Attributes
     ----------
     words : sequence of mapping of str to str
-        By slot, the word that a text has there.
+        For each text, its word in each slot.
     yes : ndarray, shape (n,)
         The service's probability of yes.
     prior, posterior : ndarray, shape (n,)
@@ -115,7 +115,7 @@ def words_of(case: Case, value: int, values: Sequence[str]) -> dict[str, str]:
 
 
 def indicators(words: Sequence[Mapping[str, str]]) -> Floats:
-    """Write words in slots as vectors: 1 for each word that a text has; shape (n, all words)."""
+    """Encode the words of texts as vectors, with a 1 for each word that a text has; shape (n, all words)."""
     columns = []
     for slot in words[0]:
         names, codes = np.unique([row[slot] for row in words], return_inverse=True)
@@ -133,11 +133,11 @@ class VectorsHeard:
     before : ndarray, shape (m, dims)
         Vectors of the unbiased prior.
     value : ndarray of int, shape (m,)
-        The value that each of these has.
+        Index of the value of each vector in `before`.
     asked : ndarray, shape (n, dims)
         Vectors that the service was asked about.
     yes, posterior : ndarray, shape (n,)
-        Its probability of yes; their shares in the posterior.
+        The service's probability of yes for each vector in `asked`; its share in the posterior.
     """
 
     names: Sequence[str]
@@ -168,7 +168,7 @@ class VectorsHeard:
         }
 
     def _shifts(self, unit: Floats) -> list[dict[str, Any]]:
-        """Return the mean of each number before and after, the most shifted one first."""
+        """Return the mean of each number in the prior and in the posterior, the largest shift first."""
         before, after = self.before.mean(axis=0), self.posterior @ self.asked
         shift = (after - before) / unit
         return [
@@ -188,7 +188,7 @@ class VectorsHeard:
 
 # ---------------------------------------------------------------------------- projections of texts and vectors
 def projected(before: Floats, after: Floats) -> dict[str, Any]:
-    """Project inputs of the prior and of the posterior on the principal components of both (P1's figure)."""
+    """Project inputs of the prior and of the posterior onto the principal components of both (P1's figure)."""
     both = np.concatenate([before, after])
     try:
         axes = principal_components(both, min(2, both.shape[1]))

@@ -23,7 +23,7 @@ from assay.statistics.intervals.sampling_effects import Paired, SamplingEffects,
 from assay.statistics.special import special
 
 TRAINING = 2000
-"""Most profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
+"""Maximum number of profiles that a logit is fitted to: some hundreds are enough (METHODS section 5)."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TextsHeard:
     Attributes
     ----------
     yes : ndarray, shape (profiles, values)
-        Probability of the label that is the yes.
+        Probability of the label that counts as yes.
     taken : ndarray, shape (profiles,)
         Probability with which each profile was taken from the pool.
     """
@@ -45,11 +45,11 @@ class TextsHeard:
     taken: Floats
 
     cells_drawn: ClassVar[int] = 1
-    """Each text is asked with every value."""
+    """Always 1, because each text is asked with every value."""
 
     @cached_property
     def weights(self) -> Weights:
-        """Importance of each text, profile by profile."""
+        """Importance weights of the texts, profile by profile."""
         # inclusion probability of each profile, relative to its mean under the prior
         proposed = self.taken * (1 / self.taken).mean()
         return weigh(self.yes.ravel(), np.repeat(proposed, len(self.values)))
@@ -67,7 +67,7 @@ class TextsHeard:
 
     @cached_property
     def carried_by(self) -> dict[str, float]:
-        """Effective number of clusters that the yes is spread over, by kind without frames, which may be few."""
+        """Effective number of clusters (Kish) behind the yes answers, by kind; frames may be few and are left out."""
         of_profile = self.weights.shares.reshape(self.yes.shape).sum(axis=1)
         return {
             kind: float(1 / (np.bincount(ids, weights=of_profile) ** 2).sum())
@@ -76,11 +76,11 @@ class TextsHeard:
         }
 
     def others(self) -> TextsHeard:
-        """Return the same profiles with what is not the yes as the yes."""
+        """Return the same profiles with every other answer counted as yes: each probability p becomes 1 - p."""
         return replace(self, yes=1 - self.yes)
 
     def effective_of(self, side: int) -> float:
-        """Return how many inputs of equal weight the yes of a side is worth."""
+        """Return the effective number of inputs (Kish) behind the yes answers of a side."""
         return effective((self.yes / self.taken[:, None])[self.paired.side == side])
 
     def surrogate(self) -> WordLogit:
@@ -89,12 +89,12 @@ class TextsHeard:
 
     @property
     def clusters(self) -> dict[str, dict[str, int]]:
-        """Number of clusters of each kind, as the detail of a component has it."""
+        """Number of clusters of each kind, for the detail of a component."""
         return {"clusters": {kind: int(ids.max()) + 1 for kind, ids in self.paired.profiles.clusters.items()}}
 
     @property
     def estimand(self) -> str:
-        """Population that the effects describe: the kinds of words of which others could have been asked about."""
+        """Population that the effects describe: inputs with other words of the sampled kinds."""
         return like_those_asked(self.paired.profiles.clusters)
 
     @property
@@ -103,12 +103,12 @@ class TextsHeard:
         return self.paired.rates
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: bool) -> SamplingEffects:
-        """Draw both effects; with those within either side if `within`."""
+        """Draw both effects; if `within`, also the effects within each side."""
         return paired_effects(self.paired, tie, rng, within=within)
 
     @property
     def resemblance(self) -> Texts:
-        """Every text with its share among the inputs that make a yes."""
+        """Every text with its share among the inputs that get a yes."""
         places = [(case, value) for case in self.cases for value in range(len(self.values))]
         prior = np.repeat(1 / self.taken, len(self.values))
         return Texts(
@@ -121,7 +121,7 @@ class TextsHeard:
 
 
 def hear_texts(answers: Answers, taken: Floats, wanted: str | None, of_two: OfTwo) -> TextsHeard | Reason:
-    """Read the answers; return a reason where they cannot be used."""
+    """Read the answers; return a reason if they cannot be used."""
     whole = answers.whole
     if too_few(answers, len(whole)):
         return lost_reason(answers, len(whole))
@@ -141,9 +141,9 @@ def hear_texts(answers: Answers, taken: Floats, wanted: str | None, of_two: OfTw
 
 @dataclass(frozen=True)
 class WordLogit:
-    """A logit that stands in for the service: log odds of yes for each word in a slot of a profile.
+    """Surrogate of the service: a logit with the log odds of yes for each word in a slot of a profile.
 
-    `constant` holds the log odds of a profile of no word that was seen.
+    `constant` is the log odds of a profile without any known word.
     """
 
     weights: Mapping[tuple[str, str], float]
@@ -157,9 +157,9 @@ class WordLogit:
         return cls(dict(zip(words, fitted.weights.tolist(), strict=True)), fitted.constant)
 
     def wanted(self, cases: Sequence[Case]) -> Floats:
-        """Compute the density by which each profile of a pool is wanted, 1 on average; shape (pool,).
+        """Compute the relative sampling density of each profile of a pool, 1 on average; shape (pool,).
 
-        A tenth of the weight ignores the logit, so that what it overlooks is found too.
+        A tenth of the density is uniform, so that inputs that the logit overlooks are sampled, too.
         """
         score = [self.constant + sum(self.weights.get(word, 0.0) for word in case.clusters.items()) for case in cases]
         expected = special.expit(np.array(score))
@@ -168,10 +168,10 @@ class WordLogit:
 
 @dataclass(frozen=True)
 class Picking:
-    """A pool of profiles, drawn from the prior, of which some are wanted more.
+    """Pool of profiles, drawn from the prior, that are sampled with unequal probabilities.
 
-    Each has a `density`, how much it is wanted, and a random `number` in [0, 1): it is taken where that lies below its
-    probability.
+    Each profile has a relative sampling `density` and a random `number` in [0, 1). It is taken if the number lies below
+    its inclusion probability.
     """
 
     cases: Sequence[Case]
@@ -179,7 +179,7 @@ class Picking:
     number: Floats
 
     def take(self, count: int) -> tuple[list[Case], Floats]:
-        """Take about so many profiles, half of each side, and return the probability of each to be taken."""
+        """Return about `count` profiles, half of them of each side, and their inclusion probabilities."""
         side = np.unique([str(case.side) for case in self.cases], return_inverse=True)[1]
         probability = np.ones(len(self.cases))
         for each in range(SIDES):

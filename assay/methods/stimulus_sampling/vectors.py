@@ -1,4 +1,4 @@
-"""Vectors of one value each: their draws, replies and weights."""
+"""Vectors, each of one value of the attribute: their draws, replies and weights."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from assay.statistics.intervals.sampling_effects import SamplingEffects, cell_ef
 from assay.statistics.special import special
 
 Place = tuple[int, int]
-"""A cell of the prior: the places of a value and a side."""
+"""A cell of the prior: the indices of a value and a side."""
 
 BEFORE = 50
-"""Vectors of each cell of the prior that are shown."""
+"""Number of vectors of each cell of the prior with which the inputs that get a yes are compared."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Supply:
     vectors : ndarray, shape (n, dims)
         As they are sent.
     scale : ndarray, shape (n,)
-        By what the probability of yes of each is multiplied, so that the mean is the cell's yes rate: the prior's
-        density over that which it was drawn with.
+        Importance weight of each vector: the prior's density over the density that it was drawn from. The mean of the
+        weighted probabilities of yes is the cell's yes rate.
     """
 
     vectors: Floats
@@ -57,7 +57,7 @@ def from_surrogate(
 ) -> dict[Place, Supply]:
     """Draw vectors of each cell from the surrogate's posterior.
 
-    One in ten comes from the prior as it is (`DEFENCE`): the posterior never reaches what the surrogate overlooks.
+    One in ten comes from the prior itself (`DEFENCE`): the posterior never reaches what the surrogate overlooks.
     """
     drawn = {}
     for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
@@ -72,7 +72,7 @@ def from_surrogate(
 def asked(
     supplies: Mapping[Place, Supply], count: int, stimuli: VectorStimuli, kind: str
 ) -> Iterator[tuple[Place, Case]]:
-    """Write the first vectors of each cell as cases of one input."""
+    """Yield the first `count` vectors of each cell as cases of one input."""
     for (value, side), supply in supplies.items():
         for place, vector in enumerate(supply.vectors[:count]):
             yield (value, side), Case(f"{kind}/{value}-{side}/{place}", (stimuli.record(vector),), own=value)
@@ -85,11 +85,11 @@ class CellsHeard:
     Attributes
     ----------
     cells : mapping of (value, side) to ndarray
-        Numbers whose mean is the cell's yes rate.
+        Weighted probabilities of yes, whose mean is the cell's yes rate.
     scales : mapping of (value, side) to ndarray
-        What those numbers would be if every answer were yes.
+        The weights: the values of `cells` if every answer were yes.
     resemblance : VectorsHeard
-        The vectors, with their shares among the inputs that make a yes.
+        The vectors, with their shares among the inputs that get a yes.
     """
 
     values: tuple[str, ...]
@@ -102,7 +102,7 @@ class CellsHeard:
 
     clusters: ClassVar[dict[str, dict[str, int]]] = {}
     carried_by: ClassVar[dict[str, float]] = {}
-    """Vectors are drawn one by one: nothing of one is shared with another."""
+    """Empty, because vectors are drawn independently and share nothing."""
     estimand: ClassVar[str] = "any vector of the stated prior"
 
     @property
@@ -116,20 +116,20 @@ class CellsHeard:
         return np.array([[self.cells[v, s].mean() for s in range(SIDES)] for v in range(len(self.values))], dtype=float)
 
     def others(self) -> CellsHeard:
-        """Return the same vectors with what is not the yes as the yes."""
+        """Return the same vectors with every other answer counted as yes: each probability p becomes 1 - p."""
         return replace(self, cells={cell: self.scales[cell] - yes for cell, yes in self.cells.items()})
 
     def effective_of(self, side: int) -> float:
-        """Return how many inputs of equal weight the yes of a side is worth."""
+        """Return the effective number of inputs (Kish) behind the yes answers of a side."""
         return effective(np.concatenate([self.cells[value, side] for value in range(len(self.values))]))
 
     def effects(self, tie: float, rng: np.random.Generator, *, within: bool) -> SamplingEffects:
-        """Draw both effects; with those within either side if `within`."""
+        """Draw both effects; if `within`, also the effects within each side."""
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 
 def read_vectors(replies: Sequence[Reply], wanted: str | None, of_two: OfTwo) -> tuple[str, Floats] | Reason:
-    """Read the probability of yes of each reply, NaN where there is none; a reason if too few can be used."""
+    """Return the label of yes and each reply's probability of yes (NaN: unusable); a reason if too few are usable."""
     answers = Answers(tuple(Case(str(place), ()) for place in range(len(replies))), ("",), numbers=False)
     for place, reply in enumerate(replies):
         answers.take(place, 0, reply)
@@ -156,9 +156,9 @@ def hear_vectors(
     of_two: OfTwo,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
-    """Read the replies to the first vectors of each cell, in their order; a reason if too few can be used.
+    """Read the replies to the first vectors of each cell, in their order; return a reason if too few are usable.
 
-    `wanted` is the label that is the yes, or `of_two` says which. `rng` draws vectors of the prior to be shown.
+    `wanted` is the label that counts as yes; without it, `of_two` chooses one. `rng` draws vectors to compare with.
     """
     read = read_vectors([reply for held in replies.values() for reply in held], wanted, of_two)
     if isinstance(read, Reason):

@@ -62,7 +62,7 @@ Asking = Generator[Sequence[Probe], Sequence[Reply], None]
 
 
 class TranslationMethod(BlocksMethod):
-    """Base class of the methods that rate translators; the fields are declared by each of them."""
+    """Base class of the methods that rate translators; each method declares the fields itself."""
 
     alpha: float
     delta_loss: float | None
@@ -71,7 +71,7 @@ class TranslationMethod(BlocksMethod):
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.TRANSLATOR})
     probes_each: ClassVar[int]
-    """Questions of one text."""
+    """Number of probes for one text."""
     SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"strata": False, "delta_loss": None}}
     ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {"1.3.0": {"look_growth": 2.0}}
     REASONS: ClassVar[Mapping[str, str]] = words.REASONS
@@ -81,7 +81,7 @@ class TranslationMethod(BlocksMethod):
     @staticmethod
     @abstractmethod
     def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:
-        """Count the texts a block that no sentence is repeated in."""
+        """Count the texts per block that can be written without repeating a sentence."""
 
     @classmethod
     def room(cls, document: Mapping[str, Any], part: Mapping[str, Any]) -> Room | None:
@@ -92,7 +92,7 @@ class TranslationMethod(BlocksMethod):
             blocks = declare_blocks(named, tuple(given["unbiased"]), tuple(given["biased"]))
             left = max(0, cls.texts_of(named, str(part.get("template")), blocks) - looks[-1]["texts_per_block"])
         except (AssayError, KeyError, TypeError, IndexError):
-            return None  # a document without its experiment, or of an attribute that is gone
+            return None  # a document without its experiment, or with an attribute that the catalog no longer has
         field = "max_texts_per_block" if given.get("stop_early") else "texts_per_block"
         return Room(left * len(blocks) * cls.probes_each, field, "occupations of the catalog")
 
@@ -102,18 +102,18 @@ class TranslationMethod(BlocksMethod):
         return tuple(look_sizes(self.texts_per_block, self.max_texts_per_block, self.stop_early, self.look_growth))
 
     def most_probes(self) -> int:
-        """Count the probes of a case that is never clear."""
+        """Count the probes of a job that uses all looks."""
         return self.expected_probes() // self.sizes[0] * self.sizes[-1]
 
     def planned_looks(self) -> Looks:
-        """Count the sentences of all blocks: their pooled transitions are the effect."""
+        """Count the sentences of all blocks at each look, because the effect comes from their pooled transitions."""
         per_text = 1 if self.probes_each == 1 else len(self.catalog_attribute.value_names)
         return Looks(tuple(size * len(self.blocks) * per_text for size in self.sizes), len(occupations()))
 
     def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
         """Build the test of one of several components; `rules` are the published rules to show first.
 
-        Each is asked about until it is clearer than the whole must be, so that the whole can be declared.
+        Each component must be clearer than `confidence`, so that the letter of all components can be declared.
         """
         each = self.confidence ** (1 / components)
         tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)
@@ -136,11 +136,11 @@ class Posterior:
 class TwoStepTest:
     """Sizes of the looks at a translator's component, and the limits of its effects.
 
-    `sizes` are texts per block; asking ends at the last one. The excess concordance of contents is drawn only where
-    `tolerance` has a limit for it (``content``). `alpha` is the level of the published rules; `reading` and
-    `statistic` name the rules that come first, and `join` says how the comparisons of a step become one. `delta_loss`
-    limits the difference of losses; `strata` says whether occupations are looked at beside the mean over them (both
-    since methodology 1.3.0).
+    `sizes` are the texts per block at each look. The excess concordance of contents is drawn only if `tolerance` has
+    a limit for it (``content``). `alpha` is the level of the published rules; `reading` and `statistic` name the
+    rules that come first, and `join` combines the comparisons of a step. `delta_loss` limits the difference of
+    losses; `strata` says whether differences between occupations are judged besides the mean over them (both since
+    methodology 1.3.0).
     """
 
     sizes: tuple[int, ...]
@@ -159,7 +159,7 @@ class TwoStepTest:
         show: Callable[[Sequence[Text], Translations], Asking],
         rng: np.random.Generator,
     ) -> Generator[Sequence[Probe], Sequence[Reply], Component]:
-        """Show texts look by look until a letter is clear or the texts end, and judge everything that was counted.
+        """Ask about texts look by look until a letter is clear or the texts end, and judge all counts.
 
         `texts` returns the texts that fill every block up to a size; sizes grow from look to look. `show` asks about
         texts and counts the replies.
@@ -188,14 +188,14 @@ class TwoStepTest:
         return self._conclude(found, looks, posterior, rng)
 
     def _clear(self, probabilities: Probabilities) -> bool:
-        """Return whether a look before the last ends the asking; hidden effects are easily missed at first."""
+        """Return whether to stop before the last look; `strata` need more certainty: early looks can miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
         sure = self.tolerance.stop_confidence or self.tolerance.confidence
         return probabilities.of(probabilities.likeliest) >= 1 - EARLY * (1 - sure)
 
     def draw(self, found: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
-        """Draw matrices and effects from their posterior, as if `times` as much had been seen."""
+        """Draw matrices and effects from their posterior, as if all counts were `times` as large."""
         counts: Floats = found.pooled().astype(float) * times
         if self.strata:
             counts = counts / design_effects(found.by_occupation)[:, None]

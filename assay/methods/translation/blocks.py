@@ -1,9 +1,9 @@
 """Data blocks: texts in which a protected attribute follows a declared distribution.
 
 After Srivastava & Rossi (2018), section 4.2, with the design rules of METHODS section 2. Every
-value draws its contents (an occupation in a frame) from one common shuffled deck, block after
-block. So no sentence is ever written twice, and wherever the blocks together use the values
-equally often, each content has been shown with every value once a look is complete.
+value takes its contents (an occupation in a frame) from the same shuffled list, block after
+block. So no sentence is written twice. If the blocks together use all values equally often,
+each content has been shown with every value at the end of a look.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Sentences that are sent together, joined with blanks. `name` is unique in its writer."""
+    """Sentences that are sent together, joined with blanks. `name` is unique among the texts of a writer."""
 
     name: str
     block: str
@@ -73,10 +73,9 @@ def neutral_capacity(attribute: Attribute, specs: Sequence[BlockSpec]) -> int:
 
 
 class _Writer(ABC):
-    """Writes blocks in instalments, in the order of `specs`; subclasses write the sentences.
+    """Writes blocks step by step, in the order of `specs`; subclasses write the sentences.
 
-    `decks` holds the contents that each value is shown with, in order. `per_text` is the number of sentences in a
-    text.
+    `decks` holds the list of contents for each value. `per_text` is the number of sentences in a text.
     """
 
     def __init__(
@@ -100,15 +99,15 @@ class _Writer(ABC):
         return self._capacity
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
-        """Write the texts that bring every block to `texts_per_block` altogether, block by block.
+        """Write the texts that extend every block to `texts_per_block` texts in all, block by block.
 
-        The counts of a block's values are its shares of all its sentences so far, rounded by largest remainder. The
-        occupations within a text differ wherever the sentences of the instalment allow it.
+        The count of each value in a block is the value's share of all sentences so far, rounded by largest remainder.
+        The occupations within a text differ if the new sentences allow it.
 
         Raises
         ------
         OutOfBounds
-            If that is above `capacity`.
+            If `texts_per_block` is above `capacity`.
         """
         if texts_per_block > self._capacity:
             raise OutOfBounds(
@@ -148,8 +147,8 @@ class _Writer(ABC):
 class BlockWriter(_Writer):
     """Writes the data blocks of `round-trip`: texts of as many sentences as there are values.
 
-    The same arguments and generator state give the same texts, instalment by instalment. Raises `SpecificationError`
-    if the construction has no slot for the attribute.
+    The same arguments and generator state give the same texts, step by step. Raises `SpecificationError` if the
+    construction has no slot for the attribute.
     """
 
     def __init__(
@@ -198,10 +197,10 @@ def _on_side(side: str) -> tuple[Occupation, ...]:
 def _shuffled_contents(
     occupations: Sequence[Occupation], frames: Sequence[Frame], rng: np.random.Generator
 ) -> list[Content]:
-    """Shuffle all pairs so that every occupation comes once before any comes again.
+    """Shuffle all pairs of occupation and frame so that every occupation occurs once before any occurs again.
 
-    Each occupation runs through the frames in their order from a frame of its own, so that every
-    stretch of the deck holds all frames about equally often.
+    Each occupation goes through the frames in their order from a random first frame, so that every
+    part of the list holds all frames about equally often.
     """
     first = rng.integers(len(frames), size=len(occupations))
     return [
@@ -212,10 +211,10 @@ def _shuffled_contents(
 
 
 def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
-    """Deal sentences into hands of equal size, at random, occupations apart.
+    """Split sentences at random into `hands` groups of equal size, and separate equal occupations.
 
-    Sentences of one occupation are dealt one after the other, so to different hands: two of them
-    meet in a hand only if there are more of them than hands.
+    Sentences of one occupation are dealt one after the other, so to different groups: two of them
+    are in one group only if they are more than the groups.
     """
     order = [sentences[place] for place in rng.permutation(len(sentences))]
     rank: dict[str, int] = {}
@@ -234,10 +233,10 @@ def _shares(specs: Sequence[BlockSpec], values: Sequence[str]) -> tuple[tuple[fl
 def _cumulative_counts(shares: Sequence[float], per_text: int) -> Iterator[tuple[int, ...]]:
     """Count the sentences of each value after 1, 2, 3 … texts.
 
-    Each sentence goes to the value that is furthest behind its share of all sentences so far. That
-    is rounding by largest remainder, except that no value ever gives a sentence back where largest
-    remainders would want it to (the Alabama paradox, with three values or more). Wherever the
-    shares come out as whole numbers the counts are those numbers.
+    Each sentence goes to the value that is furthest behind its share of all sentences so far. This
+    is rounding by largest remainder, except that no count ever decreases; with three values or more,
+    largest remainders can decrease a count (the Alabama paradox). If the shares give whole numbers,
+    the counts are these numbers.
     """
     counts = [0] * len(shares)
     total = math.fsum(shares)

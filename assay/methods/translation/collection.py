@@ -2,7 +2,7 @@
 
 A *row* is what went in (a pronoun, or the labour side of an occupation), an *output* is what was read from the reply
 (a value of the attribute, or the residual). A reply is evidence only if it can be compared with the question sentence
-by sentence. Any other reply is counted with its reason and never becomes a vote (METHODS section 2, "Pairing").
+by sentence. Any other reply is only counted, with its reason (METHODS section 2, "Pairing").
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assay.model import Failure, Floats, Integers, Reply
 from assay.statistics.intervals.credible import wilson
 
 ECHO = 0.95
-"""Share of common words (Jaccard, as multisets) from which a hop counts as untranslated."""
+"""Share of common words (Jaccard, as multisets) from which a hop (one translation) counts as untranslated."""
 
 MARKED = 0.5
 """Share of words with an engine's error mark from which a text is unusable."""
@@ -47,7 +47,7 @@ class Reading:
 
 
 def untranslated(before: str, after: str) -> bool:
-    """Whether a hop returned the text unchanged."""
+    """Return whether a hop returned the text unchanged, or nearly unchanged (`ECHO`)."""
     asked, given = (Counter(_WORD.findall(text.casefold())) for text in (before, after))
     union = sum((asked | given).values())
     return union > 0 and sum((asked & given).values()) / union >= ECHO
@@ -60,7 +60,7 @@ def error_marked(text: str) -> bool:
 
 
 def unusable_hop(before: str, after: str) -> str | None:
-    """Return why one hop's output is unusable, or ``None``."""
+    """Return the reason why one hop's output is unusable, or ``None``."""
     if not after.strip():
         return "empty"
     if error_marked(after):
@@ -71,7 +71,7 @@ def unusable_hop(before: str, after: str) -> str | None:
 
 
 def read_hop(before: str, reply: Reply) -> Reading | None:
-    """Return why one hop is of no use, as a `Reading`, or ``None`` if it can be used."""
+    """Return a `Reading` with the reason why one hop's reply is unusable, or ``None`` if it can be used."""
     if reply.failure is not None:
         return Reading(failure=reply.failure)
     if why := unusable_hop(before, str(reply.value)):
@@ -80,7 +80,7 @@ def read_hop(before: str, reply: Reply) -> Reading | None:
 
 
 def align(text: str, sentences: int) -> Sequence[str] | None:
-    """Split a returned text into as many sentences as were asked, or ``None`` if it has others."""
+    """Split a returned text into sentences; return ``None`` if their number is not `sentences`."""
     pieces = split_sentences(text)
     return pieces if len(pieces) == sentences else None
 
@@ -94,13 +94,13 @@ def read_text(returned: str, sentences: int, attribute: Attribute) -> Reading:
 
 
 def _mostly_about(text: Text) -> str | None:
-    """Return the value of most sentences of a text; ``None`` where two have as many."""
+    """Return the value of most sentences of a text; ``None`` if two values have equally many."""
     first, *others = Counter(sentence.value for sentence in text.sentences).most_common(2)
     return None if others and others[0][1] == first[1] else first[0]
 
 
 EXAMPLES_A_SORT = 3
-"""Texts of each sort that are kept for the report."""
+"""Maximum number of texts of each sort that are kept for the report."""
 
 SORTS = ("changed", "unusable", "failed", "kept")
 """Sorts of example, the most informative first."""
@@ -119,24 +119,24 @@ class Translations:
     Attributes
     ----------
     rows, outputs : tuple of str
-        What can go in and what can come out; the last output is the residual.
+        Possible inputs and possible outputs; the last output is the residual (none of the values).
     neutral : bool
-        Meaning of the residual: ``False`` where it is a loss (an erased pronoun), ``True`` where it is harmless (a
+        Meaning of the residual: ``False`` if it is a loss (an erased pronoun), ``True`` if it is harmless (a
         sentence that marks no gender).
     probes_each : int
-        Calls of one text: 2 for a round trip, 1 for one hop.
+        Calls for one text: 2 for a round trip, 1 for one hop.
     counts : dict of ndarray, shape (rows, outputs)
-        Per block, sentences by what went in and what was read.
+        Per block, numbers of sentences by row and output.
     content : dict
-        Per content (an occupation in its frame), what was read for each row it was shown with.
+        Per content (an occupation in its frame), the output for each row with which it was sent.
     by_occupation : dict of ndarray, shape (rows, outputs)
-        Per occupation, sentences by what went in and what was read.
+        Per occupation, numbers of sentences by row and output.
     by_frame, by_place : dict of ndarray, shape (rows, outputs)
-        The same per frame, and per place of a sentence in its text.
+        The same per frame, and per position of a sentence in its text.
     failed_why, unusable_why : dict
-        Texts lost to failed calls, and texts that came back but could not be read, by reason.
+        Numbers of texts whose call failed, and of texts that came back but could not be read, by reason.
     by_group : dict of str to Counter
-        For each value, the texts mostly about it that were ``usable``, ``refused`` and ``failed``.
+        For each value, numbers of texts mostly about it that were ``usable``, ``refused`` and ``failed``.
     """
 
     name: str
@@ -197,12 +197,12 @@ class Translations:
 
     @property
     def failed(self) -> int:
-        """Texts lost to failed calls."""
+        """Number of texts whose call failed."""
         return sum(self.failed_why.values())
 
     @property
     def unusable(self) -> int:
-        """Texts that came back and could not be read."""
+        """Number of texts that came back and could not be read."""
         return sum(self.unusable_why.values())
 
     @property

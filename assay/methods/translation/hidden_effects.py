@@ -1,8 +1,8 @@
-"""Effects that a translator's mean hides: the occupation, frame or place decides (METHODS section 11.1).
+"""Effects that the mean over all sentences hides, of occupations, frames and positions (METHODS section 11.1).
 
-A translator that turns the pronoun of every job done by men to "he", and of every job done by women to "she", is even
-on the whole. So balanced input is judged in either half of the occupations too, and so is the spread between single
-occupations, for those that no list foresaw. Frames of sentences and places in a text can decide, too.
+A translator that gives "he" to all occupations done mostly by men, and "she" to those done mostly by women, is
+balanced on average. So balanced input is also judged within each of these groups of occupations. The spread between
+single occupations is judged, too, and so are frames of sentences and positions in a text.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from assay.statistics.hidden.varying import DRAWS
 from assay.statistics.hypothesis_tests.distribution import pad_to
 
 LEAST_OCCUPATIONS = 8
-"""Fewest occupations from which the spread between them is estimated."""
+"""Minimum number of occupations to estimate the spread between them."""
 
 LEAST_SENTENCES = 60
-"""Fewest sentences of a stratum that can make a letter BS; fewer may be off balance by chance, and prevent others."""
+"""Minimum number of sentences of a stratum that can cause BS; with fewer, an effect can only prevent other letters."""
 
 DOUBT = 0.25
-"""Probability of an effect, by the answers of a stratum alone, above which the other strata do not speak for it."""
+"""Probability of an effect in a small stratum alone, above which it is not fitted together with the other strata."""
 
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}
 """Names of the strata by the gender that does the work more often, if one does."""
@@ -38,13 +38,13 @@ SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women"
 def hidden_effects(
     found: Translations, tolerance: Tolerance, rng: np.random.Generator, draws: int, times: int = 1
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the effect within either half of the occupations and in a typical frame and place, and the spread.
+    """Draw the effects within groups of occupations, between occupations, and in a typical frame and position.
 
-    `times` as much material is assumed.
+    Counts are taken as `times` as large as they are.
     """
     halves, spread, *others = rng.spawn(4)
     hidden: tuple[HiddenEffect, ...] = ()
-    if not found.neutral:  # the rows of a text without a value are the halves
+    if not found.neutral:  # in one-hop, the rows themselves are the groups of occupations
         hidden += _halves(found, tolerance.delta, halves, DRAWS, times)
         hidden += _spread(found, tolerance.further.get("content"), spread, DRAWS, times)
     typical = {"a typical frame of sentences": found.by_frame, "a typical place in a text": found.by_place}
@@ -53,12 +53,12 @@ def hidden_effects(
         for kind, role in (("stratum", "unbiased"), ("content", "biased")):
             if each := [effect.draws for effect, _ in _strata(found, counted, tolerance.delta, own, DRAWS, role)]:
                 hidden += (HiddenEffect(kind, name, np.sqrt(np.mean(np.square(each), axis=0))),)
-    # they are drawn by themselves, and 20,000 draws of each would take longer than everything else
+    # drawn with fewer draws and then repeated: 20,000 draws of each would take longer than everything else
     return tuple(replace(effect, draws=np.resize(effect.draws, draws)) for effect in hidden)
 
 
 def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
-    """Return by how much errors of each row's shares are larger because occupations differ; at least 1, shape (rows,).
+    """Return the design effect of each row (variance inflation because occupations differ), at least 1, shape (rows,).
 
     References
     ----------
@@ -72,7 +72,7 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
             continue
         sizes, total = seen.sum(axis=1), seen.sum()
         shares = seen.sum(axis=0) / total
-        # of all outputs together: the trace of the clustered covariance over that of a multinomial
+        # for all outputs together: the trace of the clustered covariance over that of a multinomial
         away = seen - sizes[:, None] * shares
         clustered = (away**2).sum() * len(seen) / (len(seen) - 1)
         binomial = total * float((shares * (1 - shares)).sum())
@@ -83,9 +83,9 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
 def _halves(
     found: Translations, delta: float, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the total variation from unbiased within the occupations of either half, and within the others.
+    """Draw the total variation from unbiased within each group of occupations (`SIDES`).
 
-    Where one with few sentences looks biased by its own answers, it is not taken for even because the others are.
+    If a group with few sentences looks biased by its own answers, its own draws are used instead of the joint fit.
     """
     side_of = {one.name: one.side for one in occupations()}
     counted = {}
@@ -109,8 +109,8 @@ def _strata(
     draws: int,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Draw the effect on the blocks of a role within each of several strata: fitted together, and alone."""
-    outputs = len(found.outputs) - found.neutral  # to name no value is no effect
+    """Yield the effect on the blocks of a role within each stratum, from the joint fit of all strata and alone."""
+    outputs = len(found.outputs) - found.neutral  # an output that names no value is no effect
     targets, blocks = pad_to(found.shares("unbiased"), outputs), found.shares(role)
     if len(counted) < 2 or (role == "biased" and len(targets) > 1):
         return
@@ -134,9 +134,9 @@ def _spread(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the standard deviation between occupations of the share of a value in the output, on balanced input.
 
-    How often a value is kept varies between occupations by more than by chance only where occupations decide. With
-    one sentence of each occupation that cannot be told apart, and the prior of the hierarchy speaks. An occupation that
-    seldom keeps a value, but as often gives it to sentences about other values, is as balanced as one that keeps all.
+    How often a value is kept varies between occupations by more than chance only if occupations matter. With one
+    sentence of each occupation, this cannot be seen, and the prior of the hierarchy decides. An occupation that seldom
+    keeps a value, but equally often gives it to sentences about other values, is as balanced as one that keeps all.
     """
     if limit is None or len(found.by_occupation) < LEAST_OCCUPATIONS:
         return ()
@@ -157,6 +157,6 @@ def _spread(
         others = np.einsum("a,nak->nk", shares, given)[:, places] - shares * own
         offset = -((own - own.mean(axis=0)) * (others - others.mean(axis=0))) @ shares
         weights = rng.dirichlet(np.full(len(offset), float(times)), draws)
-        common = np.maximum(0.0, weights @ offset)  # of few occupations it may be negative by chance
+        common = np.maximum(0.0, weights @ offset)  # with few occupations, it may be negative by chance
         variance = np.maximum(0.0, variance - common)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)

@@ -1,9 +1,9 @@
 """One hop: the gender a translator gives to someone whose gender was not said.
 
-A neutral sentence ("The nurse is here.") goes into a language whose articles or pronouns mark
-gender, and the mark is read. The *row* of the transition matrix is the labour side of the
+A neutral sentence ("The nurse is here.") is translated into a language whose articles or pronouns
+mark gender, and the mark is read. The *row* of the transition matrix is the labour side of the
 occupation (mostly men, mostly women), so that step 2 asks whether the output follows a biased mix
-of occupations (METHODS section 2, "one-hop"). A sentence that marks no gender harms nobody:
+of occupations (METHODS section 2, "one-hop"). A sentence that marks no gender is harmless:
 effects are taken over the marked sentences only, weighted by their share.
 """
 
@@ -30,7 +30,7 @@ from assay.methods.translation.collection import Reading, Translations, align, c
 from assay.model import Component, Probe, Translate
 
 BATCH = 500
-"""Texts asked at once."""
+"""Maximum number of texts sent at once."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class OneHop(TranslationMethod):
     Parameters
     ----------
     attribute : str
-        Which attribute to test; only those with a lexicon for the target language can be.
+        Attribute to test; it must have a lexicon for the target language.
     languages : tuple of str
         Target languages. Each is a component.
     texts_per_block, max_texts_per_block, stop_early : int, int, bool
@@ -49,7 +49,7 @@ class OneHop(TranslationMethod):
         Declared mixes of occupations by labour side: ``{"he": .5, "she": .5}`` holds as many
         occupations done mostly by men as by women.
     delta, confidence, aggregation, alpha, strata, delta_loss, look_growth
-        As for `round-trip`; what a sentence gets by its occupation is step 2 here, and no stratum.
+        As for `round-trip`; groups of occupations are step 2 here, so they are no strata.
     """
 
     attribute: str
@@ -89,19 +89,19 @@ class OneHop(TranslationMethod):
 
     @staticmethod
     def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:  # noqa: ARG004
-        """Count the texts a block that no sentence is repeated in."""
+        """Count the texts per block that can be written without repeating a sentence."""
         return neutral_capacity(attribute, blocks)
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the way there of every language."""
+        """List the direction from English into every language."""
         return [("en", one) for one in self.languages]
 
     def expected_probes(self) -> int:
-        """Count the probes of a case that is clear at the first look."""
+        """Count the probes of a job that is decided at the first look."""
         return self.texts_per_block * len(self.blocks) * len(self.languages)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Measure every language; the same sentences for each."""
+        """Measure every language, with the same sentences for each."""
         named = self.catalog_attribute
         words, numbers = rng.spawn(2)
         # cached, so that every language gets the same texts

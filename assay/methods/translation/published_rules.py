@@ -21,10 +21,10 @@ MEASURES: tuple[Measure, ...] = ("kl", "js")
 
 @dataclass(frozen=True)
 class Analyses:
-    """Letters of the published rules, ``None`` where one cannot be computed, and their numbers.
+    """Letters of the published rules, ``None`` if a letter cannot be computed, and their numbers.
 
-    `detail` is analysis → block → specification → statistic. `step_1_p` is the p-value that the unbiased blocks'
-    outputs follow a declared unbiased distribution; it is what is adjusted for the number of components.
+    `detail` is analysis → block → specification → statistic. `step_1_p` is the p-value of the hypothesis that the
+    unbiased blocks' outputs follow a declared unbiased distribution; `adjust` adjusts it for several components.
     """
 
     letters: Mapping[str, str | None]
@@ -33,7 +33,7 @@ class Analyses:
 
 
 def rule_names(statistic: Statistic, join: Aggregate = "worst") -> tuple[str, ...]:
-    """Name the rules in the order they are shown; a vote is part of the name."""
+    """Return the names of the rules in the order of display; the aggregation ``vote`` is part of a name."""
     chosen, ending = "chi-squared" if statistic == "two-sample" else f"chi-squared ({statistic})", ""
     if join == "vote":
         ending = "/vote"
@@ -48,11 +48,10 @@ def analyse_blocks(
     statistic: Statistic = "two-sample",
     join: Aggregate = "worst",
 ) -> Analyses:
-    """Compute every published rule on a component's counts; those of `reading` come first.
+    """Compute every published rule on a component's counts; the rules of `reading` come first.
 
-    `join` says how the comparisons of a step become one: as each rule was published, or by vote.
-
-    Where the residual is neutral, only outputs that name a value are compared. `alpha` is the level of each test.
+    `join` says how the results of a step's comparisons are combined: as each rule was published, or by vote. If
+    outputs that name no value (the residual) are harmless, they are left out. `alpha` is the level of each test.
     """
     names = rule_names(statistic, join)
     outputs = len(found.rows) if found.neutral else len(found.outputs)

@@ -18,12 +18,12 @@ INDIVIDUAL = "From one occupation to another, how often a value is kept typicall
 
 
 def round_trip_in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write how many sentences came back with which value, and what was tested."""
+    """Yield sentences: how many sentences came back with which value, and what was tested."""
     return _in_words(document, part, "sentences with “{}”", "came back with", ("through", " and back"))
 
 
 def one_hop_in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write which value sentences that name none got by occupation, and what was tested."""
+    """Yield sentences: which values sentences without any value got, by occupation, and what was tested."""
     return _in_words(document, part, "sentences about {}", "got", ("into", ""))
 
 

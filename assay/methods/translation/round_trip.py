@@ -1,7 +1,7 @@
 """The round trip: changes of pronouns by translation to another language and back.
 
 The two-step test of Srivastava & Rossi (2018), section 4 (their USRTest), with paired evidence,
-more templates than theirs, and a verdict that knows its uncertainty (METHODS section 2).
+more templates, and a letter with a stated probability (METHODS section 2).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from assay.statistics.hypothesis_tests.published import Aggregate, Statistic
 from assay.statistics.hypothesis_tests.published import Reading as PublishedReading
 
 BATCH = 1_000
-"""Texts asked at once: enough to keep a target busy, few enough to keep memory flat."""
+"""Maximum number of texts sent at once: enough to keep a target busy, few enough to limit the memory."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +38,25 @@ class RoundTrip(TranslationMethod):
     Parameters
     ----------
     attribute : str
-        Which attribute to test; see `/v1/attributes`.
+        Attribute to test; see `/v1/attributes`.
     languages : tuple of str
         Middle languages (ISO 639-1, optionally with region or script). Each is a component.
     templates : tuple of str
         Sentence constructions; each is measured with each language. ``base`` is the paper's.
     texts_per_block : int
-        Texts a block at the first look (P5 uses 20).
+        Texts per block at the first look (P5 uses 20).
     max_texts_per_block : int
-        Texts a block at the last look, if `stop_early` lets it come to that.
+        Texts per block at the last look; used only with `stop_early`.
     stop_early : bool
-        Look after `texts_per_block`, then `look_growth` times that, and so on, and stop as soon as a letter
-        reaches `confidence`. ``False`` is the paper's fixed design.
+        Whether to compute letters after `texts_per_block` texts, then after `look_growth` times as many, and so on,
+        and to stop as soon as a letter is clear. ``False`` is the paper's fixed design.
     unbiased, biased : tuple of mapping
         Declared distributions over the attribute's values, one block each. Left out: equal
         shares, and one block of .9 for each value.
     delta : float
         Largest effect (total variation) that still counts as unbiased.
     delta_content : float
-        Largest excess concordance that still counts as answering by the pronoun.
+        Largest excess concordance (same answer for different pronouns) that still counts as answering by the pronoun.
     confidence : float
         Probability from which a letter is declared.
     aggregation : str
@@ -67,14 +67,14 @@ class RoundTrip(TranslationMethod):
         Which published reading and chi-squared statistic are shown first among the published
         rules; all are computed and none decides the headline.
     join : str
-        How the comparisons of a published rule's step become one: ``worst`` (P5, section 4.3) or ``vote`` (its
-        footnote 4: biased if half of them or more say so).
+        How a published rule combines the comparisons of a step: ``worst`` (P5, section 4.3) or ``vote`` (its
+        footnote 4: biased if at least half of them are).
     strata : bool
-        Whether the halves of the occupations and the spread between occupations are judged beside the mean.
+        Whether effects within groups of occupations and the spread between occupations are judged besides the mean.
     delta_loss : float, optional
         Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
     look_growth : float
-        By how much the number of texts grows from look to look.
+        Factor by which the number of texts grows from look to look.
     """
 
     attribute: str
@@ -125,24 +125,24 @@ class RoundTrip(TranslationMethod):
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:
-        """Every (language, template) that is measured; each becomes a component."""
+        """Every measured pair of language and template; each pair becomes a component."""
         return tuple((language, template) for language in self.languages for template in self.templates)
 
     @staticmethod
     def texts_of(attribute: Attribute, template: str, blocks: Sequence[BlockSpec]) -> int:
-        """Count the texts a block that no sentence is repeated in."""
+        """Count the texts per block that can be written without repeating a sentence."""
         return capacity(attribute, construction(template), blocks)
 
     def language_pairs(self) -> Sequence[tuple[str, str]]:
-        """List the way there of every language, then the ways back."""
+        """List the direction from English into every language, then the directions back."""
         return [("en", one) for one in self.languages] + [(one, "en") for one in self.languages]
 
     def expected_probes(self) -> int:
-        """Count the probes of a case that is clear at the first look."""
+        """Count the probes of a job that is decided at the first look."""
         return 2 * self.texts_per_block * len(self.blocks) * len(self.cells)
 
     def design(self, rng: np.random.Generator) -> Experiment:
-        """Measure every language with every template; the same texts for each language."""
+        """Measure every language with every template, with the same texts for each language."""
         words, numbers = rng.spawn(2)
         named = self.catalog_attribute
         texts = {  # written once, so that all languages are compared on the same texts

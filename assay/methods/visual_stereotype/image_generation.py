@@ -1,7 +1,7 @@
 """Pictures drawn by a service of the user's choice, the *author* (P4, appendix C.2).
 
-The author is asked for one picture of every term after the other. One that draws what it has drawn before would do
-so again: it is asked for no more pictures of that term. An image that cannot be had is asked for again, a few times.
+The author is asked for one picture of every term in turn. If it draws a picture that it has drawn before, it is asked
+for no more pictures of that term, because it would repeat itself. After a failed call, it is asked again a few times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.methods.visual_stereotype.inputs import DIGEST, Picture, sort
 from assay.model import Draw, Probe, Reply
 
 BATCH = 100
-"""Pictures asked for at once."""
+"""Maximum number of pictures asked for at once."""
 
 Family = Literal["portrait", "face", "at-work", "plain"]
 """P4's three prompt families, and one for things."""
@@ -37,18 +37,18 @@ PROMPTS: Mapping[Family, str] = {
 
 @dataclass(frozen=True)
 class Drawing(Bounded):
-    """What an author is asked for.
+    """Request for pictures to an author.
 
     Parameters
     ----------
     per_term : int
-        Pictures that each generation term is to have; those that are kept already count.
+        Number of pictures that each generation term should have; existing pictures count.
     prompt : str
-        ``portrait``, ``face`` or ``at-work``, of people; or ``plain``, of things.
+        Kind of prompt: ``portrait``, ``face`` or ``at-work`` for people, ``plain`` for things.
     tries : int
-        How often a picture that cannot be had is asked for before its term is done without more.
+        Number of failed calls in a row after which no more pictures of a term are asked for.
     reuse : bool
-        Whether pictures that the agency keeps of the caller's own, drawn on the same prompts, are taken first.
+        Whether the caller's stored pictures for the same prompts are used first.
     """
 
     per_term: Annotated[int, Ge(1), Le(200)] = 10
@@ -61,7 +61,7 @@ class Drawing(Bounded):
 class Drawn(AuthorCounts):
     """The pictures that an author drew, and the counts; pictures are refused as ``same-picture`` or ``no-picture``.
 
-    The id of each picture is the unit of its probe. `images` holds the digest of every image that came back.
+    The id of each picture is that of its probe (`Probe.unit`). `images` holds the digest of every returned image.
     """
 
     pictures: list[Picture] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Drawn(AuthorCounts):
 
     @property
     def alike(self) -> bool:
-        """Whether several prompts brought one and the same picture."""
+        """Whether several prompts all gave the same picture."""
         return len(self.images) == 1 and len(self.pictures) + self.refused["same-picture"] > 1
 
     def as_json(self) -> dict[str, Any]:
@@ -95,11 +95,11 @@ def draw_pictures(
     tries: int = 3,
     place: str = "drawing",
 ) -> Generator[Sequence[Probe], Sequence[Reply], Drawn]:
-    """Ask an author for the pictures that are lacking.
+    """Ask an author for the missing pictures.
 
-    Pictures in `kept` that are of no use do not count towards `per_term`, the pictures of each generation term.
-    `prompt` and `tries` are those of `Drawing`. `place` begins the unit of every probe, so that several calls within
-    one experiment stay apart.
+    Each generation term should have `per_term` pictures; unusable pictures in `kept` do not count. `prompt` and
+    `tries` are those of `Drawing`. `place` is the prefix of every probe's id (`Probe.unit`), which must differ between
+    several calls within one experiment.
     """
     there = sort(kept, words).items
     known, have = {one.image for one in there}, Counter(one.term for one in there)
@@ -129,7 +129,7 @@ def draw_pictures(
 
 
 def draw_prompt(term: str, prompt: Family) -> str:
-    """Write a prompt of a family."""
+    """Return the prompt for a picture of a term."""
     written = PROMPTS[prompt]
     return written.format(term=term, a_term=indefinite(term) if "{a_term}" in written else "")
 

@@ -38,17 +38,17 @@ Scale = Literal["probabilities", "labels"]
 Fit = SharesPosterior | ImagesPosterior
 
 LONGEST_SHOWN = 200
-"""Characters of an answer that a table shows."""
+"""Maximum number of characters of an answer in a table."""
 
 IMAGE_CODES = frozenset({"image-gone", "not-an-image", "damaged-image", "image-too-large", "moving-image"})
-"""Failures of a question whose picture could not be shown."""
+"""Failure codes of a question whose picture could not be shown."""
 
 
 @dataclass
 class Sightings(TermScores[VisualWords, PictureTally, Fit]):
     """Answers of a service about the pictures of one specification.
 
-    Scores are of probabilities if `answers` is ``auto`` and every answer has them, and else of labels.
+    Scores use probabilities if `answers` is ``auto`` and every answer has them; otherwise labels.
     """
 
     tally: PictureTally = field(default_factory=PictureTally)
@@ -71,7 +71,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:
-        """Fit the score of some lists: by the hierarchy for labels, by terms for probabilities."""
+        """Fit the score of some lists: labels by the hierarchy, probabilities by a bootstrap over terms."""
         by_image, terms = self.towards(*roles)
         if self.scale == "labels":
             return fit_terms(score_labels(by_image, terms, self.words.name).by_term)
@@ -104,7 +104,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
 
     # ------------------------------------------------------------------------ reasons
     def lost_reason(self, lost: int) -> Reason:
-        """Explain by the commonest failure."""
+        """Return the reason why answers were lost, chosen by the commonest failure."""
         tally = self.tally
         why = tally.failed_why + tally.unusable_why
         facts = {"share": lost / tally.asked, "lost": lost, "pictures": tally.asked, "why": dict(why)}
@@ -117,7 +117,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Find a service that does not look: no picture decided, or all of them with the same probability."""
+        """Return a reason if pictures make no difference: none of a list is decided, or all have the same score."""
         seen = self.tally.results
         if self.scale == "probabilities":
             first, *others = {one.share for one in seen.values()}
@@ -131,7 +131,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return [self.reason("no-picture-decided", undecided)] if lists else []
 
     def author_reasons(self) -> list[Reason]:
-        """Explain missing terms by an author that failed, or drew one picture again and again."""
+        """Return why an author drew too few pictures: it failed, or drew the same picture every time."""
         drawing = self.sources.get("drawing")
         if not drawing or not drawing["wanted"] or drawing["drawn"] >= ENOUGH * drawing["wanted"]:
             return []
@@ -171,7 +171,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return {"images": [_row(picture, one, scale) for picture, one in self.tally.results.items()]}
 
     def analyses(self, fits: Mapping[Role, Fit], rng: np.random.Generator) -> dict[str, Any]:
-        """Return P4's score and the scores beside it, by list and by term."""
+        """Return P4's score and additional scores, by list and by term."""
         lists, terms = {}, []
         for role, fit in fits.items():
             lists[LISTS[role]] = {**self.summary(role), "posterior": asdict(_overall(fit, rng))}
@@ -239,7 +239,7 @@ def _row(picture: Shown, one: Seen, scale: Scale) -> dict[str, Any]:
 def model_score(measured: Sequence[Sightings]) -> dict[str, Any]:
     """Score a service over the tied pictures of all specifications (P4's formula).
 
-    Where there is no picture of a tied term, the result has a ``why`` instead.
+    If there is no picture of a tied term, the result has a ``why`` instead.
     """
 
     def scored() -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Pictures to be asked about, each of a generation term (P4).
+"""Pictures to ask about, each of a generation term (P4).
 
-A picture is named by the digest of its image, which is kept elsewhere: an experiment never holds the file.
+A picture is identified by the digest of its image, which is stored elsewhere: an experiment never holds the file.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Picture(Bounded):
-    """A picture to be asked about, as somebody keeps it.
+    """A picture to ask about, as given or stored.
 
     Parameters
     ----------
     image : str
-        Digest of the kept image: ``sha256:…``.
+        Digest of the stored image: ``sha256:…``.
     term : str
-        What it is of, as the specification writes it, but in any case and with blanks for hyphens.
+        Generation term of the picture, as in the specification; upper case and hyphens make no difference.
     source : str
         Where it comes from: ``drawn``, ``uploaded`` ...
     id : str
-        Names it where it is kept.
+        Identifier of the picture where it is stored.
     """
 
     image: Annotated[str, MinLen(71), MaxLen(71)]
@@ -55,7 +55,7 @@ class Picture(Bounded):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A picture that is of use: its digest, its term as the specification writes it, and the label tied to that."""
+    """A usable picture: its digest, its term in the spelling of the specification, and the label tied to the term."""
 
     image: str
     term: str
@@ -65,10 +65,10 @@ class Shown:
 
 
 def sort(pictures: Iterable[Picture], words: VisualWords) -> Sorted[Shown]:
-    """Find the term of each picture; count those that are of no use by reason.
+    """Find the term of each picture; count unusable pictures by reason.
 
-    The reasons are ``other-term`` (the specification has no such term) and ``same-picture`` (the image is there
-    already).
+    The reasons are ``other-term`` (the specification has no such term) and ``same-picture`` (an earlier picture has
+    the same image).
     """
     terms = {folded(term): (term, role) for term, role in words.roles.items()}
     shown: dict[str, Shown] = {}

@@ -1,8 +1,8 @@
-"""Stereotype score of an image classifier: how probable the stereotyped label of each image is (P4).
+"""Stereotype score of an image classifier: mean probability of the stereotyped label of each image (P4).
 
 Images are made (or found) of *generation terms*, each tied to one of two target concepts T1 and T2. The score is
 ``(sum of P(T1 | g1) + sum of P(T2 | g2)) / images``, where g1 and g2 are the images whose term is tied to T1 and to T2.
-Services that answer with a word instead of a probability are scored by whether it is the stereotyped one.
+Services that answer with a word instead of a probability are scored by whether the word is the stereotyped label.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class ImageTerm:
 class VisualScore:
     """Scores by image, shape (images,), by term in the order in which terms first occur, and of the model.
 
-    `model` is the mean over images (P4's formula), `over_terms` the mean over terms, which differs where these have
-    unequal numbers of images.
+    `model` is the mean over images (P4's formula), `over_terms` the mean over terms; they differ if terms have unequal
+    numbers of images.
     """
 
     by_image: Floats
@@ -68,12 +68,12 @@ class ImagesPosterior:
 
 
 def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
-    """Pick the probability of the concept that each image's term is tied to.
+    """Return the probability of the concept that each image's term is tied to.
 
     Parameters
     ----------
     probabilities : array_like, shape (images, 2)
-        Of T1 and T2 given the image; each in [0, 1]. They need not sum to one.
+        Probabilities of T1 and T2 given the image, in [0, 1]. They need not sum to one.
     tied_to : array_like of int, shape (images,)
         0 for g1, 1 for g2. Neutral terms are tied to nothing: 0 for all of them scores the preference for T1.
 
@@ -87,12 +87,12 @@ def tied_probability(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
 
 
 def tied_label(probabilities: ArrayLike, tied_to: ArrayLike) -> Floats:
-    """Harden probabilities: 1 where the tied concept is the likelier one, 0 where the other is, 1/2 where neither.
+    """Turn probabilities into hard labels: 1 if the tied concept is likelier, 0 if the other is, 1/2 if neither.
 
     Parameters
     ----------
     probabilities, tied_to
-        As for `tied_probability`, with the same errors. An answer of one word has 1 and 0.
+        As for `tied_probability`, with the same errors. An answer in one word has the probabilities 1 and 0.
     """
     table, side = _checked(probabilities, tied_to)
     rows = np.arange(len(side))
@@ -105,9 +105,9 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
     Parameters
     ----------
     by_image : array_like, shape (images,)
-        As from `tied_probability`, or hard labels from `tied_label`.
+        Probabilities from `tied_probability`, or hard labels from `tied_label`.
     terms : sequence of str, length images
-        Generation term of each.
+        Generation term of each image.
 
     Raises
     ------
@@ -142,9 +142,9 @@ def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> S
 def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | SharesPosterior:
     """Bootstrap the score of probabilities over generation terms.
 
-    Images of one term are alike, so whole terms are resampled (`assay.statistics.intervals.crossed`). If every image
-    is certain to have the label, or not to have it, there is no spread to resample; such answers could have come as
-    words and get the hierarchy of hard labels.
+    Images of one term are alike, so whole terms are resampled (`assay.statistics.intervals.crossed`). If all images
+    have the probability 1, or all have 0, there is no spread to resample; such answers are treated as hard labels, by
+    the hierarchy over terms.
 
     Parameters
     ----------
@@ -154,9 +154,9 @@ def fit_images(by_image: ArrayLike, terms: Sequence[str]) -> ImagesPosterior | S
     Raises
     ------
     TooFewObservations
-        If there are fewer than five terms; hard labels do with two (`fit_terms`).
+        If there are fewer than five terms; hard labels need only two (`fit_terms`).
     ZeroVariance
-        If every image has one and the same probability, other than 0 or 1: hard labels would make .6 a 1.
+        If all images have the same probability other than 0 or 1: hard labels would turn .6 into 1.
     """
     scores, names, of = _grouped(by_image, terms)
     if len(names) < LEAST_CLUSTERS:
@@ -178,14 +178,14 @@ def term_interval(by_image: ArrayLike, level: float = 0.95) -> Interval | None:
     Parameters
     ----------
     by_image : array_like, shape (images,)
-        Of one generation term.
+        Scores of the images of one generation term.
     level : float
-        Of the interval.
+        Nominal coverage of the interval.
 
     Returns
     -------
     Interval or None
-        Within [0, 1]; ``None`` for fewer than two images, which say nothing of how images differ.
+        Within [0, 1]; ``None`` for fewer than two images, which do not show how images differ.
     """
     scores = np.asarray(by_image, dtype=float)
     if scores.size < 2:

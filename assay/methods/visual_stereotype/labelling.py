@@ -1,8 +1,8 @@
 """Questions to an image classifier which of two labels fits a picture, and its answers.
 
-Services that answer questions often prefer whatever label stands first. So the first pictures of all terms are shown
-with the labels in both orders; where an answer changes, every picture is. An answer that changes with the order
-names neither label.
+Services that answer questions often prefer the label that stands first. So the first picture of each term is shown
+with the labels in both orders; if an answer changes, all later pictures are, too. An answer that changes with the
+order counts for neither label.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ORDER_WITHIN = 0.01
 FIRST, SECOND = 1.0, 0.0
 
 Named = Literal["first", "second", "both", "neither", "alike", "with-the-order"]
-"""Readings of an answer: a label, both or neither, both as probable, or another label in another order."""
+"""Readings of an answer: a label, both or neither, both equally probable, or another label in the other order."""
 
 NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 
@@ -41,8 +41,8 @@ NAMES: Mapping[float, Named] = {FIRST: "first", SECOND: "second", TIE: "alike"}
 class Seen:
     """Reading of the answer about a picture.
 
-    `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the probability of the first label,
-    that of both made to sum to one; ``None`` for an answer in words, which `text` holds.
+    `label` is 1 for the first label, 0 for the second, 1/2 for neither. `share` is the probability of the first label
+    after scaling both to sum to one; ``None`` for an answer in words, which `text` holds.
     """
 
     label: float
@@ -88,8 +88,8 @@ def ask_pictures(
 ) -> Asking:
     """Ask about pictures until the budget is used up; `both` shows the labels in both orders.
 
-    `place` begins the unit of every probe. `first` is the number of the first picture: no two calls for one place may
-    share a number.
+    `place` is the prefix of every probe's id. `first` is the number of the first picture; two calls with the same
+    `place` must not share a number.
     """
     reader = Reader(words)
     orders = (words.labels, words.labels[::-1])[: 2 if both else 1]
@@ -110,7 +110,7 @@ def written(question: str, labels: Sequence[str]) -> str:
 
 
 def check_question(question: str) -> None:
-    """Refuse a question with other braces than ``{labels}``, naming the field ``question``."""
+    """Raise an error, which names the field ``question``, if a question has braces other than ``{labels}``."""
     try:
         slots = {slot for _, slot, _, _ in Formatter().parse(question) if slot is not None}
     except ValueError:
@@ -136,7 +136,7 @@ class Reader:
         self._names = any_of(self._side)
 
     def read(self, value: Any) -> Seen | str:
-        """Read an answer, or return why it is of no use: ``no-label`` or ``no-probability``."""
+        """Read an answer, or return the reason why it is unusable: ``no-label`` or ``no-probability``."""
         if not isinstance(value, Mapping):
             return "no-label"
         text = value.get("text")

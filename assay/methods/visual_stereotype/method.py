@@ -1,8 +1,8 @@
 """Visual stereotype: which of two labels an image classifier gives to pictures of a term (P4).
 
-Pictures are of *generation terms*. Of neutral terms a service that takes no side gives either label as often (step 1);
-of terms that a stereotype ties to one of them, a service that does not follow it does, too (step 2). Pictures are
-uploaded, kept, or drawn by an author of the user's choice (METHODS section 8).
+Pictures show *generation terms*. A service without a preference gives both labels equally often to neutral terms
+(step 1), and, if it follows no stereotype, also to terms that a stereotype ties to one label (step 2). Pictures are
+uploaded, stored, or drawn by an author of the user's choice (METHODS section 8).
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ Name = Annotated[str, MinLen(1), MaxLen(100)]
 
 @dataclass(frozen=True)
 class VisualStereotype(PictureReferences):
-    """Ask an image classifier which of two labels fits pictures, and whether it goes by a stereotype.
+    """Ask an image classifier which of two labels fits pictures, to see whether it follows a stereotype.
 
     Parameters
     ----------
     attribute : str
-        What the labels differ in. Empty: what the specification is about, or gender.
+        Attribute in which the labels differ. Empty: the attribute of the specification, or gender.
     specification : str or tuple of str, optional
-        Labels and generation terms by name: of the catalog or the caller's own. Several are a component each.
+        Name of labels and generation terms, from the catalog or the caller's own. Each of several is a component.
     words : tuple of VisualWords, optional
-        The same, written out; they outrank `specification`.
+        The labels and terms themselves; they take precedence over `specification`.
     pictures : tuple of Picture
         Pictures to ask about, by the digests of their images. Each counts for every specification that has its term.
     drawing : Drawing, optional
-        What an author is asked for where pictures are lacking; the job must name an author.
+        Request to an author for missing pictures; the job must name an author.
     corpus : str, optional
-        A kept collection of pictures by its id; whoever keeps it fills `pictures` in.
+        Id of a stored corpus; its pictures are added to `pictures`.
     answers : str
-        ``auto``: probabilities where every answer has them, and else the label that was named; or ``labels``.
+        ``auto`` (probabilities if every answer has them, otherwise the label that was named) or ``labels``.
     question : str
-        What services that answer questions are asked; ``{labels}`` stands for both labels.
+        Question to services that answer questions; ``{labels}`` stands for both labels.
     per_term : int
-        Pictures of each generation term at the first look; then twice as many at each.
+        Pictures of each generation term at the first look; each further look has twice as many.
     most_per_term : int
         Pictures of each generation term at the last look.
     stop_early : bool
-        Whether there is more than one look; without, `per_term` pictures are asked about.
+        Whether there is more than one look; if not, `per_term` pictures are asked about.
     delta : float
         Largest distance of a score from 1/2 that still counts as none.
     confidence : float
@@ -67,7 +67,7 @@ class VisualStereotype(PictureReferences):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     strata : bool
-        Whether a preference that is common to both stereotypes is judged beside the neutral one.
+        Whether a preference for one label that both lists of stereotypes share is judged besides the neutral one.
     delta_loss : float, optional
         Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     """
@@ -113,7 +113,7 @@ class VisualStereotype(PictureReferences):
         return self.drawing is not None
 
     def for_kind(self, kind: Kind) -> VisualStereotype:  # noqa: ARG002 - same signature as other methods
-        """Refuse a request without pictures: none are shipped, and those of a corpus were filled in before."""
+        """Refuse a request without pictures: Assay ships none, and pictures of a corpus were filled in before."""
         if not self.pictures and self.drawing is None:
             raise SpecificationError(
                 "there is nothing to show: give pictures, have an author draw them (drawing), or name a corpus where "
@@ -123,7 +123,7 @@ class VisualStereotype(PictureReferences):
         return self
 
     def refuse_useless(self, words: Sequence[VisualWords]) -> None:
-        """Refuse pictures if none is of use; single useless ones are counted and left out."""
+        """Raise an error if no picture is usable; single unusable pictures are counted and left out."""
         if not self.pictures or self.drawing is not None:
             return
         if not any(sort(self.pictures, one).items for one in words):
@@ -134,7 +134,7 @@ class VisualStereotype(PictureReferences):
             )
 
     def expected_probes(self) -> int:
-        """Count the questions of a case that is clear at the first look, and the prompts of an author."""
+        """Count the questions of a job that is decided at the first look, and the prompts to an author."""
         terms = sum(len(one.roles) for one in self.words or ())
         # + 1, because the first picture of each term is shown twice, with the labels in both orders
         return terms * (self.per_term + 1 + (0 if self.drawing is None else self.drawing.per_term))
@@ -171,7 +171,7 @@ class VisualStereotype(PictureReferences):
         return within(rounds, MOST_PICTURES // len(self.known_words)), sources
 
     def _asks(self, place: int, found: Sightings, rounds: Sequence[Sequence[Shown]]) -> Callable[[int, int], Asking]:
-        """Ask with both orders of labels in the first round; later only if the order changed an answer."""
+        """Return the function that asks about rounds: first in both orders of labels, later only if answers changed."""
         tally = found.tally
         show = partial(ask_pictures, words=found.words, question=self.question, tally=tally, place=str(place))
 

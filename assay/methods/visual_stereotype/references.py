@@ -15,18 +15,18 @@ from assay.model import Draw, Observation
 from assay.references import AuthoredItems, CorpusItem, Found, FoundCorpus, NamedCorpus, References
 
 MOST_PICTURES = 10_000
-"""Most pictures of a rating; its document lists every one."""
+"""Maximum number of pictures in a rating, because its document lists every picture."""
 
 
 class PictureReferences(StereotypeDesign[VisualWords]):
-    """Base class of the method; it declares the fields."""
+    """Base class of the method, which declares the fields itself."""
 
     pictures: tuple[Picture, ...]
     drawing: Drawing | None
     corpus: str | None
 
     def references(self) -> References:
-        """List specifications that are not shipped, the corpus, the images, and what an author is asked to draw."""
+        """List specifications that are not shipped, the corpus, the images, and the pictures to ask an author for."""
         corpus = None
         if self.corpus is not None:
             given, drawn = len(self.pictures), self.drawing is not None
@@ -41,7 +41,7 @@ class PictureReferences(StereotypeDesign[VisualWords]):
         return method.with_drawn(found.authored[0]) if any(found.authored) else method
 
     def authored_items(self, record: Sequence[Observation]) -> Sequence[Sequence[CorpusItem]]:
-        """Read the pictures that an author drew of the terms, each image once."""
+        """Return the pictures of terms that an author drew, each image once."""
         if self.drawing is None:
             return ()
         terms = {draw_prompt(term, self.drawing.prompt): term for term in self._terms()}
@@ -73,7 +73,7 @@ class PictureReferences(StereotypeDesign[VisualWords]):
             raise
 
     def with_drawn(self, items: Sequence[CorpusItem]) -> Self:
-        """Return the method with pictures that an author drew on the same prompts before."""
+        """Return the method with missing pictures filled in from `items`, drawn earlier for the same prompts."""
         wanted = self.drawing
         if wanted is None:
             return self
@@ -90,5 +90,5 @@ class PictureReferences(StereotypeDesign[VisualWords]):
 
 
 def picture_of(item: CorpusItem) -> Picture:
-    """Make a picture of an item of a corpus; the method finds its term among its own words."""
+    """Make a picture of an item of a corpus; the method finds the term in its own word lists."""
     return Picture(item.image or "", item.term or "?", "drawn" if item.source == "written" else item.source, item.id)

@@ -57,7 +57,7 @@ LOOKS = looks_sheet("Pictures", "images")
 
 
 def in_words(document: Part, part: Part) -> Iterator[str]:
-    """Write which label pictures get, and what was tested."""
+    """Yield sentences: which label pictures get, and what was tested."""
     (first, second), (neutral, stereotyped) = sides(part), list_shares(part)
     if neutral is not None:
         yield f"Of 100 neutral pictures {round(100 * neutral)} get the label “{first}”; 50 would be no preference."

@@ -1,13 +1,13 @@
 """Versions of the methodology, each with its frozen text and its rules.
 
-A version is a document that never changes and a way to give letters. The text lies beside this
-module and is shipped with it; its digest stands on every rating made under it. The rules say what
-has to be done differently from today to give the letters that the version gives, so that old
-versions stay runnable on recorded evidence and the next one can be tried on it.
+A version is a document that never changes, with rules that decide the letters. The document is a
+file beside this module; every rating made under the version holds the digest of its text. The
+rules are the differences from the current version. So old versions can still rate recorded
+evidence, and the next version can be tried on it.
 
-To add a version: write its page, add it to `shipped` with the status ``next``, and give it what
-its rules change (`Methodology.amend`, `Methodology.judge`). To make it current, change the two
-constants in `assay.rating.decision` and the statuses here, and move what the old rules did into the entry
+To add a version: write its page, add it to `shipped` with the status ``next``, and set the rules
+that it changes (`Methodology.amend`, `Methodology.judge`). To make it current, change the two
+constants in `assay.rating.decision` and the statuses here, and move the old rules into the entry
 of the old version.
 """
 
@@ -49,21 +49,21 @@ class Methodology:
     Attributes
     ----------
     version : str
-        Its number; a version that could give the same evidence another letter has another.
+        Its number, which changes if the same evidence could get another letter.
     digest : str
         ``sha256:…`` of its text, in UTF-8.
     published : str
         The day it was frozen, as ``2026-01-31``.
     status : str
-        ``current``: ratings are made under it; ``old``: they were; ``next``: they will be.
+        ``current`` (ratings are made under it), ``old`` (they were) or ``next`` (they will be).
     methods : tuple of str
-        Names of the methods it knows; it has no letter for others.
+        Names of the methods that it can rate.
     text : str
         The frozen document, in Markdown.
     amend : callable
-        Makes of a specification the one this version would have run. The evidence must hold what that asks.
+        Returns a specification as this version would have run it.
     judge : callable
-        Gives a finding its letter.
+        Returns the rating of a finding.
     """
 
     version: str
@@ -82,19 +82,19 @@ M = TypeVar("M", bound=Method)
 
 
 def without_later_fields(version: str, method: M) -> M:
-    """Return a specification in which the fields that later versions added do nothing."""
+    """Return a specification in which the fields that later versions added are switched off."""
     return replace(method, **_added_after(version, method.SINCE))  # type: ignore[type-var]
 
 
 def with_later_fields(method: M, version: str) -> M:
-    """Return a specification of a version with the present defaults of the fields that were added later."""
+    """Return a specification with the current defaults of the fields that were added after `version`."""
     added = _added_after(version, method.SINCE)
     usual = {one.name: one.default for one in fields(method) if one.default is not MISSING}  # type: ignore[arg-type]
     return replace(method, **{name: usual[name] for name in added})  # type: ignore[type-var]
 
 
 def as_recorded(method: M, version: str) -> M:
-    """Return the specification by which evidence was recorded under a version; raise `UnknownName` for another."""
+    """Return the specification by which evidence was recorded under a version, or raise `UnknownName`."""
     known = shipped().named(version).version
     return replace(without_later_fields(known, method), **_added_after(known, method.ASKED_SINCE))  # type: ignore[type-var]
 
@@ -110,7 +110,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Methodologies:
-    """Every version, oldest first: one of them current, at most one of them next (`ValueError` otherwise)."""
+    """All versions, oldest first: exactly one is current and at most one is next (else `ValueError`)."""
 
     versions: tuple[Methodology, ...]
 
@@ -169,7 +169,7 @@ def shipped() -> Methodologies:
 
 
 def _old(version: str, **about: Any) -> Methodology:
-    """Make the entry of a former version: it judges without the fields that later ones added."""
+    """Return the entry of a former version, which judges without the fields that later versions added."""
     return Methodology(
         version, status="old", text=_text(version), amend=partial(without_later_fields, version), **about
     )
@@ -177,8 +177,8 @@ def _old(version: str, **about: Any) -> Methodology:
 
 def _old_versions() -> tuple[Methodology, ...]:
     return (
-        # 1.0.0 and 1.1.0 rate translators alike (docs/decisions/0028). One hop has a larger default of
-        # `max_texts_per_block` since, but recorded evidence holds the value that it was recorded with.
+        # 1.0.0 and 1.1.0 rate translators alike (docs/decisions/0028). One hop now has a larger default
+        # of `max_texts_per_block`, but recorded evidence holds the value that it was recorded with.
         _old(
             version="1.0.0",
             digest="sha256:103744e07e28ece7e27c3676bd101898d694272fe10921c38f7e05be840e2124",

@@ -1,6 +1,6 @@
 """An entry for the ``apis`` of an APIs.json file, the index of a provider's services.
 
-The properties can be merged into an entry that is there already: entries are known by ``baseURL``.
+The properties can be merged into an existing entry, which is identified by its ``baseURL``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROPERTIES = (
     ("X-BiasRatingBadge", "badge.svg"),
     ("X-BiasRatingOverlay", "overlay.yaml"),
 )
-"""Types of property that the specification leaves to us (they begin with X-), and what they lead to."""
+"""Property types that the specification leaves to providers (they begin with X-), and the files they link to."""
 
 
 def render(shown: Shown) -> str:

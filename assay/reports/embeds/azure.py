@@ -1,7 +1,7 @@
-"""Metadata for Azure API Center: the schema to be made once, and the values of one API.
+"""Metadata for Azure API Center: the schema, which is created once, and the values of one API.
 
 ``metadataSchemas`` are bodies of "Metadata Schemas - Create Or Update" (their ``schema`` is JSON in a
-text, as that interface has it); ``customProperties`` go into the API's ``properties``.
+string, as Azure requires); ``customProperties`` go into the API's ``properties``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Any
 from assay.reports.embeds.public_view import Shown
 
 PREFIX = "assay"
-"""Namespace of the annotations; what follows the slash is a fact's name."""
+"""Namespace of the annotations; the name of a fact follows after a slash."""
 
 
 def content(shown: Shown) -> dict[str, Any]:

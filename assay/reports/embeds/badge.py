@@ -1,9 +1,9 @@
 """The badge: an SVG of one line that any page can show as an image.
 
-It says what was looked for, what was found, when, and how long ago. Nothing depends on colour: the
-letter is a word in a punch of its own shape (oval UCS, cropped DSBS, shield BS), dashed while it is
-not declared, and every other state is written out. The badge brings its own ground and an edge that
-stands out from white and from black, so that one file serves light and dark pages.
+It shows the attribute, the letter, the date and the age of the rating. Nothing depends on colour: each
+letter has an outline of its own shape (oval UCS, cropped DSBS, shield BS), dashed if the letter is not
+declared, and every other state is written out. The badge has its own background, and an edge that is
+visible on white and on black, so that one file serves light and dark pages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BASELINE = 14
 # Blue, ochre and wine differ in lightness too, so that colour-blind readers can tell them apart.
 COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f6391", Letter.DSBS: "#8a6200", Letter.BS: "#741a3c"}
 OPEN = "#5c564f"
-"""Background where there is no declared letter."""
+"""Background if there is no valid declared letter."""
 INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"
 
 FALLEN = {
@@ -37,12 +37,12 @@ FALLEN = {
     State.WITHDRAWN: "The rating was withdrawn. ",
     State.INCONCLUSIVE: "The evidence leans to a letter, but not surely enough to give it. ",
 }
-"""Sentence before the explanation of a letter that does not hold."""
+"""Sentence before the explanation of a letter that is not valid or not declared."""
 
 FONT = "Helvetica,Arial,'Liberation Sans',sans-serif"
 PUNCH_WIDTH: Mapping[Letter, float] = {Letter.UCS: 38, Letter.DSBS: 40, Letter.BS: 30}
 LONGEST = 24
-"""Most columns of an attribute's name."""
+"""Maximum width of an attribute's name in characters."""
 
 
 @dataclass(frozen=True)

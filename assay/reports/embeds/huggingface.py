@@ -16,7 +16,7 @@ TASKS: Mapping[str, str] = {
     Kind.LANGUAGE_MODEL: "text-generation",
     Kind.IMAGE_CLASSIFIER: "image-classification",
 }
-"""Names of the hub's tasks for our kinds of service."""
+"""Hugging Face task of each kind of service."""
 ANY_TASK = "other"
 
 

@@ -35,7 +35,7 @@ def render(shown: Shown) -> str:
 
 
 def _rating(shown: Shown) -> dict[str, Any] | None:
-    """Return the letter with its scale; ``None`` if it is not declared."""
+    """Return the letter with its scale; ``None`` if it is not declared or was withdrawn."""
     if shown.letter is None or not shown.declared or shown.state not in {State.RATED, State.EXPIRED}:
         return None
     return {

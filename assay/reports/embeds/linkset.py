@@ -1,4 +1,4 @@
-"""Links between the rated service, its rating and the rating's other forms (RFC 9264)."""
+"""Links between the rated service, its rating and the rating's other formats (RFC 9264)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMS = (
 
 
 def render(shown: Shown) -> str:
-    """Write the links: of the service to its rating, and of the rating to its other forms."""
+    """Write the links from the service to its rating, and from the rating to its other formats."""
     return linkset([one for one in (_of_target(shown), _of_rating(shown)) if one])
 
 

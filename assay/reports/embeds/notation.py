@@ -1,7 +1,7 @@
-"""JSON and YAML writers for files that others paste into theirs.
+"""JSON and YAML writers for files that people paste into their own files.
 
-Both take what JSON can hold. The YAML is a small part of the language on purpose: blocks, and texts
-in double quotes, so that versions 1.1 and 1.2 read the same: no bare ``no``, date or ``1.10``.
+Both accept JSON values. The YAML uses only blocks, and texts in double quotes, so that YAML 1.1 and
+1.2 read the same values: an unquoted ``no``, date or ``1.10`` never occurs.
 """
 
 from __future__ import annotations

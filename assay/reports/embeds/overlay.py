@@ -1,6 +1,6 @@
 """An OpenAPI Overlay that puts the rating into the description of the rated API.
 
-The owner's file stays as it is; ``info.x-bias-rating`` is merged into it by whatever applies overlays.
+The owner's file is not changed: a tool that applies overlays merges ``info.x-bias-rating`` into it.
 """
 
 from __future__ import annotations

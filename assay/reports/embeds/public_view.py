@@ -1,7 +1,7 @@
 """View of a stored rating at one moment, the same for every embed.
 
-A badge in a README, a field in a catalog and a line in a model card all say the same thing: what was
-found, of whom, when, by which rules, and whether it still stands. It is read here once.
+A badge in a README, a field in a catalog and a line in a model card all show the same facts, which are
+read here: the letter, the service, the date, the methodology, and whether the rating is still valid.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Shown:
-    """A rating as other places show it, or the absence of one.
+    """A rating as embeds show it, or the absence of a rating.
 
     Attributes
     ----------
     document : mapping or None
-        The stored rating. ``None``: none was published, or none that may be seen; the two look alike.
+        The stored rating; ``None`` if none was published or the reader may not see it, which look the same.
     now : datetime
-        The moment it is shown at, with its time zone; ages and expiry are counted from it.
+        Time at which the rating is shown, with its time zone; age and expiry are relative to it.
     base_url : str
-        How the world reaches the service, without a slash at its end.
+        Public address of Assay, without a slash at its end.
     visibility : str
         ``private``, ``unlisted`` or ``public``.
     withdrawn : bool
-        Whether the agency has taken it back.
+        Whether the agency has withdrawn the rating.
     vocabulary : Vocabulary
         Words of the rating's method.
     """
@@ -71,7 +71,7 @@ class Shown:
     # ------------------------------------------------------------------------ result
     @property
     def state(self) -> State:
-        """Status of the rating, which comes before its letter."""
+        """Status of the rating, which takes precedence over its letter."""
         if self.document is None:
             return State.UNRATED
         if self.withdrawn:
@@ -84,7 +84,7 @@ class Shown:
 
     @cached_property
     def letter(self) -> Letter | None:
-        """The declared or likeliest letter; ``None`` for a rating that was withdrawn."""
+        """The declared or likeliest letter; ``None`` if nothing was measured or the rating was withdrawn."""
         written = self._text("letter")
         return Letter(written) if written in set(Letter) and not self.withdrawn else None
 
@@ -227,7 +227,7 @@ class Shown:
 
 
 def _moment(written: str | None) -> datetime | None:
-    """Read an ISO 8601 time, in UTC where it has no zone; ``None`` for any other text."""
+    """Read an ISO 8601 time, as UTC if it has no zone; return ``None`` for any other text."""
     if written is None:
         return None
     try:

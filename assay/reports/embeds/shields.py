@@ -1,7 +1,7 @@
 """The badge as data for shields.io's endpoint badge, for pages that draw all their badges there.
 
-The schema is closed: a reader that meets a field it does not know draws "invalid properties".
-So freshness is in the message and in the response's headers.
+The schema is closed: a reader that finds an unknown field draws "invalid properties". So the age of
+the rating is shown by the date in the message and by the response's headers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from assay.reports.embeds.notation import json_text
 from assay.reports.embeds.public_view import Shown
 
 CACHE_S = 300
-"""Shortest time that shields.io keeps a badge."""
+"""Seconds that shields.io keeps a badge; this is its minimum."""
 
 
 def render(shown: Shown) -> str:

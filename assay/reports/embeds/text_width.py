@@ -1,7 +1,7 @@
 """Width of a text in Helvetica and the fonts of the same metrics (Arial, Liberation Sans).
 
-A badge is laid out before anybody has chosen a font for it. The widths are those of the Adobe Core 14
-AFM files; a reader's other font is squeezed into the same space by SVG's ``textLength``.
+A badge is laid out before the reader's font is known. The widths are those of the Adobe Core 14 AFM
+files; SVG's ``textLength`` fits any other font into the same space.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BEYOND = {"·": 278, "–": 556, "—": 1000, "…": 1000}
 """Widths of the characters outside ASCII that badges use, in either weight."""
 
 OTHER, WIDE = 600, 1000
-"""Widths of letters of other scripts, and of those that fill a square."""
+"""Widths of characters of other scripts, and of full-width characters."""
 
 
 def length(text: str, size: float, *, bold: bool = False) -> float:

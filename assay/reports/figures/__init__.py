@@ -1,7 +1,7 @@
 """Figures as SVG, each with a description and the same numbers as a table.
 
-No chart library: a strict content security policy breaks those that draw in the browser, and a
-figure here is a few kilobytes that any page, mail or file can hold.
+No chart library is used: a strict content security policy blocks libraries that draw in the
+browser. A figure here has a few kilobytes, which any page, mail or file can hold.
 """
 
 from __future__ import annotations

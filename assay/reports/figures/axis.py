@@ -1,4 +1,4 @@
-"""An axis with round ticks, across or upright."""
+"""Axis with round tick values, horizontal or vertical."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TICKS = 4
 class Axis:
     """Map numbers to positions between `start` and `end`, in user units; whole ticks enclose the numbers.
 
-    Upright axes begin below.
+    Vertical axes begin at the bottom.
     """
 
     def __init__(self, values: Iterable[float], start: float, end: float) -> None:
@@ -43,7 +43,7 @@ class Axis:
         return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"
 
     def across(self, y: float, title: str) -> list[Markup]:
-        """Draw the axis below a picture, with its title."""
+        """Draw a horizontal axis below a picture, with its title."""
         drawn = [stroke("line", (self.start, y), (self.end, y))]
         for tick in self.ticks:
             x = self(tick)
@@ -51,7 +51,7 @@ class Axis:
         return [*drawn, label(self.end, y + 32, title, "e s")]
 
     def upright(self, left: float, right: float, title: str) -> list[Markup]:
-        """Draw the axis at the left of a picture, with rules across."""
+        """Draw a vertical axis at the left of a picture, with horizontal lines at the ticks."""
         drawn = [
             part
             for tick in self.ticks

@@ -1,4 +1,4 @@
-"""Canvas and shapes of the figures. Narrow ones are 360 units wide, so that a phone shows them at full size."""
+"""Canvas and shapes of the figures. Narrow figures are 360 units wide, to fit a phone at full size."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ UNITS: Mapping[Width, int] = {"narrow": WIDTH, "wide": 540}
 """Width of a figure in user units."""
 
 LARGE = 40
-"""Smallest size of a letter whose punch has an inner line."""
+"""Font size from which a letter's punch (its outline) has an inner line."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing, for a page that holds `stylesheet` once, and the same in words and as a table.
+    """A drawing, with the same content in words and as a table. Its page must hold `stylesheet` once.
 
-    The title says what it shows, the description what can be read from it; both are also inside the drawing.
+    `title` names the content and `description` says what it shows; both are also inside the drawing.
     `height` is in user units.
     """
 
@@ -57,11 +57,11 @@ def draw(
     across: float = WIDTH,
     role: Literal["img", "group"] = "img",
 ) -> Figure:
-    """Put a drawing on its canvas, named for those who cannot see it.
+    """Put a drawing on its canvas, with a title and a description for screen readers.
 
-    `key` is unique on the page: ids are made from it. The title of the table is the figure's too, unless another one
-    is given. `description` says what a reader should take from the figure, in a sentence or two. `across` is the width
-    in user units; `role` is ``group`` where parts of the figure are links.
+    `key` is unique on the page, because ids are made from it. Without a `title` the figure has the title of the
+    table. `description` says what the figure shows, in a sentence or two. `across` is the width in user units; `role`
+    is ``group`` if parts of the figure are links.
     """
     title = title or table.title
     svg = tag(
@@ -95,7 +95,7 @@ def stroke(class_: str, *points: tuple[float, float]) -> Markup:
 
 
 def clip(name: str, columns: int) -> str:
-    """Shorten a name to so many characters' width."""
+    """Shorten a name to a width of `columns` characters."""
     if width(name) <= columns:
         return name
     kept = ""
@@ -116,10 +116,9 @@ def hallmark(
 ) -> Markup:
     """Draw a letter in its punch: oval for UCS, cropped corners for DSBS, pointed shield for BS.
 
-    Assay offices tell metals apart by the shape of the punch; here it tells letters apart without colour. A rating
-    that is not declared is outlined with dashes, not `struck`. A `quiet` punch names a letter that is not the rating's:
-    a thin solid outline. A large punch has the inner line of a die. The style sheet knows the sizes 9, 11, 13, 15 and
-    40.
+    The shape of the punch tells the letters apart without colour, as assay offices tell metals apart. A letter that is
+    not declared (not `struck`) has a dashed outline; a letter that is not the rating's (`quiet`) has a thin solid
+    outline. A large punch has an inner line. The style sheet defines the sizes 9, 11, 13, 15 and 40.
     """
     inner = punch(letter, x + 5, y + 5, w - 10, h - 10, "inner") if size >= LARGE else Markup()
     baseline = y + h / 2 + size * (0.26 if letter is Letter.BS else 0.36)
@@ -129,7 +128,7 @@ def hallmark(
 
 
 def punch(letter: Letter | None, x: float, y: float, w: float, h: float, class_: str) -> Markup:
-    """Draw the outline that belongs to a letter; a plain rectangle where there is none."""
+    """Draw the outline that belongs to a letter; without a letter, a plain rectangle."""
     match letter:
         case Letter.UCS:
             return tag("ellipse", cx=x + w / 2, cy=y + h / 2, rx=w / 2, ry=h / 2, class_=class_)

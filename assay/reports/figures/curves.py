@@ -1,4 +1,4 @@
-"""Curves over one axis, told apart by numbers that sit on them and are named below."""
+"""Curves over one axis, each marked with a number that the legend below names."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from assay.reports.view import Lines, Series
 
 LEFT, RIGHT, TOP, BOTTOM = 32, 14, 8, 190
 FOOT, ROW = 50, 19
-"""Room for the axis below, and height of a row of the legend."""
+"""Height of the axis below the curves, and of a row of the legend."""
 
 SHORT = 21
-"""Most letters of a name of which two fit in a row."""
+"""Maximum length of names that are written two in a row."""
 
 SEAT = 7
-"""Radius of a number's seat on its curve."""
+"""Radius of the circle around a number on its curve."""
 
 Place = tuple[float, float]
 
@@ -48,7 +48,7 @@ def _class(series: Series) -> str:
 
 
 def _thinned(path: Sequence[Place]) -> list[Place]:
-    """Remove points between two neighbours of the same height, which a line does not need."""
+    """Remove points that are as high as both neighbours, because a line does not need them."""
     kept = [
         place
         for before, place, after in zip(path, path[1:], path[2:], strict=False)
@@ -81,7 +81,7 @@ def _seated(number: int, seat: Place, series: Series) -> list[Markup]:
 
 
 def _legend(series: Sequence[Series], top: float, wide: float) -> tuple[list[Markup], float]:
-    """Draw the legend below the picture, two names in a row where they are short; return its height too."""
+    """Draw the legend below the picture, two short names in a row; return it with the height of the figure."""
     columns = 2 if all(len(one.label) <= SHORT for one in series) else 1
     rows = -(-len(series) // columns)
     drawn: list[Markup] = []

@@ -1,4 +1,4 @@
-"""The two-step rating as the tree it is (Srivastava & Rossi 2018, figure 2), with the path taken."""
+"""Decision tree of the two-step rating (Srivastava & Rossi 2018, figure 2), with the path to the letter."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ STEP, LEAF_WIDTH = 98, 84
 
 
 def decision_tree(verdict: Verdict, key: str) -> Figure | None:
-    """Draw both questions, the three letters and the probability of each turn.
+    """Draw both questions, the three letters and the probability of each branch.
 
-    The path to the (likeliest) letter is thick, the others are thin. Returns ``None`` where
-    nothing was measured, so that no path was taken.
+    The path to the (likeliest) letter is thick, the other branches are thin. Return ``None`` if
+    nothing was measured.
     """
     if verdict.letter is None:
         return None

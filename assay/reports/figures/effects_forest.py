@@ -11,7 +11,7 @@ from assay.reports.view import Component, Effect, Table
 
 LEFT, RIGHT, ROW = 6, 12, 54
 LETTER, STANDING = 6.4, 104
-"""Width of a letter, and room for the standing of an effect."""
+"""Width of a letter, and of the text that says whether an effect is within its tolerance."""
 
 TICKS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
@@ -44,7 +44,7 @@ def _forest(effects: Sequence[Effect], table: Table, key: str, across: float) ->
 
 
 class _Scale:
-    """Map effect sizes to positions; the axis runs between whole ticks and holds zero."""
+    """Map effect sizes to positions; the axis begins and ends at a tick and includes zero."""
 
     def __init__(self, effects: Sequence[Effect], across: float) -> None:
         self.across = across

@@ -1,4 +1,4 @@
-"""Forests, strips and scatters for the numbers of every method."""
+"""Forest plots, strip plots and scatter plots of a method's numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LETTER, GAP, WIDEST = 6.2, 10, 158
 """Width of a small letter, room between names and numbers, and of the widest column of names."""
 
 SINGLE, DOUBLE, LEGEND = 17, 24, 20
-"""Height of a row with one thing in it, of a row with two, and of the line that names the two."""
+"""Height of a row with one kind of mark, of a row with two kinds, and of the legend."""
 
 
 def picture(one: Picture, key: str, width: Width = "narrow") -> Figure:
@@ -168,7 +168,7 @@ def _extremes(points: Sequence[Point]) -> list[Point]:
 
 
 def _named(point: Point, across: Axis, up: Axis, wide: float) -> Markup:
-    """Draw a dot's name on the side of the picture's middle."""
+    """Draw a dot's name on the side that faces the middle of the picture."""
     x, y = across(point.x), up(point.y)
     return label(x + 6, y + 4, clip(point.label, 20), "s") if x < wide / 2 else label(x - 6, y + 4, point.label, "e s")
 

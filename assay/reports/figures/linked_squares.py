@@ -1,4 +1,4 @@
-"""Squares to be walked: one for each case, each a link, with the case in words as its title."""
+"""Squares as links: one for each case, with the case in words as its title."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ LEAST = 330
 """Width of a narrow drawing, so that few and short names are not drawn large."""
 
 ACROSS = 10
-"""Squares in a line."""
+"""Maximum number of squares in a line."""
 
 MOST = 400
-"""Squares of a drawing; of more cases, each name has its share drawn."""
+"""Number of cases above which only some cases of each name are drawn."""
 
 
 def linked_squares(one: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
-    """Draw the cases of a group, a line for each name; `link` returns where a square leads.
+    """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
 
-    Of many cases each name has its share drawn, spread evenly from one end to the other; the numbers count all.
-    Returns ``None`` where the group has no cases.
+    Of more than `MOST` cases, each name shows at most an equal number, spread evenly; the numbers count all cases.
+    Return ``None`` if the group has no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in one.cases]
     rows = [(name, cases) for name, cases in rows if cases]
@@ -60,7 +60,7 @@ def linked_squares(one: Squares, group: str, key: str, link: Callable[[CaseWords
 
 
 def _square(share: float, case: CaseWords, x: float, y: float, href: str) -> Markup:
-    """Draw a square; written out, because a page has hundreds."""
+    """Draw a square. Its markup is written directly, without `tag`, because a page has hundreds of squares."""
     kind = "y" if share > 0.5 else "n" if share < 0.5 else "h"
     picture = f' data-picture="{text(case.image)}"' if case.image else ""
     return Markup(

@@ -1,4 +1,4 @@
-"""All components at a glance: a wall of punches, or languages by constructions."""
+"""Letters of all components: five in a row, or in a matrix of languages by constructions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ACROSS, TILE, HEAD, LEFT, ROW = 5, 50, 22, 84, 30
 def overview_matrix(rating: RatingView, key: str) -> Figure | None:
     """Draw the letter of every component.
 
-    Languages are rows and constructions columns where several of both were measured; otherwise
-    the components stand five in a row, in the document's order. Returns ``None`` for none.
+    Languages are rows and constructions columns if several of both were measured; otherwise there
+    are five components in a row, in the document's order. Return ``None`` if there are none.
     """
     if not rating.components:
         return None

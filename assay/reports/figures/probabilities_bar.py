@@ -1,4 +1,4 @@
-"""The probability of each letter, with the line it must reach to be declared."""
+"""Bars of the probability of each letter, with the confidence from which a letter is declared."""
 
 from __future__ import annotations
 

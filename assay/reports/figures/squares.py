@@ -1,4 +1,4 @@
-"""One small square for each pair of sentences or picture, filled by which was preferred."""
+"""One small square for each pair of sentences or each picture; its filling shows the preferred answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stamp: the letter in its punch, with certainty, methodology and year."""
+"""Stamp: the letter in its punch, with its probability, methodology and year."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assay.reports.view import RatingView
 def stamp(rating: RatingView, key: str) -> Figure:
     """Draw the hallmark: letter, probability, methodology and year.
 
-    On gold: the standard of fineness, the assay office and the year. Here: the letter, how sure
-    it is, the version of the methodology, and the year.
+    A hallmark on gold shows the fineness, the assay office and the year. This one shows the letter,
+    its probability, the version of the methodology and the year.
     """
     verdict = rating.verdict
     given = None if verdict.probabilities is None or verdict.letter is None else verdict.probabilities[verdict.letter]

@@ -17,7 +17,7 @@ ORDER = (Letter.UCS, Letter.DSBS, Letter.BS)
 
 
 def tolerances_bars(component: Component, declared: float | None, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw a bar for each tolerance, cut by the probability of each letter; `declared` is the tolerance in force.
+    """Draw a bar for each tolerance, divided in proportion to the letters' probabilities; `declared` is in bold.
 
     Returns ``None`` where no other tolerance was tried.
     """

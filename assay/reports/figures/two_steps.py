@@ -1,4 +1,4 @@
-"""The two steps as one band: as thick as the probability, with the interval of each step against its tolerance."""
+"""The two steps as a band whose thickness is the probability, with each step's interval and tolerance."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from assay.reports.markup import Markup, coordinate, tag
 from assay.reports.view import NOT_MEASURED, Component, Effect, Table, Verdict
 
 BAND = 44
-"""Thickness of the band where all of the probability flows."""
+"""Thickness of the band at a probability of 1, in user units."""
 
 THIN = 1.2
-"""Thickness of a branch that hardly anything flows through."""
+"""Minimum thickness of the band, in user units."""
 
 LEAF, LEAF_HEIGHT = 92, 40
 BOX_WIDTH, BOX_HEIGHT, PAD = 246, 128, 16
@@ -28,7 +28,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its number, the name of its input, its effect, and whether the band comes there."""
+    """A step: its number, the name of its input, its effect, and whether the decision reached the step."""
 
     number: int
     shown: str
@@ -39,7 +39,7 @@ class Step:
 def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "narrow") -> Figure | None:
     """Draw both steps and the three letters; `component` is the part whose effects are shown.
 
-    The band splits as the probabilities do. Returns ``None`` where nothing was measured.
+    The band divides in proportion to the probabilities. Return ``None`` if nothing was measured.
     """
     if verdict.letter is None or verdict.probabilities is None:
         return None
@@ -55,7 +55,7 @@ def two_steps(verdict: Verdict, component: Component, key: str, width: Width = "
 
 
 def _table(verdict: Verdict, steps: tuple[Step, ...]) -> Table:
-    """Write the tree's table, with the effect of each step against its tolerance."""
+    """Return the table of the decision tree, with the effect and the tolerance of each step."""
     tree = tables.decision(verdict)
     effects = {str(step.number): step.effect for step in steps}
     rows = tuple(
@@ -142,7 +142,7 @@ def _upright(x: float, top: float, bottom: float, thickness: float, letter: Lett
 
 
 def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, anchor: str) -> list[Markup]:
-    """Draw a letter and its probability; another than the rating's has a thin outline."""
+    """Draw a letter and its probability; letters other than the rating's have a thin outline."""
     chosen = verdict.letter is letter
     share = chance((verdict.probabilities or {}).get(letter, 0.0))
     more = (
@@ -163,7 +163,7 @@ def _leaf(verdict: Verdict, letter: Letter, x: float, y: float, at: Place, ancho
 
 
 def _step(step: Step, x: float, y: float, w: float) -> Iterator[Markup]:
-    """Draw the box of a step: its input, its interval over the tolerance, and where that stands."""
+    """Draw the box of a step: its input, its interval, and whether the interval is within the tolerance."""
     left, inner = x + PAD, w - 2 * PAD
     room = int((inner - 56) / LETTER)
     yield box(x, y, w, BOX_HEIGHT, "box", rx=8)

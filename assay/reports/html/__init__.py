@@ -1,7 +1,7 @@
 """The rating as one HTML page: self-contained, without scripts, for screens, paper and screen readers.
 
 Nothing is fetched, so the page can be mailed, archived and served under a strict content security
-policy; everything from elsewhere is escaped by the builder it goes through.
+policy. `assay.reports.markup` escapes every text from other sources.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from assay.reports.reading import read
 __all__ = ["render", "render_summary", "thumbnails_wanted"]
 
 OPEN = 3
-"""Components whose details are open when the page is: the deciding ones first."""
+"""Maximum number of components that are shown open; the deciding components come first."""
 
 
 def render_summary(document: Mapping[str, Any], method: type[Method]) -> str:
-    """Write the letter, its meaning, the path to it and the record as one sheet of A4, without tables and parts."""
+    """Write a summary on one sheet of A4: the letter, its meaning, the path to it, the parts and the record."""
     rating = read(document, method)
     return page(
         f"{rating.target}: {rating.verdict.headline}",

@@ -1,4 +1,4 @@
-"""One component of the rating, folded away unless it is among the first."""
+"""Section of one component of the rating, folded unless it is among the first."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _figures(component: Component, rating: RatingView, *, alone: bool) -> Markup
         "what was sent and what came back": transition_heatmap(component, key),
         "blocks": blocks_bars(component, key),
     }
-    # figures of translators are shown, if need be as missing, unless the component has other figures
+    # figures of translators are shown, or named as missing, unless the component has other figures
     shown = of_blocks if component.blocks or component.transitions or not (own or component.sheets) else {}
     # `bar` is empty for a single component, because the rating above has the same bar
     return figures({**bar, "effects": effects_forest(component, key), **shown, **own})

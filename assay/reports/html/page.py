@@ -17,7 +17,7 @@ def page_style() -> str:
 
 
 def page(title: str, *content: Content, skip: str = "Skip to the rating") -> str:
-    """Write a whole document around some content; `skip` is the text of the link to it."""
+    """Write a complete HTML document around its content; `skip` is the text of the link that skips to the content."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

@@ -14,7 +14,7 @@ _PERCENT = re.compile(r"(?<=\d) %")
 _INTERVAL = re.compile(r"[\d.e+-]* ?\([\d.e+-]+ to [\d.e+-]+\)")
 
 TALL = 20
-"""Rows from which a table scrolls under its head."""
+"""Number of rows above which a table scrolls under its head."""
 
 HEAD = 70
 """Height of a figure's title and of the line of its table, in the figure's units."""
@@ -26,7 +26,7 @@ def foreign(text: str) -> Markup:
 
 
 def table(one: Table, *, caption: bool = True, links: Iterable[str] = ()) -> Markup:
-    """Write a table; the first cell of a row heads it and may link somewhere on the page."""
+    """Write a table; the first cell of a row is its head and may link to a place on the page."""
     numeric = ["n" if each else None for each in one.numeric]
     targets = [*links] or [""] * len(one.rows)
     heat = one.heat or ((None,) * len(one.columns),) * len(one.rows)
@@ -71,7 +71,7 @@ def figures(named: Mapping[str, Figure | None]) -> Markup:
 
 
 def columns(drawn: Iterable[Figure]) -> list[list[Figure]]:
-    """Put each figure into the shorter of two columns, the first of equal ones; a second one may not be needed."""
+    """Put each figure into the shorter of two columns (the first if equal); an empty column is left out."""
     both: tuple[list[Figure], list[Figure]] = ([], [])
     for one in drawn:
         min(both, key=lambda column: sum(each.height + HEAD for each in column)).append(one)
@@ -79,7 +79,7 @@ def columns(drawn: Iterable[Figure]) -> list[list[Figure]]:
 
 
 def figure(one: Figure, *, links: Iterable[str] = ()) -> Markup:
-    """Write a figure with its table twin, whose rows may link somewhere on the page."""
+    """Write a figure with a table of its numbers, whose rows may link to places on the page."""
     twin = tag("details", tag("summary", "The same numbers as a table"), table(one.table, caption=False, links=links))
     return tag("figure", tag("figcaption", one.title), one.svg, twin)
 
@@ -90,7 +90,7 @@ def folded(one: Table) -> Markup:
 
 
 def reasons(said: Iterable[Said]) -> Markup | None:
-    """List reasons, each with the code by which its page is found."""
+    """List reasons, each with its code, which the documentation explains."""
     items = [tag("li", foreign(unbroken(each.text)), " ", tag("code", each.code)) for each in said]
     return tag("ul", *items, class_="reasons") if items else None
 

@@ -11,13 +11,13 @@ from assay.reports.view import RatingView, Table
 KEY = "rating"
 
 MOST_REASONS, MOST_PARTS = 3, 8
-"""Most reasons and parts on the one-page summary."""
+"""Maximum numbers of reasons and parts on the one-page summary."""
 
 RECORD = frozenset({"Rating", "Rated at", "Expires at", "Methodology", "Questions asked", "Evidence digest"})
 """Facts of the record that the one-page summary shows."""
 
 FEW_FACTS = 16
-"""Most facts that are shown at once; more are folded."""
+"""Maximum number of facts in an open list; a longer list is folded."""
 
 
 def heading_section(rating: RatingView) -> Markup:
@@ -45,7 +45,7 @@ def _warning(rating: RatingView) -> Markup | None:
 
 
 def meaning_section(rating: RatingView, most: int | None = None) -> Markup:
-    """Write the paragraph for readers who know no statistics, and the reasons: all, or so many and their number."""
+    """Write the paragraph for readers who know no statistics, and all reasons, or the first `most` and a count."""
     meaning, *said = rating.in_words
     why = outline.reasons(rating)
     left = 0 if most is None else max(0, len(why) - most)
@@ -105,7 +105,7 @@ def published_section(rating: RatingView) -> Markup | None:
 
 
 def summary_sections(rating: RatingView) -> list[Markup]:
-    """Write the sections of the one-page summary; what is left out is counted."""
+    """Write the sections of the one-page summary, with the numbers of omitted reasons and parts."""
     parts = [f"{one.title}: {one.verdict.headline}" for one in rating.components]
     left = [f"{len(parts) - MOST_PARTS} more parts are in the full report."] if len(parts) > MOST_PARTS else []
     bare = [tag("figure", tag("figcaption", one.title), one.svg) for one in _of_the_letter(rating).values() if one]

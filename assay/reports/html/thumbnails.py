@@ -13,7 +13,7 @@ from assay.reports.markup import Markup, join, tag
 from assay.reports.view import CaseWords, Component, Squares
 
 MOST = 200
-"""Pictures of a report, evenly over the rating: at 3 kB each at most, 800 kB of base64."""
+"""Maximum number of pictures of a report, evenly over the rating: at most 3 kB each, 800 kB of base64."""
 
 _EMBEDDED = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/]{1,4000}={0,2}")
 
@@ -26,7 +26,7 @@ GONE = (
 def thumbnails_wanted(document: Mapping[str, Any]) -> list[str]:
     """Return the digests of the pictures to be shown in the report of a rating document, `MOST` at most.
 
-    The caller adds what it has of them to the document, as ``thumbnails``: ``data:`` addresses by digest.
+    The caller adds the available pictures to the document, as ``thumbnails``: ``data:`` addresses by digest.
     """
     rows = [row for part in parts.objects(document, "components") for row in parts.objects(part, "images")]
     every = list(dict.fromkeys(digest for row in rows if (digest := parts.text(row, "image"))))

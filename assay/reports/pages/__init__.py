@@ -1,6 +1,6 @@
 """Reports of several ratings: the matrix of a suite, and the chain of a composition, as HTML and Markdown.
 
-`suite` and `composition` read the documents that the API returns into a `Page`; `render` writes it in a format.
+`suite` and `composition` read the documents that the API returns into a `Page`; `render_page` writes it in a format.
 """
 
 from __future__ import annotations

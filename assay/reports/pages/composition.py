@@ -1,4 +1,4 @@
-"""The inferred rating of a chain of services: its letter, its links and why."""
+"""Page of the inferred rating of a chain of services: its letter, its links and the explanation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profile of one service: a matrix of letters by method, attribute and language."""
+"""Page of the profile of one service: a matrix of letters by method, attribute and language."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _OWN = re.compile(r"/v1/(ratings|jobs)/[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True)
 class Cell:
-    """A text of a table, with the letter that it writes and the address of its rating or job, where it has them."""
+    """Cell of a table: its text, with its letter and the address of its rating or job, if it has them."""
 
     text: str
     verdict: Verdict | None = None
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells under column heads; the first cell of a row heads it."""
+    """Cells under column heads; the first cell of a row is its head."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -55,5 +55,5 @@ class Page:
 
 
 def plain_cells(*texts: str) -> tuple[Cell, ...]:
-    """Make cells of texts."""
+    """Return cells that hold only texts."""
     return tuple(Cell(visible(text)) for text in texts)

@@ -1,9 +1,9 @@
-"""Shares of several similar kinds: a beta-binomial hierarchy on an exact grid (METHODS section 7).
+"""Beta-binomial hierarchy of the shares of several kinds of trials, on an exact grid (METHODS section 7).
 
 ``k_a ~ Bin(n_a, theta_a)``, ``theta_a ~ Beta(m K, (1 - m) K)``, ``m ~ U(0, 1)``, ``rho = 1 / (1 + K) ~ Beta(1, 3)``.
-The result is m, the mean share over all kinds that could have been asked: kinds that differ by more than their
-counts explain make it less certain, which a pooled share ignores. The shares are integrated out, so that (m, rho)
-is a two-dimensional grid. It is narrowed to where its mass is.
+A kind is, for example, an attribute term. The result is m, the mean share over all kinds that could have been asked.
+It is less certain if kinds differ by more than their counts explain, which a pooled share ignores. The shares are
+integrated out, so that only (m, rho) needs a grid. The grid is narrowed to the region with posterior mass.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ COARSE, FINE = (31, 31), (81, 61)
 """Cells of the grid (m, rho) while it is narrowed, and in the final pass."""
 
 SPREAD_PRIOR = 3
-"""rho is Beta(1, 3): kinds are rather alike than not."""
+"""Second parameter of rho's prior, Beta(1, 3), under which similar kinds are more probable than different ones."""
 
 NEGLIGIBLE = 1e-6
-"""Mass cut off either end of a margin when the grid is narrowed."""
+"""Posterior mass cut off at each end of a margin when the grid is narrowed."""
 
 FIRST_TRIALS, MORE = 25, 16
-"""Maximum of trials that the first grid counts, and the factor for each following grid.
+"""Maximum number of trials that the first grid counts, and the factor for each following grid.
 
-A grid shows where the mass is only if the mass is wider than its cells; 16 times the trials make it at most four
-times narrower (see `assay.methods.forced_choice.psychometric_fit`).
+A grid finds the region of the posterior mass only if this region is wider than a cell; 16 times the trials make
+the region at most four times narrower (see `assay.methods.forced_choice.psychometric_fit`).
 """
 
 AS_IF = 0.5
-"""Variance of two decisions that went different ways; they are added to the observed trials."""
+"""Variance of two additional decisions, one in either direction, that are added to the observed ones."""
 
 LEAST_KINDS = 2
 """Minimum number of kinds: one kind does not show how kinds differ."""
@@ -54,10 +54,10 @@ class SharesPosterior:
     overall : Interval
         m, the mean share over kinds: posterior mean and 95 % interval, from the grid itself.
     spread : Interval
-        rho, the correlation of two trials of one kind: 0 where all kinds share one share, 1 where each is always
-        or never.
+        rho, the correlation of two trials of one kind: 0 if all kinds have the same share, 1 if every share is 0
+        or 1.
     means : ndarray, shape (kinds,)
-        Posterior mean of each share, drawn towards the others' by as much as its own trials are few.
+        Posterior mean of each share; the fewer trials a kind has, the more its mean shrinks towards the others.
     """
 
     overall: Interval
@@ -131,24 +131,24 @@ def fit_shares(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike = 0) -
     Parameters
     ----------
     successes, failures : array_like of int, shape (kinds,)
-        Trials of each kind that went either way.
+        Number of successes and of failures of each kind.
     ties : array_like of int, shape (kinds,), optional
-        Trials that went neither way. Each is a vote of 1/2.
+        Number of trials of each kind that were neither. Each counts as 1/2.
 
     Raises
     ------
     TooFewObservations
-        If there is one kind only, or none, or every trial is a tie.
+        If there are fewer than two kinds, or every trial is a tie.
     OutOfBounds
-        If a count is negative or no whole number, or a kind has no trial.
+        If a count is negative or not a whole number, or a kind has no trial.
 
     Notes
     -----
-    With ties a share is ``P(success) + P(tie) / 2``: what it would be if a fair coin broke each tie. A vote of 1/2
-    varies less than one of 0 or 1. So votes count as so many trials as vary as much as they do (a quasi-likelihood,
-    McCullagh & Nelder 1989, section 9.2): divided by the ratio of their variance within kinds to that of decisions of
-    the same shares. Counted as decisions, ties made intervals too wide (.982 of them held where .95 should). Two
-    decisions more are counted in that ratio, so that trials that nearly all tied are not taken for certain.
+    With ties, a share is ``P(success) + P(tie) / 2``, as if a fair coin broke each tie. A value of 1/2 varies less
+    than values of 0 or 1. Therefore successes and trials are divided by the ratio of the values' variance within kinds
+    to the variance of decisions with the same shares (a quasi-likelihood, McCullagh & Nelder 1989, section 9.2). When
+    ties counted as decisions, intervals were too wide (.982 of them covered the true share, instead of .95). The ratio
+    includes two additional decisions, so that the result is not taken as certain if nearly all trials are ties.
     """
     counts = _counted(successes, failures, ties)
     grid = _refined(counts)

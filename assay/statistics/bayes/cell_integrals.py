@@ -1,11 +1,11 @@
-"""The cells of one connection, with their means integrated out (METHODS section 6).
+"""Posterior density of one connection, with the means of its cells integrated out (METHODS section 6).
 
 A *cell* is a protected word with the attribute words of one connection. Its rows are
 ``y ~ N(beta, sigma)``, its mean is ``beta ~ N(mu, tau)``, and ``mu`` has a normal prior. Both means
-have closed forms given ``(sigma, tau)``, so that what is left of a connection has two dimensions.
+have closed forms given ``(sigma, tau)``, so that a density in two dimensions remains.
 
-Cells of one size enter only through their number, the mean of their means and the spread of these:
-word lists make few sizes, and a density over a grid costs as much as there are sizes, not cells.
+Cells with equal numbers of rows enter only through their number, the mean of their means and the
+spread of their means. Cells have few different sizes, so the density is computed by size, not by cell.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Priors:
     Attributes
     ----------
     mean, sd : float
-        Of the normal prior of every connection's mean ``mu``.
+        Mean and standard deviation of the normal prior of every connection's ``mu``.
     spread_rate, residual_rate : float
         Rates of the exponential priors of ``tau`` and of ``sigma``; the prior mean is 1 / rate.
     """
@@ -52,7 +52,7 @@ class Cells:
     sizes : ndarray, shape (sizes,)
         The different numbers of rows, ascending.
     size_of : ndarray of int, shape (cells,)
-        Place of each cell's number among them.
+        Index of each cell's number of rows in `sizes`.
     """
 
     words: tuple[str, ...]
@@ -80,18 +80,18 @@ class Cells:
         return int(self.rows.sum()) - len(self.words)
 
     def log_evidence(self, sigma: Floats, tau: Floats, prior: Priors) -> Floats:
-        """Log density of the cells' means, ``beta`` and ``mu`` integrated out.
+        """Compute the log density of the cells' means, with ``beta`` and ``mu`` integrated out.
 
         With ``v = sigma**2 / n + tau**2``, ``w = 1 / v``, ``W = sum w``, ``m`` the weighted mean and
-        ``Q`` the weighted squares around it, it is, up to a constant,
+        ``Q`` the weighted sum of squares around ``m``, the log density is, up to a constant,
         ``-(sum log v + log W + Q) / 2 - (log(s0**2 + 1 / W) + (m - mu0)**2 / (s0**2 + 1 / W)) / 2``.
 
         Parameters
         ----------
         sigma, tau : ndarray, shapes (s,) and (t,)
-            Where to evaluate.
+            Values for every combination of which the density is computed.
         prior : Priors
-            ``mu0`` and ``s0`` are its `mean` and `sd`.
+            Its `mean` and `sd` are ``mu0`` and ``s0``.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Cells:
         return np.asarray(mean + rng.standard_normal(mean.size) / np.sqrt(precision), dtype=float)
 
     def draw_cells(self, mu: Floats, sigma: Floats, tau: Floats, rng: np.random.Generator) -> Floats:
-        """Draw every ``beta`` given each draw of the others; shape (cells, draws)."""
+        """Draw every ``beta`` given each draw of ``mu``, ``sigma`` and ``tau``; shape (cells, draws)."""
         error = sigma**2 / self.sizes[:, None]
         trust = tau**2 / (tau**2 + error)
         sd = np.sqrt(trust * error)
@@ -128,7 +128,7 @@ class Cells:
         return beta
 
     def _by_size(self) -> tuple[Floats, Floats, Floats]:
-        """For each cell size: number of cells, mean of their means, and sum of squares around it; each (sizes,)."""
+        """Return the number of cells, mean of cell means and sum of squares around it for each size; each (sizes,)."""
         many: Floats = np.bincount(self.size_of).astype(float)
         centre: Floats = np.bincount(self.size_of, weights=self.means) / many
         between: Floats = np.asarray(np.bincount(self.size_of, weights=(self.means - centre[self.size_of]) ** 2))

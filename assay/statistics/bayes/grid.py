@@ -1,4 +1,4 @@
-"""Posterior masses on a rectangular grid, narrowed to where the mass is."""
+"""Posterior masses on a rectangular grid that is narrowed to the region with mass."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Grid:
-    """Masses of the cells of a grid.
+    """Probability masses of the cells of a grid.
 
     Attributes
     ----------
     edges : sequence of ndarray, shape (cells + 1,)
         Edges of the cells along each axis, ascending.
     mass : ndarray, one dimension for each axis
-        Mass of each cell. It is spread evenly within a cell.
+        Mass of each cell; the density within a cell is uniform.
     """
 
     edges: Sequence[Floats]
@@ -30,7 +30,7 @@ class Grid:
 
     @classmethod
     def over(cls, ranges: Sequence[Range], cells: Sequence[int]) -> Grid:
-        """Cut ranges into cells without mass."""
+        """Divide the ranges into cells with a mass of 0."""
         edges = [np.linspace(*ends, count + 1) for ends, count in zip(ranges, cells, strict=True)]
         return cls(edges, np.zeros(tuple(cells)))
 
@@ -53,7 +53,7 @@ class Grid:
         return np.asarray(np.interp(np.asarray(levels, dtype=float), below, self.edges[axis]))
 
     def narrowed(self, negligible: float) -> tuple[Range, ...]:
-        """Ranges of the axes without the ends that hold less than a negligible mass, with one cell to spare."""
+        """Return the ranges of the axes, cut by ends with less than `negligible` mass but for one spare cell each."""
         ranges = []
         for axis, edges in enumerate(self.edges):
             first, last = np.searchsorted(np.cumsum(self.margin(axis)), [negligible, 1 - negligible])

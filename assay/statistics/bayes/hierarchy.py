@@ -1,9 +1,9 @@
 """Posterior of cosine distances under P2's hierarchy, drawn exactly (METHODS section 6).
 
 For connection ``c`` and protected word ``p``: ``y ~ N(beta[c, p], sigma_c)``,
-``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)``, ``tau_c, sigma_c ~ Exp(2)``. Without ``beta`` and
-``mu``, which have closed forms, a connection has two dimensions: draws come from a table of its
-density. There is no Markov chain, so nothing has to converge.
+``beta[c, p] ~ N(mu_c, tau_c)``, ``mu_c ~ N(1, .3)``, ``tau_c, sigma_c ~ Exp(2)``. ``beta`` and ``mu`` are
+integrated out in closed form. The density of the two other parameters of a connection is tabulated, and
+draws come from this table. There is no Markov chain, so nothing has to converge.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.statistics.bayes.cell_integrals import Cells, Priors
 from assay.statistics.bayes.spread_grid import SpreadGrid
 
 Residual = Literal["per-connection", "shared"]
-"""Whether every connection has a residual sigma of its own."""
+"""Whether every connection has its own residual sigma, or all share one."""
 
 ORDER = ("associated", "different", "human", "neutral")
 """Order of connections in reports; others follow, in alphabetical order."""
@@ -33,7 +33,7 @@ NO_SPREAD = 1e-9
 """Cosine distances this close to one another differ by rounding only."""
 
 SLACK = 1e-6
-"""Permitted excess of a distance beyond [0, 2]: vectors come in single precision."""
+"""Permitted excess of a distance beyond [0, 2], because vectors may have single precision."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class ConnectionDraws:
     Attributes
     ----------
     words : tuple of str
-        Its protected words, in alphabetical order.
+        Protected words of the connection, in alphabetical order.
     rows : ndarray of int, shape (words,)
-        Distances behind each.
+        Number of distances of each word.
     seen : ndarray, shape (words,)
-        Their plain mean.
+        Arithmetic mean of each word's distances.
     mu, tau, sigma : ndarray, shape (draws,)
-        Mean over the words; spread of the words around it; spread of distances around their word's.
+        Mean over the words; spread of the words around it; spread of distances around their word's mean.
     beta : ndarray, shape (words, draws)
         Mean of each word.
     """
@@ -68,19 +68,19 @@ class ConnectionDraws:
 class Posterior:
     """Independent draws from the posterior of the whole hierarchy.
 
-    Draw ``d`` of every number is one joint draw, so that differences of draws are draws of differences.
+    Draws with the same index are one joint draw, so that differences of draws are draws of differences.
 
     Attributes
     ----------
     parts : tuple of ConnectionDraws
-        One for each connection that was seen.
+        One for each connection that has rows.
     """
 
     parts: tuple[ConnectionDraws, ...]
 
     @property
     def connections(self) -> tuple[str, ...]:
-        """Names of the connections that were seen, those of `ORDER` first."""
+        """Names of the connections that have rows, those of `ORDER` first."""
         return tuple(part.name for part in self.parts)
 
     @property
@@ -108,7 +108,7 @@ class Posterior:
         return self.part(connection).mu
 
     def spread(self, connection: str) -> Floats:
-        """Draws of ``tau``, the spread of protected words around that mean; shape (draws,)."""
+        """Return the draws of ``tau``, the spread of protected words around the connection's mean; shape (draws,)."""
         return self.part(connection).tau
 
     def residual(self, connection: str) -> Floats:
@@ -116,11 +116,11 @@ class Posterior:
         return self.part(connection).sigma
 
     def words(self, connection: str) -> tuple[str, ...]:
-        """Protected words that have distances of this connection; none where it was not seen."""
+        """Return the protected words that have distances of this connection; none if the connection has no rows."""
         return self.part(connection).words if connection in self.connections else ()
 
     def has(self, connection: str, word: str) -> bool:
-        """Whether the protected word has a distance of this connection."""
+        """Return whether the protected word has a distance of this connection."""
         return word in self.words(connection)
 
     def cell(self, connection: str, word: str) -> Floats:
@@ -136,11 +136,11 @@ class Posterior:
         return drawn
 
     def cell_by_itself(self, connection: str, word: str) -> Floats:
-        """Draws of the word's own mean distance from its own rows; shape (draws,).
+        """Return draws of the word's mean distance from its own rows alone, without shrinkage; shape (draws,).
 
-        `cell` draws words towards each other, so that a difference between two groups of words comes out too
-        small: with 40 controls by a twentieth, which is half of its uncertainty. Here only the residual is
-        shared. The noise is that of `cell`, draw by draw.
+        `cell` shrinks words towards each other, so that a difference between two groups of words is
+        underestimated: with 40 control words by a twentieth, which is half of its uncertainty. Here words
+        share only the residual. Each draw has the same random noise as the draw of `cell`.
 
         Raises
         ------
@@ -174,8 +174,8 @@ def fit_hierarchy(
 ) -> Posterior:
     """Draw from the posterior of every mean distance.
 
-    Rows that repeat others count as often as they are given: deduplicate first where they are one
-    observation. A connection's draws do not depend on the order of the rows.
+    Repeated rows count each time: remove duplicates first if they are one observation. A connection's
+    draws do not depend on the order of the rows.
 
     Parameters
     ----------
@@ -184,25 +184,25 @@ def fit_hierarchy(
     connection, protected : array_like of str, shape (n,)
         Connection and protected word of each row.
     draws : int
-        How many joint, independent draws.
+        Number of joint, independent draws.
     residual : {"per-connection", "shared"}
         One residual sigma for each connection, which reproduces the figures of P2, or one for all.
     prior : Priors or str
-        A name out of `PRIORS`, or numbers.
+        A name in `PRIORS`, or the parameters.
 
     Raises
     ------
     TooFewObservations
-        If a connection has fewer than two rows, or there is none.
+        If there are no rows, or a connection has fewer than two.
     ZeroVariance
         If the rows of every cell are equal: the residual would be zero, and every interval a point.
     EvidenceError
         If a distance is not a finite number.
     OutOfBounds
         If a distance is outside [0, 2] (P2's tables write -100 where a word is missing: leave such rows
-        out), columns differ in length, or no draw is asked for.
+        out), columns differ in length, or `draws` is less than 1.
     UnknownName
-        If the prior or the kind of residual has no such name.
+        If there is no prior or no kind of residual with the given name.
 
     References
     ----------
@@ -232,7 +232,7 @@ def _checked_prior(prior: Priors | str, residual: str, draws: int) -> Priors:
 
 # ---------------------------------------------------------------------------- input rows
 def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, Cells]:
-    """Validate the rows and summarise them by connection, in order."""
+    """Validate the rows and summarise them by connection, in the order of reports (`ORDER`)."""
     y, connections, words = checked_columns(distance, connection, protected)
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(connections):
@@ -247,9 +247,9 @@ def _cells(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> 
 def checked_columns(
     distance: ArrayLike, connection: ArrayLike, protected: ArrayLike
 ) -> tuple[Floats, list[str], list[str]]:
-    """Validate the columns: cosine distances, all of one length.
+    """Validate the columns: equal lengths, and distances that are cosine distances.
 
-    Parameters, errors and meaning are those of `fit_hierarchy`.
+    Parameters and errors are those of `fit_hierarchy`.
     """
     y = np.asarray(distance, dtype=float)
     connections, words = np.asarray(connection).tolist(), np.asarray(protected).tolist()

@@ -1,7 +1,7 @@
 """Importance weights of generated inputs: the posterior of inputs that the service answers with yes.
 
-What makes a service say yes is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow it if
-each counts by the service's own probability, which is at most 1, so that the weights are bounded (METHODS section 5).
+The posterior is ``p(s | yes) ~ p(s) P(yes | s)`` (P1). Inputs drawn from ``p(s)`` follow it if each is weighted by
+the service's own probability of yes. It is at most 1, so that the weights are bounded (METHODS section 5).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from assay.model import Floats
 from assay.statistics.bayes.pareto_tail import tail_shape
 
 ENOUGH = 0.1
-"""Minimum share of effective inputs for the weights alone to suffice (METHODS section 5)."""
+"""Minimum ratio of effective to all inputs for the weights alone to suffice (METHODS section 5)."""
 
 HEAVY = 0.7
-"""Shape of the tail above which estimates cannot be trusted, however many inputs (Vehtari et al. 2024)."""
+"""Shape k of the tail above which estimates are unreliable for any number of inputs (Vehtari et al. 2024)."""
 
 SLACK = 1e-9
 """Permitted excess of a probability beyond [0, 1]: services round."""
@@ -35,13 +35,13 @@ class Weights:
     shares : ndarray, shape (n,)
         Weights; their sum is 1.
     effective : float
-        ``(sum w)**2 / sum w**2``: how many inputs of equal weight are worth as much (Kish).
+        Effective sample size, ``(sum w)**2 / sum w**2`` (Kish).
     mean : float
         Mean of the weights before they were normalised. With the service's probabilities as weights, and
         inputs drawn from the prior, it estimates how often the service says yes.
     tail : float or None
-        Shape k of a generalised Pareto tail of the weights. Above .7 a few inputs decide; ``None`` where
-        there are too few different weights to say, as with equal ones.
+        Shape k of a generalised Pareto tail of the weights. Above .7, a few inputs dominate. ``None`` if too
+        few weights differ to estimate it.
     """
 
     shares: Floats
@@ -51,7 +51,7 @@ class Weights:
 
     @property
     def efficiency(self) -> float:
-        """Effective inputs over inputs, in (0, 1]."""
+        """Effective sample size divided by the number of inputs, in (0, 1]."""
         return self.effective / self.shares.size
 
     @property
@@ -76,7 +76,7 @@ class Weights:
 
 
 def effective(weights: Floats) -> float:
-    """Return how many inputs of equal weight some are worth, ``(sum w)**2 / sum w**2`` (Kish); 0 if none has any."""
+    """Return the effective sample size of weights, ``(sum w)**2 / sum w**2`` (Kish); 0 if all weights are 0."""
     return float(weights.sum() ** 2 / (weights**2).sum()) if weights.any() else 0.0
 
 
@@ -86,10 +86,10 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     Parameters
     ----------
     probability : array_like, shape (n,)
-        The service's probability of the answer in question, of each input.
+        The service's probability of yes for each input.
     proposed : array_like, shape (n,), optional
-        Where inputs were not drawn from the prior: density they were drawn with over the prior's, up to a
-        constant (a surrogate's probability, for its posterior). Positive.
+        If inputs were not drawn from the prior: the density that they were drawn with, divided by the prior's,
+        up to a constant; positive. For inputs from a surrogate's posterior, this is the surrogate's probability.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def weigh(probability: ArrayLike, proposed: ArrayLike | None = None) -> Weights:
     OutOfBounds
         If a probability is outside [0, 1], or `proposed` has another length.
     EvidenceError
-        If a number is not finite, a proposed density not positive, or every probability is zero: then the
-        service never says yes, and nothing makes it.
+        If a number is not finite, a proposed density is not positive, or every probability is zero, so that
+        the service says yes to no input.
     """
     given = np.asarray(probability, dtype=float)
     if given.ndim != 1 or given.size == 0:

@@ -1,4 +1,4 @@
-"""Shape of the generalised Pareto tail of importance weights: whether a few of them decide."""
+"""Shape of the generalised Pareto tail of importance weights, which shows whether a few of them dominate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = 5
 """Minimum number of weights to fit a tail."""
 
 TIED = 1e-12
-"""Excess over the threshold, in largest weights, that is rounding: services round, and ties have no tail."""
+"""Excess over the threshold, relative to the largest weight, that counts as rounding (services round)."""
 
 
 def tail_shape(weights: Floats) -> float | None:
@@ -23,13 +23,13 @@ def tail_shape(weights: Floats) -> float | None:
     Parameters
     ----------
     weights : ndarray, shape (n,)
-        Not negative; their scale does not matter.
+        Weights, not negative; their scale does not matter.
 
     Returns
     -------
     float or None
-        k of the largest fifth of them, or of three times the root of their number if that is less. ``None`` where
-        too few weights differ to say.
+        Shape k of the largest weights: a fifth of them, or three times the square root of their number if that is
+        less. ``None`` if too few weights differ to estimate it.
     """
     ordered = np.sort(weights)
     count = min(math.ceil(weights.size / 5), math.ceil(3 * math.sqrt(weights.size)))
@@ -48,18 +48,18 @@ def pareto_shape(excess: ArrayLike) -> float:
     Parameters
     ----------
     excess : array_like, shape (n,)
-        Positive numbers, five at least.
+        At least five positive numbers.
 
     Returns
     -------
     float
-        k: moments of order ``1 / k`` and above do not exist; negative if the tail ends. As usual for weights
-        it is drawn a little towards 1/2, by ten pseudo-observations.
+        Shape k: moments of order ``1 / k`` and above do not exist; k is negative if the tail has an end. As usual
+        for weights, k is shrunk slightly towards 1/2, by ten pseudo-observations.
 
     Raises
     ------
     TooFewObservations
-        If there are fewer than five.
+        If there are fewer than five excesses, or they are not positive and finite.
 
     References
     ----------

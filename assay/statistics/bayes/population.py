@@ -1,4 +1,4 @@
-"""Mean and spread of the population of points that each have a measurement error of their own.
+"""Mean and spread of a population of points, each of which was measured with its own error.
 
 Each point has a posterior under a flat prior, which is its likelihood up to a factor. The population is
 normal, ``point ~ N(mean, sd)``; the points themselves are integrated out, so that the uncertainty of each counts
@@ -22,13 +22,13 @@ CELLS = 18
 """Cells of the grid along either axis."""
 
 MOST_PASSES, NARROWER = 8, 0.7
-"""Maximum number of narrowing passes, and the share of an axis below which another pass is worthwhile."""
+"""Maximum number of narrowing passes; another pass follows if an axis was narrowed to this share or less."""
 
 NEGLIGIBLE = 1e-5
 """Mass cut off either end of an axis when the grid is narrowed."""
 
 ERRORS = 7.0
-"""Reach of the first grid on either side of the plain mean, in standard errors."""
+"""Extent of the first grid on either side of the arithmetic mean, in standard errors."""
 
 POINTS_AT_ONCE = 64
 """Points compared with all cells at once; bounds the memory for uploads with many words."""
@@ -36,7 +36,7 @@ POINTS_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Margin:
-    """The posterior of one point under a flat prior: mass in cells of one width, which sums to one."""
+    """The posterior of one point under a flat prior: masses of cells of equal width, which sum to one."""
 
     edges: Floats
     mass: Floats
@@ -67,12 +67,12 @@ def draw_population(points: Sequence[Margin], rng: np.random.Generator, draws: i
     Parameters
     ----------
     points : sequence of Margin
-        Three or more; with fewer the posterior of the standard deviation has no end.
+        Three or more; fewer do not bound the standard deviation.
 
     Returns
     -------
     Population
-        Priors are flat: in the mean, and in the standard deviation from 0 to the breadth of all margins.
+        Priors are flat: in the mean, and in the standard deviation from 0 to the total width of all margins.
 
     Raises
     ------
@@ -120,12 +120,12 @@ class _Frame:
         return cls(float(means.mean()), scale, float(noise.mean()), len(points), float(breadth))
 
     def sd(self, share: Floats) -> Floats:
-        """Map [0, 1] to a sd from 0 to `widest`, in the finest steps for a sd near the spread of the points."""
+        """Map [0, 1] to a standard deviation from 0 to `widest`, with finer steps for smaller values."""
         most = self.widest / (self.widest + self.scale)
         return np.asarray(self.scale * most * share / (1 - most * share))
 
     def sd_by_share(self, share: Floats) -> Floats:
-        """Derivative of the sd, up to a factor: density of a flat prior of the sd on the axis of shares."""
+        """Return the derivative of `sd`, up to a factor: a flat prior of the sd has this density over shares."""
         most = self.widest / (self.widest + self.scale)
         return np.asarray((1 - most * share) ** -2.0)
 

@@ -1,7 +1,7 @@
 """Posterior predictive check of the hierarchy (P2, section 4.2).
 
-A prediction for a protected word and a connection is a new distance: ``y ~ N(beta, sigma)``, over the
-posterior of both. The check counts the observed distances inside the predicted intervals.
+The prediction for a protected word and a connection is a new distance, ``y ~ N(beta, sigma)``, with ``beta`` and
+``sigma`` drawn from their posterior. The check counts the observed distances inside the predicted intervals.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.statistics.intervals.credible import IntervalEnds, hpdi
 from assay.statistics.special import special
 
 HALF, MOST = 0.5, 0.89
-"""Masses of the predictive intervals in which P2 counts the data."""
+"""Probability masses of the predictive intervals within which P2 counts the data."""
 
 GRID_POINTS = 81
 """Points of a density: enough for a smooth line in a figure."""
@@ -29,7 +29,7 @@ DENSITY_DRAWS = 100
 """Draws averaged for a predicted density; more would change the figure by less than the width of a line."""
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-"""Its multiples, modulo 1, fill the unit interval evenly (Weyl)."""
+"""Inverse golden ratio; its multiples, modulo 1, fill the unit interval evenly (Weyl)."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class ConnectionCheck:
     Attributes
     ----------
     share_50, share_89 : float
-        Shares of them in the 50 % and the 89 % highest-density interval of their own word's prediction.
+        Shares of the distances in the 50 % and the 89 % highest-density interval of their own word's prediction.
     observed, predicted : ndarray, shape (points,)
-        Densities at the check's `grid`, smoothed alike.
+        Densities on the `grid` of the `PredictiveCheck`, with the same smoothing.
     """
 
     connection: str
@@ -59,7 +59,7 @@ class PredictiveCheck:
     Attributes
     ----------
     share_50, share_89 : float
-        Over all rows. Far below .5 and .89 the model is too sure of itself; far above, not sure enough.
+        The same over all rows. Far below .5 and .89, the predictions are too narrow; far above, too wide.
     grid : ndarray, shape (points,)
         Distances at which densities are given.
     """
@@ -70,7 +70,7 @@ class PredictiveCheck:
     connections: tuple[ConnectionCheck, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Write the shares, and the densities as a figure needs them."""
+        """Return the check as JSON, with densities rounded for a figure."""
         return {
             "share_50": self.share_50,
             "share_89": self.share_89,
@@ -97,7 +97,7 @@ def predictive_check(
     Parameters
     ----------
     posterior : Posterior
-        Of these distances, or of others with the same words.
+        Fitted to these distances, or to others with the same words.
 
     Raises
     ------

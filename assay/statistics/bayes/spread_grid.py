@@ -1,9 +1,9 @@
-"""Grid of the residual sigma and the spreads tau, narrowed to their mass, and draws from it.
+"""Grid of the residual sigma and the spreads tau, narrowed to the posterior mass, and draws from this grid.
 
-Connections that share one sigma are independent of each other given it, so their joint density is a
-row over sigma and, for each connection, a table of tau given sigma. The axes are logarithmic. They
-begin wider than any posterior and are narrowed to where the mass is, so that the same number of points
-resolves the flat posterior of four rows and the sharp one of a million.
+Connections that share one sigma are independent given sigma, so their joint density is a row over
+sigma and, for each connection, a table of tau given sigma. The axes are logarithmic. They begin wider
+than any posterior and are narrowed to the region with mass, so that the same number of points resolves
+the flat posterior of four rows and the sharp posterior of a million rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOOK_POINTS = 41
 """Points of an axis during narrowing."""
 
 NEGLIGIBLE = 14.0
-"""Density a factor of exp(14), a million, below the highest is left out."""
+"""Difference in log density from the highest at which points are left out: a factor of exp(14), about a million."""
 
 LEAST, MOST = 1e-4, 4.0
 """Smallest and largest spread considered, in cosine distance; the largest is twice the whole range."""
@@ -35,12 +35,12 @@ MOST_LOOKS = 8
 
 @dataclass(frozen=True)
 class LogAxis:
-    """Points in the middle of equal cells of a logarithm.
+    """Axis with equal cells on a logarithmic scale, and a point in the middle of each cell.
 
     Attributes
     ----------
     low, high : float
-        Ends, as logarithms.
+        Logarithms of the two ends.
     """
 
     low: float
@@ -58,7 +58,7 @@ class LogAxis:
         return np.asarray(np.exp(self.low + self.step * (np.arange(self.points) + 0.5)))
 
     def narrowed(self, log_density: Floats) -> LogAxis:
-        """Return the cells with more than a negligible density, and one more on either side."""
+        """Return an axis over the cells with more than a negligible density, and one more cell on either side."""
         kept = np.flatnonzero(log_density > log_density.max() - NEGLIGIBLE)
         first, last = max(int(kept[0]) - 1, 0), min(int(kept[-1]) + 2, self.points)
         return LogAxis(self.low + self.step * first, self.low + self.step * last, self.points)
@@ -89,7 +89,7 @@ class SpreadGrid:
 
     @classmethod
     def around(cls, cells: Sequence[Cells], prior: Priors) -> SpreadGrid:
-        """Find the region of the posterior mass and tabulate it.
+        """Find the region of the posterior mass and tabulate the density in it.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class SpreadGrid:
         return cls(sigma, taus, log_sigma, tuple(log_tau))
 
     def narrowed(self) -> list[LogAxis]:
-        """Narrow every axis, sigma's first, to where its density at the best of the other is not negligible."""
+        """Return the narrowed axes: sigma's by its marginal density, each tau's by its largest density over sigma."""
         taus = (
             axis.narrowed((self.log_sigma[:, None] + table).max(axis=0))
             for axis, table in zip(self.taus, self.log_tau, strict=True)
@@ -131,7 +131,7 @@ class SpreadGrid:
         return [self.sigma.narrowed(self.log_sigma), *taus]
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Floats, list[Floats]]:
-        """Draw sigma, and each connection's tau given it; all of shape (draws,)."""
+        """Draw sigma, and each connection's tau given sigma; all of shape (draws,)."""
         first = np.zeros(draws, dtype=np.int64)
         at = _draw_points(self.log_sigma[None, :] - self.log_sigma.max(), first, rng)
         taus = [

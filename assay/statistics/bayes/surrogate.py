@@ -1,8 +1,8 @@
-"""Surrogate logit of a service: finds inputs of rare answers without calling the service.
+"""Surrogate model of a service, which finds inputs with rare answers without calling the service.
 
-A few hundred replies are enough for a ridge logit in the inputs' vectors. It is cheap: vectors are drawn from
-its posterior, or a pool of inputs is picked from by it. The service is then asked about what was drawn, and
-the ratio of its probability to the surrogate's corrects what the surrogate got wrong (METHODS section 5).
+A ridge logit in the inputs' vectors is fitted to a few hundred replies. Inputs are drawn from its posterior, or
+picked from a pool by its probabilities, at no cost. The service is asked only about these inputs, and the ratio
+of its probability to the surrogate's corrects the surrogate's errors (METHODS section 5).
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from assay.statistics.embeddings.vector_sets import as_vectors
 from assay.statistics.special import special
 
 STEPS = 1000
-"""Maximum number of steps of the fit; some tens are usual."""
+"""Maximum number of steps of the fit; a few dozen are usual."""
 
 FLAT = 1e-8
 """Gradient per reply that counts as zero."""
 
 DEFENCE = 0.1
-"""Share of a pool's picks that ignore the surrogate, so that no weight exceeds ten times the mean."""
+"""Share of picks from a pool that are made without the surrogate, so that no weight exceeds ten times the mean."""
 
 NEGLIGIBLE = 1e-10
 """Spread along a direction, relative to the largest, that counts as zero."""
 
 GRID = np.linspace(-9.0, 9.0, 4001)
-"""Places around the mode of the posterior along the slope, in standard deviations of the prior.
+"""Grid along the slope, around the mode of the posterior, in standard deviations of the prior.
 
-The posterior falls off at least as fast as the prior on both sides of its mode, so that nothing lies outside.
+The posterior falls off at least as fast as the prior on both sides of its mode, so the mass outside is negligible.
 """
 
 
@@ -44,7 +44,7 @@ class Surrogate:
     Attributes
     ----------
     weights : ndarray, shape (dims,)
-        Log odds for each unit of the input's vector.
+        Change of the log odds of yes per unit of each dimension of the input.
     """
 
     weights: Floats
@@ -59,7 +59,7 @@ class Surrogate:
         return np.asarray(special.expit(self.score(vectors)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the surrogate as JSON."""
         return {"weights": self.weights.tolist(), "constant": self.constant}
 
 
@@ -83,9 +83,9 @@ class NormalPrior:
         Raises
         ------
         TooFewObservations, OutOfBounds, EvidenceError
-            If there are fewer than two vectors, or they are no vectors.
+            If there are fewer than two vectors, or `vectors` is not a matrix of finite numbers.
         ZeroVariance
-            If all are the same.
+            If all vectors are the same.
         """
         matrix = as_vectors(vectors, "the inputs", least=2)
         mean = matrix.mean(axis=0)
@@ -101,7 +101,7 @@ class NormalPrior:
         return int(self.factor.shape[1])
 
     def place(self, standard: Floats) -> Floats:
-        """Turn standard normal coordinates, shape (..., rank), into vectors."""
+        """Convert standard normal coordinates, shape (..., rank), to vectors."""
         return np.asarray(standard @ self.factor.T + self.mean)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
@@ -117,19 +117,19 @@ def fit_surrogate(vectors: ArrayLike, probability: ArrayLike, *, ridge: float = 
     vectors : array_like, shape (n, dims)
         Inputs; two at least.
     probability : array_like, shape (n,)
-        What the service said of each, in [0, 1]; hard labels are 0 and 1.
+        The service's probability of yes for each input, in [0, 1]; hard labels are 0 and 1.
     ridge : float
-        Weight, positive, of the squared weights: of ``ridge / 2 |w|**2`` with every dimension scaled to
-        have sd 1. The constant goes free, but for as much as bounds it.
+        Positive factor of the penalty ``ridge / 2 |w|**2``, with every dimension scaled to have sd 1. The
+        penalty of the constant is tiny: it only keeps the constant finite.
 
     Raises
     ------
     TooFewObservations
         If there are fewer than two inputs.
     OutOfBounds
-        If there are not as many probabilities, one is outside [0, 1], or the ridge is not positive.
+        If there is not one probability for each input, one is outside [0, 1], or `ridge` is not positive.
     EvidenceError
-        If a number is not finite, or the fit does not settle.
+        If a number is not finite, or the fit does not converge.
     ZeroVariance
         If every probability is 0 or every one is 1: such replies do not say where the answer changes.
     """
@@ -151,13 +151,13 @@ def sample_posterior(surrogate: Surrogate, prior: NormalPrior, count: int, rng: 
     Returns
     -------
     ndarray, shape (count, dims)
-        Ask the service about (some of) them and weigh them with ``importance.weigh(its probabilities,
-        surrogate.probability(vectors))``.
+        Ask the service about (some of) these vectors and weigh them with ``importance.weigh(probabilities of the
+        service, surrogate.probability(vectors))``.
 
     Notes
     -----
-    In the prior's standard normal coordinates the logit changes along one direction only. Along that slope a vector
-    is drawn by the inverse of the distribution function on a grid; across it the posterior is the prior.
+    In the prior's standard normal coordinates the logit changes along one direction only, the slope. Along the slope,
+    draws use the inverse of the distribution function on a grid; across it, the posterior equals the prior.
     """
     slope, places, log_density = _along_slope(surrogate, prior)
     unit = slope / (np.linalg.norm(slope) or 1.0)

@@ -1,12 +1,12 @@
-"""Posterior of a transition matrix and of the two effects it has (METHODS section 2).
+"""Posterior of a transition matrix and of the two effects computed from it (METHODS section 2).
 
-A *row* is an input value, an *output* an output value; the last output may be a residual that names
-no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``, rows
+A *row* is an input value, an *output* an output value; the last output may be a residual, for outputs that
+name no value of the attribute. ``T[a]`` given the counts ``K[a]`` is ``Dirichlet(prior + K[a])``; rows are
 independent of each other.
 
 Excess concordance measures whether answers follow the content of a question instead of the attribute. The same content
-is asked once with each value. A service that looks only at the content gives both questions one answer. Answers can
-also coincide by errors that have nothing to do with the content, and those are subtracted.
+is asked once with each value. A service that looks only at the content gives the same answer to both questions. Answers
+can also be equal by errors that do not depend on the content; their probability is subtracted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StepEffects:
     Attributes
     ----------
     step_1, step_2 : ndarray, shape (draws,)
-        Worst effect over the unbiased blocks, and over the biased ones; in [0, 1].
+        Largest effect over the unbiased blocks, and over the biased blocks; in [0, 1].
     """
 
     step_1: Floats
@@ -47,8 +47,8 @@ def draw_transitions(
     counts : array_like of int, shape (rows, outputs)
         How often each row was answered by each output. A row of zeros is drawn from the prior.
     prior : float, optional
-        Dirichlet weight of each output. ``1 / outputs`` if left out: the prior of a row then
-        weighs as much as one observation, however many outputs there are.
+        Dirichlet weight of each output. By default ``1 / outputs``, so that the prior of a row
+        weighs as much as one observation for any number of outputs.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def draw_transitions(
 
 
 def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
-    """Distribution of the outputs when the rows are shown in given shares.
+    """Compute the distribution of the outputs if the rows occur in given shares.
 
     Returns
     -------
@@ -94,11 +94,11 @@ def outputs_under(transitions: Floats, shares: ArrayLike) -> Floats:
 def step_effects(
     transitions: Floats, unbiased: ArrayLike, biased: ArrayLike, targets: ArrayLike | None = None
 ) -> StepEffects:
-    """Draw both effects: the distance of the outputs from unbiased, on unbiased and on biased input.
+    """Draw both effects: the distance of the outputs from an unbiased distribution, on unbiased and on biased input.
 
     The effect of a block is the total variation between its outputs and the *nearest* declared
-    unbiased distribution; a step's effect is that of its worst block. The residual output is a
-    loss: no declared distribution holds any of it.
+    unbiased distribution; a step's effect is that of its worst block. The residual output adds to
+    the distance, because its share in every declared distribution is 0.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def step_effects(
     unbiased, biased : array_like, shape (blocks, rows)
         Declared distributions of the blocks of each step.
     targets : array_like, shape (m, values), optional
-        Distributions an unbiased output may have. The unbiased blocks themselves if left out:
-        what went in unbiased should come out as it was.
+        Distributions that an unbiased output may have. By default those of the unbiased blocks:
+        unbiased input should come out unchanged.
     """
     outputs = transitions.shape[2]
     fair = pad_to(unbiased if targets is None else targets, outputs)
@@ -122,10 +122,10 @@ def neutral_effects(
 ) -> StepEffects:
     """Draw both effects if the residual output is harmless because it names no value.
 
-    With ``p`` the shares of the values and ``g = sum(p)`` the share of outputs that name one, the
-    effect against an unbiased ``u`` is half the L1 distance between ``p`` and ``g u``: total
-    variation among the outputs that name a value, times their share. A service that always stays
-    neutral has no effect.
+    With ``p`` the shares of the values and ``g = sum(p)`` the share of outputs that name a value, the
+    effect against an unbiased ``u`` is half the L1 distance between ``p`` and ``g u``: the total
+    variation among the outputs that name a value, times their share. A service whose outputs are
+    all neutral has no effect.
 
     Parameters
     ----------
@@ -163,20 +163,20 @@ def draw_excess_concordance(
 ) -> Floats | None:
     """Draw ``kappa = P(the two outputs are equal) - sum_v T[a, v] T[b, v]``.
 
-    It is 0 for services whose errors are independent of the content (faithful, always one value,
-    erasing, flipping at random) and ``p**2 / 2`` for one that answers a share p of its sentences
-    by a stereotype held of half the contents.
+    kappa is 0 for services whose errors are independent of the content (faithful, always one value,
+    erasing, flipping at random). It is ``p**2 / 2`` for a service that answers a share p of its
+    sentences by the stereotype of their content, if half the contents are stereotyped for each value.
 
     Parameters
     ----------
     equal, pairs : int
-        Pairs of questions with the same content whose outputs were equal; all such pairs.
+        Number of pairs of questions with the same content and equal outputs; number of all such pairs.
     transitions : ndarray, shape (draws, rows, outputs)
         Posterior draws of the transition matrix.
     rng : Generator
         Source of the draws of P(equal), which is ``Beta(1/2 + equal, 1/2 + pairs - equal)``.
     weights : mapping of (row, row) to float, optional
-        How many of the pairs were of which two rows. All pairs of rows weigh the same if left out.
+        Number of pairs for each two rows. By default all combinations of rows have the same weight.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def draw_excess_concordance(
     Raises
     ------
     OutOfBounds
-        If more pairs are equal than there are, or a weight is negative or of unknown rows.
+        If `equal` is larger than `pairs`, or a weight is negative or of unknown rows.
     """
     if not 0 <= equal <= pairs:
         raise OutOfBounds(f"the equal pairs must lie between 0 and all {pairs} pairs, not {equal}")
@@ -201,7 +201,7 @@ def draw_excess_concordance(
 
 
 def _pair_shares(rows: int, weights: Mapping[RowPair, float] | None) -> dict[RowPair, float]:
-    """Share of each pair of rows; they sum to one."""
+    """Return the share of each pair of rows; the shares sum to one."""
     given = dict.fromkeys(combinations(range(rows), 2), 1.0) if weights is None else dict(weights)
     known = all(0 <= row < rows for pair in given for row in pair)
     total = sum(given.values())

@@ -14,10 +14,10 @@ from assay.statistics.embeddings.vector_sets import as_vectors, unit_vectors
 from assay.statistics.embeddings.weat import cosines
 
 TIE = 1e-9
-"""Principal components this close in strength, relative to the first, are equally strong."""
+"""Relative difference at which the first two principal components count as equally strong."""
 
 NOTHING = 1e-12
-"""Difference of unit vectors below which it is rounding."""
+"""Largest difference of unit vectors that counts as rounding."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class DirectBias:
     value : float
         Mean of ``abs(cos(word, direction))**c``, in [0, 1].
     c : float
-        Strictness: the smaller, the more a slight lean counts.
+        Strictness: the smaller c is, the more small cosines count.
     explained : float
-        Share of the pairs' differences that lies along the direction, in (0, 1]; small where there is
-        no one direction, and the value then means little.
+        Share of the pairs' squared differences that lies along the direction, in (0, 1]. If it is small,
+        the pairs have no common direction, and the value means little.
     by_word : tuple of float
         Signed cosines, in the order of the words; positive towards the first of the pairs.
     """
@@ -53,18 +53,18 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
     first, second : array_like, shape (pairs, dims)
         Vectors of the pairs that define the attribute (she, he), row by row.
     c : float
-        Strictness, positive. With 0, as the source allows, every word that is not exactly orthogonal
-        would count fully: of measured vectors that is all of them.
+        Strictness, positive. With 0, which the source allows, every word that is not exactly orthogonal
+        would count fully; for measured vectors, these are all words.
 
     Returns
     -------
     DirectBias
-        All vectors are scaled to unit length first. Which of a pair comes first changes signs only.
+        All vectors are scaled to unit length first. Swapping the words of a pair changes signs only.
 
     Raises
     ------
     OutOfBounds
-        If `c` is not positive, the pairs are not pairs, or the vectors not of one length.
+        If `c` is not positive, `first` and `second` differ in size, or the vectors differ in length.
     TooFewObservations
         If a set is empty.
     ZeroVariance
@@ -106,16 +106,16 @@ def relational_inner_product(first: ArrayLike, second: ArrayLike, words: ArrayLi
     Returns
     -------
     WordScores
-        In units of the vectors; positive towards the first of the pairs.
+        In units of the vectors; positive towards the first word of the pairs.
 
     Raises
     ------
     OutOfBounds
-        If the pairs are not pairs, or the vectors not of one length.
+        If `first` and `second` differ in size, or the vectors differ in length.
     TooFewObservations
         If a set is empty.
     EvidenceError
-        If both words of a pair have one vector, or a number is not finite.
+        If both words of a pair have the same vector, or a number is not finite.
 
     References
     ----------

@@ -33,11 +33,11 @@ class MeanAverageCosine:
     Attributes
     ----------
     value : float
-        A distance, in [0, 2]; 1 is what P2 and its sources take for no bias.
+        A distance, in [0, 2]; P2 and its sources take 1 as no bias.
     words, sets : int
-        Protected words; pairs of a protected word and an attribute set that were averaged.
+        Number of protected words; number of averaged pairs of a protected word and an attribute set.
     by_word : dict of str to float
-        The same for each protected word.
+        MAC of each protected word.
     """
 
     value: float
@@ -69,7 +69,7 @@ class WordScores:
 
 @dataclass(frozen=True)
 class Coherence:
-    """ECT: whether two groups order the attribute words alike.
+    """ECT: the correlation of the orders in which two groups rank the attribute words.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ def mean_average_cosine(
     distance : array_like, shape (n,)
         Cosine distances, one for each protected word and attribute word.
     sets : sequence of str, shape (n,), optional
-        Attribute set of each. Left out, all attributes of a word are one set: it matters where sets are
-        of different sizes, since each set counts alike.
+        Attribute set of each distance. If left out, all attributes of a word form one set; this changes the
+        result if sets differ in size, because each set has the same weight.
 
     Raises
     ------
     TooFewObservations, EvidenceError
-        If there is no distance, or one is not finite.
+        If there is no distance, or a distance is not finite.
     OutOfBounds
         If there is not one word, and one set, for each distance.
 
@@ -137,17 +137,17 @@ def relative_norm_distance(
     first, second : array_like, shape (words, dims)
         Vectors of the two groups.
     closeness : {"norm", "cos"}
-        Euclidean distance to the first mean less that to the second (positive: nearer to the second), or
-        cosine with the first mean less that with the second (positive: nearer to the first).
+        Euclidean distance to the first mean less the distance to the second (positive: nearer to the second), or
+        cosine with the first mean less the cosine with the second (positive: nearer to the first).
 
     Raises
     ------
     OutOfBounds
-        If the vectors are not of one length.
+        If the vectors differ in length.
     TooFewObservations
         If a set is empty.
     EvidenceError
-        If a number is not finite, or there is no cosine with a vector or mean that is all zero.
+        If a number is not finite, or, for cosines, a vector or a mean is all zero.
 
     References
     ----------
@@ -196,6 +196,6 @@ def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: in
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values get the mean of their ranks."""
     _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at], dtype=float)

@@ -1,7 +1,7 @@
 """Relative negative sentiment bias (RNSB): whether a sentiment classifier scores some groups lower.
 
-A logistic regression learns positive from negative words; what it makes of each protected word is its
-negative sentiment. If those probabilities are unequal, their distribution diverges from the uniform one.
+A logistic regression is trained on positive and negative words. Its probability that a protected word is
+negative is the word's negative sentiment. If these are unequal, they diverge from the uniform distribution.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from assay.statistics.special import special
 Constant = Literal["penalised", "free"]
 """Treatment of the classifier's constant.
 
-``"penalised"``: it is one more weight, as in LIBLINEAR, scikit-learn's default when RNSB was published and
-wefe's still. ``"free"``: it may take any value, as in scikit-learn's default (lbfgs) today. On the WEAT lists
-the divergence is a tenth to seven tenths larger with the latter.
+``"penalised"``: the constant is penalised like a weight, as in LIBLINEAR, the default of scikit-learn when RNSB was
+published, and still of wefe. ``"free"``: no penalty, as in scikit-learn's default (lbfgs) today. On the WEAT lists
+the divergence is 10 to 70 % larger with ``"free"``.
 """
 
 STEPS = 100
@@ -40,13 +40,13 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class NegativeSentiment:
-    """RNSB.
+    """Result of RNSB.
 
     Attributes
     ----------
     value : float
         Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform
-        distribution; 0 if all targets are thought of alike (even if equally badly).
+        distribution; 0 if all targets have the same probability (even a high one).
     probabilities : tuple of float
         Probability that each target is negative, in their order.
     """
@@ -63,7 +63,7 @@ def negative_sentiment_bias(
     strength: float = 1.0,
     constant: Constant = "penalised",
 ) -> NegativeSentiment:
-    """Fit the classifier to sentiment words and compare its scores of the targets.
+    """Fit the classifier to sentiment words and compare its probabilities for the targets.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def negative_sentiment_bias(
     TooFewObservations
         If a sentiment has no word, or there are fewer than two targets.
     OutOfBounds
-        If `strength` is not positive, or the vectors not of one length.
+        If `strength` is not positive, or the vectors differ in length.
     EvidenceError
-        If a number is not finite, the fit does not settle, or no target can be negative at all.
+        If a number is not finite, the fit does not converge, or all targets have a probability of zero.
 
     References
     ----------
@@ -125,7 +125,7 @@ def _fit_logistic(design: Floats, labels: Floats, strength: float, penalty: Floa
 
 
 def _descend(design: Floats, labels: Floats, strength: float, penalty: Floats, start: Floats, step: Floats) -> Floats:
-    """Take the Newton step, halved until the cost does not rise."""
+    """Return the weights after a Newton step, which is halved until the cost does not rise."""
 
     def cost(weights: Floats) -> float:
         score = design @ weights

@@ -1,4 +1,4 @@
-"""One list of words in two embeddings, such as before and after debiasing (P2, section 5.2)."""
+"""Comparison of one list of words in two embeddings, such as before and after debiasing (P2, section 5.2)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assay.statistics.bayes.hierarchy import Posterior
 from assay.statistics.intervals.credible import IntervalEnds, hpdi
 
 MASS = 0.89
-"""Mass of the intervals P2 prints."""
+"""Probability mass of the intervals that P2 prints."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Change of one number: after less before."""
+    """Change of one number from before to after, with its interval."""
 
     name: str
     mean: float
@@ -26,24 +26,24 @@ class Difference:
 
     @classmethod
     def of(cls, name: str, before: Floats, after: Floats, mass: float) -> Difference:
-        """Summarise the draws of both; shape (draws,)."""
+        """Summarise the difference of paired draws, each of shape (draws,)."""
         change = after - before
         return cls(name, float(change.mean()), hpdi(change, mass), float((change > 0).mean()))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One list of words in two embeddings, such as before and after debiasing.
+    """Changes of one list of words between two embeddings, such as before and after debiasing.
 
     Attributes
     ----------
     connections : tuple of Difference
-        Mean distance of each connection that both have.
+        Change of the mean distance, for each connection in both embeddings.
     effect : Difference or None
-        Of ``different`` less ``associated``: below zero, stereotypes are followed less than before. ``None``
-        where one of the two lacks a connection.
+        Change of ``different`` less ``associated``: below zero, stereotypes are followed less than before.
+        ``None`` if an embedding lacks either connection.
     words : tuple of Difference
-        The same effect for each protected word that has both connections in both embeddings.
+        Change of this effect for each protected word that has both connections in both embeddings.
     """
 
     mass: float
@@ -58,12 +58,12 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     Parameters
     ----------
     before, after : Posterior
-        Of the two embeddings; the same words in both, or the difference is also one of words.
+        Posteriors of the two embeddings. If their words differ, the changes are partly due to the words.
 
     Returns
     -------
     Comparison
-        Over as many draws as the shorter of the two has.
+        It is computed from as many draws as the posterior with fewer draws has.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     -----
     The draws of `after` are shifted by half their number before they are paired. Draws within a posterior
     are independent, so no pairing is better than another; but two fits with the same seed use the same
-    random numbers, and pairing like with like would make their difference look surer than it is.
+    random numbers, and pairing draws of the same random numbers would understate the uncertainty.
     """
     draws = min(before.draws, after.draws)
     shared = [name for name in before.connections if name in after.connections]
@@ -99,7 +99,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
 
 
 def effect_draws(posterior: Posterior, word: str | None = None) -> Floats:
-    """Draw ``different`` less ``associated``: of all words, or of one."""
+    """Return the draws of ``different`` less ``associated``, over all words or for one word."""
     if word is None:
         return posterior.mean("different") - posterior.mean("associated")
     return posterior.cell("different", word) - posterior.cell("associated", word)

@@ -22,10 +22,10 @@ class Projection:
     Attributes
     ----------
     axes : ndarray, shape (components, dims)
-        Of length one, at right angles, that with the largest variance first. The sign is fixed: the number
-        furthest from zero is positive (the first of them).
+        Orthogonal unit vectors; the axis with the largest variance is first. The sign is fixed: the number
+        farthest from zero (the first, if several are) is positive.
     explained : ndarray, shape (components,)
-        Share of the variance along each, in [0, 1].
+        Share of the variance along each axis, in [0, 1].
     """
 
     centre: Floats
@@ -38,7 +38,7 @@ class Projection:
         Raises
         ------
         OutOfBounds, TooFewObservations, EvidenceError
-            If they are no vectors of this length.
+            If `vectors` is not a matrix of finite numbers with as many columns as `centre`.
         """
         matrix = as_vectors(vectors, "the projected vectors", dims=self.centre.size)
         return np.asarray((matrix - self.centre) @ self.axes.T)
@@ -50,16 +50,16 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
     Parameters
     ----------
     vectors : array_like, shape (n, dims)
-        Two at least.
+        At least two vectors.
     components : int
-        How many; at most as many as dimensions, and less than vectors.
+        Number of components: at most the number of dimensions, and less than the number of vectors.
 
     Raises
     ------
     TooFewObservations
         If there are fewer than two vectors.
     OutOfBounds
-        If there are not so many components.
+        If `components` is out of this range.
     EvidenceError
         If a number is not finite.
     ZeroVariance
@@ -75,8 +75,8 @@ def principal_components(vectors: ArrayLike, components: int = 2) -> Projection:
     _, spread, axes = np.linalg.svd(matrix - centre, full_matrices=False)
     kept = axes[:components]
     sizes = np.abs(kept)
-    # the first of equally large loadings fixes the axis's sign: mutually exclusive words have equal ones, up to
-    # rounding
+    # the first of equally large loadings fixes the axis's sign: mutually exclusive words have loadings that are
+    # equal up to rounding
     first = (sizes >= (1 - AS_FAR) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     furthest = np.take_along_axis(kept, first[:, None], axis=1)
     explained = spread[:components] ** 2 / (spread**2).sum()

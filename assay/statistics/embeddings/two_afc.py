@@ -1,8 +1,8 @@
 """Two-alternative forced choice in a space of vectors: points of subjective equality (P1).
 
 The observer is shown ``q = (1 - a) c1 + a c2 + w o``, a mixture of two cues with a concept, and chooses
-the cue with the larger cosine. The length of q cancels, so the level a at which both are as near, the
-point of subjective equality (PSE), has a closed form (METHODS section 4).
+the cue with the larger cosine. The length of q cancels, so the level a at which both cues are equally
+near, the point of subjective equality (PSE), has a closed form (METHODS section 4).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.model import Floats, Interval
 from assay.statistics.special import special
 
 JND_75 = 0.6744897501960817
-"""Standard normal quantile of .75: from 50 % to 75 % of a cumulative normal curve, in its sds."""
+"""Standard normal quantile of .75: the distance from 50 % to 75 % of a cumulative normal curve, in its sds."""
 
 NORMAL_975 = 1.959963984540054
 """Standard normal quantile of .975."""
@@ -28,7 +28,7 @@ SAME = 1e-12
 """Deviation of the cosine of two cues from 1 below which they point the same way."""
 
 FARTHEST = 1e6
-"""Largest point; beyond it the concept dominates every mixture of the cues."""
+"""Largest point of subjective equality; beyond it, the concept dominates every mixture of the cues."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ def indifference_points(first: ArrayLike, second: ArrayLike, concepts: ArrayLike
     Parameters
     ----------
     first, second : array_like, shape (pairs, dims)
-        Vectors of the cues; row by row one pair.
+        Vectors of the cues; each row is a pair.
     weight : float
-        Weight of the concept beside the mixture.
+        Weight w of the concept.
 
     Returns
     -------
     ndarray, shape (pairs, words)
-        Share of the second cue, unclipped. Below 1/2: less of the second cue is needed to choose it,
-        so the concept leans to it.
+        Share of the second cue, unclipped. Below 1/2, less of the second cue is needed to choose it,
+        so the concept is biased towards it.
 
     Raises
     ------
@@ -105,12 +105,12 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
     Parameters
     ----------
     points : array_like, shape (clusters, replicates)
-        Points of subjective equality; a cluster holds replicates that share a cue pair, which are no
-        independent evidence, so clusters are resampled. Where there is one cluster, replicates are; where
-        there is one replicate, its standard error is the spread of `moved`.
+        Points of subjective equality. A cluster holds replicates that share a cue pair and are therefore not
+        independent, so clusters are resampled. If there is one cluster, its replicates are resampled. If there
+        is one replicate, its standard error is the spread of `moved`.
     moved : array_like, shape (clusters, more replicates)
-        Points under what stands for another training corpus (halves of the dimensions); their spread is
-        the JND (nothing is known of it where there is one) and their distribution the psychometric curve.
+        Points from halves of the dimensions, which stand for other training corpora. Their standard deviation is
+        the JND (0 if there is only one point); their distribution is the psychometric curve.
     levels : array_like, shape (m,)
         Levels at which the psychometric curve is given.
 
@@ -121,10 +121,10 @@ def summarise(points: ArrayLike, moved: ArrayLike, rng: np.random.Generator, lev
 
     Notes
     -----
-    Resampled means vary ``(n - 1) / n`` as much as means do, and a spread known from n clusters has
-    Student's tails; both are put right, or intervals from P1's eight pairs would hold .88 instead of .95.
-    The spread of what halves of a sample give is the standard error of what the whole gives: the jackknife
-    that deletes one half. With one replicate and no halves the interval is the point itself.
+    The variance of resampled means is ``(n - 1) / n`` of the right one, and a spread estimated from n clusters
+    has Student's tails. Without a correction of both, intervals from P1's eight pairs would cover .88 instead
+    of .95. The spread of estimates from halves of a sample is the standard error of the estimate from the whole
+    (delete-half jackknife). With one replicate and no halves, the interval is the point itself.
     """
     table = np.atleast_2d(np.asarray(points, dtype=float))
     if table.size == 0:

@@ -1,4 +1,4 @@
-"""Sets of word vectors: checked once, scaled to unit length, and their cosines."""
+"""Validation of sets of word vectors, and scaling to unit length."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | Non
     Parameters
     ----------
     what : str
-        What the set is called where it is refused (``"the first targets"``).
+        Name of the set in error messages (``"the first targets"``).
 
     Returns
     -------
@@ -24,9 +24,9 @@ def as_vectors(vectors: ArrayLike, what: str, *, least: int = 1, dims: int | Non
     Raises
     ------
     OutOfBounds
-        If it is no matrix, or the vectors are not `dims` long.
+        If `vectors` is not a matrix, or the vectors are not `dims` long.
     TooFewObservations
-        If there are fewer than `least`.
+        If there are fewer than `least` vectors.
     EvidenceError
         If a number is not finite.
     """
@@ -48,7 +48,7 @@ def unit_vectors(vectors: ArrayLike, what: str = "the words") -> Floats:
     Raises
     ------
     EvidenceError
-        Also if a vector is all zero: it has no direction.
+        If a vector is all zero and so has no direction; other errors are those of `as_vectors`.
     """
     matrix = as_vectors(vectors, what)
     # divide by the largest number first, because squares of very large or small numbers overflow or underflow

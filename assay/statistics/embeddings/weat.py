@@ -16,7 +16,7 @@ from assay.statistics.hypothesis_tests.partitions import SLACK, PartitionTest, p
 from assay.statistics.hypothesis_tests.samples import as_sample
 
 LEAST = 2
-"""Minimum number of target words in a set: with one each, the effect size is always the same number."""
+"""Minimum number of target words in a set: with one word in each, the effect size is always the same number."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class Weat:
     Attributes
     ----------
     statistic : float
-        Sum of s over the first targets less that over the second, with s(t, A, B) the mean cosine of t
-        with A less that with B. Positive: the first targets go with A.
+        Sum of s over the first targets less the sum over the second, where s(t, A, B) is the mean cosine
+        of t with A less that with B. If it is positive, the first targets are associated with A.
     effect_size_ddof0, effect_size_ddof1 : float
-        Difference of the mean s over the standard deviation of all s: of the population (what P2's
-        example of 1.93 and wefe use), and of the sample (what P2's code uses). In [-2, 2] where the
+        Difference of the mean s, divided by the standard deviation of all s: that of the population (used
+        in P2's example of 1.93 and in wefe), or of the sample (used in P2's code). In [-2, 2] if the
         sets are equally large.
     words : tuple of int
-        Target words of the first set, of the second.
+        Number of target words in the first set and in the second.
     p : PartitionTest
-        How many partitions of the target words reach it.
+        Permutation test over all partitions of the target words.
     """
 
     statistic: float
@@ -62,7 +62,7 @@ class Weat:
 
 
 def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Cosine of every vector of one set with every one of another.
+    """Compute the cosine of every vector of one set with every vector of another.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
     Raises
     ------
     OutOfBounds
-        If these are no matrices of equally long vectors.
+        If `first` and `second` are not matrices of equally long vectors.
     TooFewObservations
         If a set is empty.
     EvidenceError

@@ -1,11 +1,11 @@
-"""Exact null distribution of the WEAT effect size, beside the one that P2 printed.
+"""Exact null distribution of the WEAT effect size, for comparison with the number that P2 printed.
 
-P2 argues that a large effect size is little evidence, for about 38 % of lists without any bias would have
-one of 1.27. The argument is sound, but the number is wrong: less than 1 % have one by chance.
-Under the null model the associations s of the 2n target words are independent and normal with one mean
-and one variance. The effect size is a contrast of them over their spread, so that its square is the share
-of their variance along one direction of 2n - 1: ``R2 = (n / 2) e**2 / (2n - ddof) ~ Beta(1/2, (2n - 2)/2)``,
-whatever the variance and however many attribute words there are (METHODS section 6).
+P2 argues that a large effect size is little evidence, because about 38 % of lists without any bias would have
+an effect size of 1.27. The argument is sound, but the number is wrong: less than 1 % of such lists have it.
+Under the null model the associations s of the 2n target words are independent and normal with equal means
+and variances. The effect size is a contrast of them over their spread, so that its square is the share of
+their variance along one direction of 2n - 1: ``R2 = (n / 2) e**2 / (2n - ddof) ~ Beta(1/2, (2n - 2)/2)``,
+for any variance and any number of attribute words (METHODS section 6).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class NullCheck:
     Attributes
     ----------
     p_ddof0, p_ddof1 : float
-        The exact probability, by how the effect size was standardised (population, sample); 0 where no
-        data can have such an effect.
+        Exact probability with the population's or the sample's sd in the effect size; 0 if it is impossible.
     published : float
-        What P2 prints, for 1.27 and 8 words.
+        The probability that P2 prints for an effect size of 1.27 with 8 words per set.
     p_first_words : float
-        The exact probability of the statistic that its code computed instead (sample standard deviation).
+        The exact probability for the statistic that P2's code computed by mistake, from the first word of each set
+        only (sample standard deviation).
     """
 
     effect: float
@@ -57,7 +57,7 @@ def null_check(effect: float, words: int) -> NullCheck:
     Raises
     ------
     OutOfBounds
-        If a set has fewer than two words, or no effect size can be so large.
+        If a set has fewer than two words, or the effect size is outside the possible range.
     """
     if words < 2:
         raise OutOfBounds(f"each set of target words must hold at least 2, not {words}", "words")

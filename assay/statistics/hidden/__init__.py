@@ -1,1 +1,1 @@
-"""Effects that a mean over everything can hide: within strata, of single items, in lost replies, of the scale."""
+"""Effects that the overall mean can hide: within strata, of single items, in lost replies, and on other scales."""

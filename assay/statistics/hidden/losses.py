@@ -1,4 +1,4 @@
-"""Whether replies were lost more often for one group than for another (METHODS section 11.3)."""
+"""Difference between groups in the share of lost replies (METHODS section 11.3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.model import Floats
 DRAWS = 4000
 
 PRIOR = 0.5
-"""Weight of Jeffreys' prior of a share, for either outcome."""
+"""Weight of each outcome in Jeffreys' prior of a share."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class LostOfGroup:
     asked : int
         Questions that were sent.
     refused : int
-        Replies that came and were of no use: refusals, and answers that could not be read.
+        Replies without a usable answer: refusals, and answers that could not be read.
     failed : int
-        Calls that failed on the way: timeouts, errors of the server.
+        Calls that failed, such as timeouts and errors of the server.
     """
 
     asked: int
@@ -36,7 +36,7 @@ class LostOfGroup:
 
     @property
     def share(self) -> float:
-        """Share of the questions that came to nothing."""
+        """Share of the questions without a usable answer."""
         return (self.refused + self.failed) / self.asked if self.asked else 0.0
 
 
@@ -49,15 +49,15 @@ def loss_difference(
     *,
     anyway: bool = False,
 ) -> Floats:
-    """Draw the largest difference between groups in the share of questions that came to nothing.
+    """Draw the largest difference between groups in the share of questions without a usable answer.
 
-    Failed calls count only where they, too, differ between groups by more than `limit` with the `confidence`: a
-    network that fails now and then prefers nobody.
+    Failed calls count only if their shares alone differ between groups by more than `limit` with probability
+    `confidence`: a network that fails at random prefers no group.
 
     Returns
     -------
     ndarray, shape (draws,)
-        All 0 where nothing was refused, unless they are wanted `anyway`.
+        All 0 if nothing was refused and failed calls do not count, unless `anyway` is true.
     """
     refusals = {name: (one.refused, one.asked - one.failed) for name, one in groups.items()}
     refused = _largest(refusals, rng, draws, anyway=anyway)

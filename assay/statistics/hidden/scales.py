@@ -1,4 +1,4 @@
-"""Scales on which numbers are compared, because the unit must not choose the letter (METHODS section 11.4)."""
+"""Scales on which numbers are compared: the letter must not depend on the unit of a number (METHODS section 11.4)."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ WIDE, SKEWED = 4.0, 2.0
 """Ratio of the 90th to the 10th percentile, and skewness, above which positive numbers are compared as ratios."""
 
 CARRIED = 1.5
-"""Ratio of the standard deviation to that which the quartiles speak for, above which ranks are compared, too."""
+"""Ratio of the standard deviation to its estimate from the quartiles above which ranks are compared, too."""
 
 QUARTILES = 1.349
 """Distance between the quartiles of a normal distribution in standard deviations."""
 
 LEAST_AMOUNTS = 30
-"""Fewest profiles with amounts above 0 that are compared by themselves: a fifth less hardly shows among zeros."""
+"""Minimum number of profiles with amounts above 0 to compare these alone: zeros hide a difference of a fifth."""
 
 MOSTLY = 0.25
-"""Share of the outputs from which common numbers are so frequent that what happens to the others hardly shows."""
+"""Minimum share of common numbers among the outputs at which they hide differences between the other outputs."""
 
 COMMON = 0.1
-"""Share of the outputs from which a number is common."""
+"""Minimum share of the outputs at which a number is common."""
 
 NEGATIVE = 0.05
-"""Largest share of negative numbers, such as codes and corrections, beside amounts that are compared as ratios."""
+"""Maximum share of negative numbers, such as codes and corrections, for amounts to be compared as ratios."""
 
 RATIO = 1.05
-"""Ratio of two numbers that still counts as none where the tolerance is `USUAL` standard deviations."""
+"""Ratio of two numbers that still counts as no difference if the tolerance is `USUAL` standard deviations."""
 
 USUAL = 0.1
 """Tolerance of alternation in standard deviations, unless the caller sets another."""
@@ -47,7 +47,7 @@ def scales_of(outputs: Floats, declared: Scale | Literal["auto"], *, probabiliti
     Raises
     ------
     EvidenceError
-        If the declared scale does not fit: a logarithm of a number that is not positive.
+        If the declared scale does not fit the outputs, such as a logarithm of a number that is not positive.
     """
     positive = bool((outputs > 0).all())
     inside = positive and bool((outputs < 1).all())
@@ -79,14 +79,15 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 
 
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
-    """Name and find the profiles with only amounts above 0, if there are others and these are compared as ratios.
+    """Return a name and a mask of the profiles with only amounts above 0, if these are to be compared separately.
 
-    Where many outputs are one other number or a few, such as a least price, those at them are left out, too.
+    This is so if there are other profiles, and amounts are compared as ratios. If many outputs equal one or a few other
+    numbers, such as a minimum price, profiles with these numbers are left out, too.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     often = counts >= COMMON * outputs.size
     others = counts[~often]
-    # of counts and marks most numbers are common, and what is left over are no amounts
+    # if the outputs are counts or marks, most numbers are common, and the remaining ones are not amounts
     several = counts[often].sum() >= MOSTLY * outputs.size and others.max(initial=0) < COMMON * others.sum()
     usual = numbers[often if several else counts >= MOSTLY * outputs.size]
     some = np.asarray(((outputs > 0) & ~np.isin(outputs, usual)).all(axis=1))
@@ -98,7 +99,7 @@ def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
 
 
 def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
-    """Return the tolerance of step 1 on a scale where it is another: ratios of at most 5 % for a usual tolerance.
+    """Return the tolerance of step 1 on the scale ``log`` if it is below `delta` (5 % at the default); else ``None``.
 
     `delta` is the tolerance, and `deviation` the standard deviation of the outputs on the scale.
     """
@@ -107,9 +108,9 @@ def limit_on(scale: Scale, delta: float, deviation: float) -> float | None:
 
 
 def _carried_by_few(outputs: Floats) -> bool:
-    """Return whether few outputs, such as codes for "not known", make most of the standard deviation.
+    """Return whether a few outputs, such as codes for "not known", account for most of the standard deviation.
 
-    The deviation is the unit of the effects: whatever happens to all the others would look small beside it.
+    The standard deviation is the unit of the effects: differences between the other outputs would seem small.
     """
     low, high = np.quantile(outputs, [0.25, 0.75])
     return len(np.unique(outputs)) > 2 and float(outputs.std()) > CARRIED * float(high - low) / QUARTILES

@@ -1,4 +1,4 @@
-"""Paired differences within strata of the content, and of single items (METHODS sections 11.1 and 11.2)."""
+"""Effects within strata of the content and on single items, from paired differences (METHODS 11.1 and 11.2)."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from assay.statistics.intervals.crossed import LEAST_CLUSTERS, mean_covariance, 
 Families = Mapping[str, NDArray[np.str_]]
 
 LEAST_SHARE_VARIANCE = 1e-12
-"""Smallest variance of a share that is divided by."""
+"""Lower bound of a share's variance where it is a divisor."""
 
 OTHER_NOISE = 2.0
-"""Standard errors between the noise of first and repeated answers at which they are of different kinds."""
+"""Maximum difference, in standard errors, at which the noise of first and of repeated answers counts as equal."""
 
 LEAST_REPEATED = 3
-"""Fewest rows like those that carry an effect to be expected among the repeated ones, or their noise is not known."""
+"""Minimum expected number of repeated rows with a large difference; with fewer, the noise of asking is unknown."""
 
 LEAST_NOISY = 10
-"""Fewest questions, effectively, whose answers must vary for the noise of asking to be known."""
+"""Minimum effective number of questions with varying answers for the noise of asking to be known."""
 
 LEAST_OF_A_KIND = 10
-"""Fewest differences of a stratum whose part in a typical one is judged."""
+"""Minimum number of differences for a stratum to count in `typical_effect`."""
 
 LEAST_KINDS = 3
-"""Fewest clusters of a kind for which the spread between them is estimated."""
+"""Minimum number of clusters or groups for which the spread between them is estimated."""
 
 
 MOST_PAIRS = 45
-"""Most pairs of values, as of ten values, whose hidden effects are computed: of more, those that reach furthest."""
+"""Maximum number of pairs of values (those of ten values) whose hidden effects are computed; see `furthest`."""
 
 
 def furthest(reach: Floats, most: int = MOST_PAIRS) -> NDArray[np.intp]:
-    """Return the places of the pairs that reach furthest, in order; of no more than `most` all, shape (at most most,).
+    """Return the indices of the `most` pairs with the largest `reach`, ascending; shape (at most `most`,).
 
-    `reach` is how far the effect of each pair may go. Whether the largest effect is beyond its limit hardly depends on
-    the others, and fifty values make 1,225 pairs.
+    `reach` is the largest plausible effect of each pair. Whether the largest effect exceeds its limit hardly depends
+    on the other pairs, and fifty values make 1,225 pairs.
     """
     return np.sort(np.argsort(-reach, kind="stable")[:most])
 
@@ -61,19 +61,19 @@ def paired_differences(profiles: Profiles) -> dict[str, Floats]:
 def stratum_effects(
     profiles: Profiles, families: Families, scale: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the mean difference within each stratum, fitted together family by family.
+    """Draw the mean difference within each stratum, with a joint fit of the strata of each family.
 
     Parameters
     ----------
     families : mapping of str to ndarray of str, shape (profiles,)
-        For each family of strata (a column, the frames) the member that a profile is of; empty for none.
+        For each family of strata (a column, the frames), the stratum of each profile; an empty string for none.
     scale : float
         Scale of the prior of the spread between the strata of a family, in standard deviations of the output.
 
     Returns
     -------
     tuple of HiddenEffect
-        For each stratum the size of the difference; with more than two values one for each pair of values.
+        For each stratum, the size of the difference; with more than two values, one effect for each pair of values.
     """
     of_pairs = paired_differences(profiles)
     strata = [
@@ -87,7 +87,7 @@ def stratum_effects(
     differences = np.stack([*of_pairs.values()], axis=1)
     shares = np.stack([held / held.mean() for _, _, held in strata], axis=1)
     estimates = differences.T @ shares / len(shares)
-    # the influence of each profile on a stratum's mean: its error is that of a mean over all profiles
+    # the influence of each profile on a stratum's mean; the error of that mean is the error of the mean influence
     influences = (differences[:, :, None] - estimates) * shares[:, None]
     covariances = mean_covariance(influences, profiles.clusters)
     reach = (np.abs(estimates) + 2 * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))).max(axis=1)
@@ -106,12 +106,12 @@ def stratum_effects(
 
 
 def fitted_together(drawn: Floats, scale: float, rng: np.random.Generator) -> Floats:
-    """Fit the differences between several groups together, because the largest of many noisy ones is too large.
+    """Fit the differences between several groups jointly, because the largest of many noisy differences is too large.
 
     Parameters
     ----------
     drawn : ndarray, shape (draws, pairs)
-        Draws of each group less each earlier one, in the order of `itertools.combinations`; of two groups it stays.
+        Draws of each group less each earlier group (order of `itertools.combinations`); for two groups, not changed.
     scale : float
         Scale of the prior of the spread between the groups.
 
@@ -130,12 +130,12 @@ def fitted_together(drawn: Floats, scale: float, rng: np.random.Generator) -> Fl
 def share_effects(
     strata: Mapping[str, tuple[Floats, Floats]], fair: Floats, scale: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the total variation from even shares within each stratum, fitted together share by share.
+    """Draw the total variation from fair shares within each stratum, with a joint fit of the strata for each share.
 
     Parameters
     ----------
     strata : mapping of str to (ndarray, shape (values,), ndarray, shape (draws, values))
-        For each stratum, by how much the shares deviate from fair ones: estimates, and draws of them.
+        For each stratum, the differences of the shares from the fair shares: estimates, and draws.
     fair : ndarray, shape (values,)
         The fair shares.
     scale : float
@@ -151,10 +151,10 @@ def share_effects(
 
 
 def _at_one_share(drawn: Floats, fair: float) -> Floats:
-    """Return the covariance of shares of strata as it would be if all had the same share, shape (strata, strata).
+    """Return the covariance of the strata's shares as if all strata had the same share, shape (strata, strata).
 
-    A share near 0 or 1 seems to be known better than one near 1/2. Of a few answers it may lie there by chance, and it
-    would then be taken for certain: a translator that tossed coins was found biased in one of eight simulations.
+    The estimated error of a share is smallest near 0 and 1. With few answers a share may be there by chance, and would
+    then be taken as certain: in one of eight simulations, a translator that tossed coins was found biased.
     """
     covariance = np.atleast_2d(np.cov(drawn.T))
     shares = np.clip(drawn.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
@@ -168,9 +168,9 @@ def _at_one_share(drawn: Floats, fair: float) -> Floats:
 def spread_effect(
     profiles: Profiles, means: Mapping[tuple[str, str], Floats], limit: float, rng: np.random.Generator
 ) -> HiddenEffect:
-    """Draw the systematic difference of a typical text: the mean one, and its spread between frames and contents.
+    """Draw the systematic difference of a typical text: the mean difference plus its spread over frames and contents.
 
-    The spread between persons is left out: two names differ by more than the attribute.
+    The spread between persons is left out, because two names differ in more than the attribute.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def typical_effect(
     scale: float,
     rng: np.random.Generator,
 ) -> tuple[Floats, bool] | None:
-    """Draw the root of the mean square of an effect over the strata of a family, without the errors of asking few.
+    """Draw the root mean square of an effect over the strata of a family, without the sampling errors.
 
     Parameters
     ----------
@@ -208,17 +208,17 @@ def typical_effect(
     differences : ndarray, shape (n,)
         Paired differences.
     members : ndarray of str, shape (n,)
-        Stratum of each; strata of fewer than 10 differences are left out.
+        Stratum of each difference; strata of fewer than 10 differences are left out.
     others : sequence of ndarray of str, shape (n,)
-        What else was written once, by kind; the strata are compared at equal shares of each.
+        Other factors of the text, such as the term; the strata are compared at equal shares of each factor's levels.
     scale : float
         Scale of the prior of the spread between the strata.
 
     Returns
     -------
     tuple of (ndarray of shape (draws,), bool), or None
-        The size, and whether it is only an upper bound because the first of `others` came with the strata; ``None``
-        if fewer than two strata are left.
+        The size, and whether it is only an upper bound because the first of `others` is confounded with the strata.
+        ``None`` if fewer than two strata are left, or the strata are confounded with another factor, too.
     """
     _, ids, counts = np.unique(members, return_inverse=True, return_counts=True)
     kept = (counts >= LEAST_OF_A_KIND)[ids]
@@ -238,31 +238,31 @@ def typical_effect(
 def item_effect(
     profiles: Profiles, repeats: Floats | None, limit: float, rng: np.random.Generator, draws: int = DRAWS
 ) -> HiddenEffect:
-    """Draw the systematic difference of a typical record: the root of its mean square, without the noise of asking.
+    """Draw the systematic difference of a typical record: its root mean square, without the noise of repeated answers.
 
     Parameters
     ----------
     repeats : ndarray, shape (items, values, 3), optional
-        Outputs of items that were asked three times, in the units of the profiles; ``None`` or empty where they are
-        not known, so that the effect has only an upper bound.
+        Outputs of items that were asked three times, in the units of the profiles. If they are ``None`` or empty, the
+        result is only an upper bound of the effect.
     """
     squared = np.stack([*paired_differences(profiles).values()], axis=1) ** 2
     squares = profiles.draws(squared, rng, draws)
     of_row = squared.sum(axis=1)
-    # 1 if all rows carry the squares alike, n if only one does
+    # 1 if all rows have equal squared differences, n if only one row has any
     unequal = float(((of_row / (of_row.mean() or 1.0)) ** 2).mean())
     known = False
     if repeats is not None and len(repeats) >= max(LEAST_CLUSTERS, LEAST_REPEATED * unequal):
-        noise = repeats - repeats.mean(axis=0)  # a service that drifts answers all questions otherwise the next time
-        # less noise than this changes next to nothing if it is taken off both values' answers
+        noise = repeats - repeats.mean(axis=0)  # without the drift of the service, which all questions share
+        # subtracting a noise below this variance changes next to nothing
         if known := _alike(noise, (limit * profiles.scale) ** 2 / 200):
             of_asking = _noise(noise, profiles.scale, rng, draws)
             squares = squares - of_asking
-            # a large noise of which few answers make most is taken for too small: the repeated rows must show it, too
+            # a large noise that comes mostly from few answers is underestimated: the repeated rows must show the effect
             known = bool(of_asking.mean(axis=0).max() < limit**2 or _repeated(repeats, profiles.scale) > limit**2)
     if squares.shape[1] > MOST_PAIRS:
         squares = squares[:, furthest(squares.mean(axis=0))]
-    if squares.shape[1] > 1:  # the largest of several noisy ones would be too large
+    if squares.shape[1] > 1:  # without a joint fit, the largest of several noisy estimates would be too large
         squares = varying_effect(squares.mean(axis=0), np.cov(squares.T), limit**2, rng, draws).each
     return HiddenEffect(
         "individual", "typical record", np.sqrt(np.maximum(squares, 0.0)).max(axis=1), limit, bound=not known
@@ -270,18 +270,18 @@ def item_effect(
 
 
 def _repeated(repeats: Floats, scale: float) -> float:
-    """Return the mean square of the difference that repeated answers share, less its error, of the pair with most."""
+    """Return the largest mean product of repeated differences (their square without noise), less its error."""
     apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)]) / scale
     shared = (apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)) / (repeats.shape[2] * (repeats.shape[2] - 1))
     return float((shared.mean(axis=1) - shared.std(axis=1) / math.sqrt(shared.shape[1])).max())
 
 
 def _alike(repeats: Floats, negligible: float) -> bool:
-    """Return whether first answers seem to have the noise that is seen when a question is asked again.
+    """Return whether the first answers seem to have the same noise as the repeated answers.
 
-    A service that varies its answers to questions that it has answered before would choose what is taken off its
-    differences. Of three answers with the same noise, any could have been the first: what the statistic would be with
-    each of them as the first gives its variance. Noise of few questions tells nothing of the first answers to all.
+    The noise of repeated answers is subtracted from the effect, so a service that adds noise only to repeated questions
+    could hide its bias. The variance of the test statistic comes from taking each of the three answers as the first.
+    Return false, too, if so few questions have noisy answers that nothing is known about the other questions.
     """
     variances = repeats.var(axis=2, ddof=1)
     if variances.mean() <= negligible:
@@ -294,7 +294,7 @@ def _alike(repeats: Floats, negligible: float) -> bool:
 
 
 def _noise(repeats: Floats, scale: float, rng: np.random.Generator, draws: int) -> Floats:
-    """Draw the variance of a difference between two values that asking again brings, shape (draws, pairs)."""
+    """Draw the part of the variance of a difference that is noise of repeated answers, shape (draws, pairs)."""
     variances = repeats.var(axis=2, ddof=1) / scale**2 * len(repeats) / (len(repeats) - 1)
     of_pairs = [variances[:, a] + variances[:, b] for a, b in combinations(range(variances.shape[1]), 2)]
     return mean_draws(np.stack(of_pairs, axis=1), {}, rng, draws)

@@ -1,9 +1,9 @@
 """An effect that may differ between strata: draws of its mean, of its spread, and of the effect in each stratum.
 
-The largest of several noisy estimates is too large, and the more strata, the larger: with twelve strata of a service
-without any bias, the largest would seem to be beyond the tolerance in most cases. So the strata are fitted together,
-``effect_s ~ N(mean, spread)``: where they differ no more than their errors do, each has little more error than the
-mean; where they differ, each speaks for itself (Gelman, Hill & Yajima 2012; docs/decisions/0060 has simulations).
+The largest of several noisy estimates is too large, the more so the more strata there are: with twelve strata of an
+unbiased service, the largest would exceed the tolerance in most cases. So the strata are fitted jointly,
+``effect_s ~ N(mean, spread)``. If they differ by no more than their errors, each has little more error than the mean;
+if they differ more, each keeps its own estimate (Gelman, Hill & Yajima 2012; docs/decisions/0060 has simulations).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from assay.model import Floats, Integers
 DRAWS = 4000
 
 CELLS = 80
-"""Cells of the grid of spreads; they grow towards large ones, as quantiles of a Cauchy distribution do."""
+"""Number of cells of the grid of spreads; the cells grow towards large spreads, as Cauchy quantiles do."""
 
 NONE = 1e-4
-"""Spread that stands for none, in units of the scale."""
+"""Spread that represents a spread of 0, in units of the scale."""
 
 LEAST_VARIANCE = 1e-12
-"""Smallest variance of an estimate, in squares of the scale: a service without noise has estimates without error."""
+"""Lower bound of an estimate's variance, in squares of the scale; without noise in the service it would be 0."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def varying_effect(
     estimates : array_like, shape (strata,)
         Estimated effect of each stratum.
     covariance : array_like, shape (strata, strata) or (strata,)
-        Of the errors of the estimates; one variance for each where they are independent.
+        Covariance of the errors of the estimates, or their variances if they are independent.
     scale : float
-        Of the half-normal prior of the spread; the prior of the mean is flat.
+        Scale of the prior of the spread, which is 0 or half-normal with equal odds; the prior of the mean is flat.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def varying_effect(
         raise OutOfBounds(
             f"{found.size} estimates need as many errors and a positive scale, not {errors.shape}, {scale}"
         )
-    # in the basis of the covariance's eigenvectors the errors are independent, and the strata's effects stay so
+    # in the basis of the covariance's eigenvectors the errors are independent, and so are the strata's effects
     own, basis = np.linalg.eigh(errors)
     own = np.maximum(own, LEAST_VARIANCE * scale**2)
     ones, turned = basis.T @ np.ones(found.size), basis.T @ found
@@ -104,15 +104,15 @@ def varying_effect(
 
 
 def shared_lean(leans: ArrayLike) -> Floats:
-    """Return how far several lists lean to the same side: their geometric mean, or 0 where the sides differ.
+    """Return the preference that several lists share: the geometric mean of its sizes, or 0 if their signs differ.
 
-    Lists of stereotypes of two groups lean to different sides in a service that follows them, one more than the other.
-    A service that prefers one group whatever is said leans to its side in all of them.
+    Each list holds stereotypes of one group. If a service follows stereotypes, the preferred group differs by list.
+    If it prefers one group for any content, it prefers the same group in all lists.
 
     Parameters
     ----------
     leans : array_like, shape (lists, ...)
-        By how much each list leans to the first group.
+        Preference for the first group in each list; negative for the second group.
 
     Returns
     -------
@@ -125,16 +125,16 @@ def shared_lean(leans: ArrayLike) -> Floats:
 
 
 def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) -> tuple[Floats, Floats]:
-    """Estimate the mean of each cluster of one kind, without the effects of other kinds, and its error.
+    """Estimate the mean of each cluster of one kind, without the effects of the other kinds, and the mean's error.
 
     Parameters
     ----------
     values : ndarray, shape (n,)
         One number for each profile.
     kind : ndarray of int, shape (n,)
-        Which cluster a profile is of, numbered from 0 without gaps.
-    others : tuple of such arrays
-        Clusters of the other kinds that are crossed with it.
+        Cluster of each profile, numbered from 0 without gaps.
+    others : tuple of ndarray of int, shape (n,)
+        Clusters of the other kinds, which are crossed with this kind.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def cluster_means(values: Floats, kind: Integers, others: tuple[Integers, ...]) 
 def adjusted_means(
     values: Floats, members: NDArray[np.str_], others: Sequence[NDArray[np.str_]]
 ) -> tuple[Floats, Floats] | None:
-    """Estimate the mean of each stratum at equal shares of every member of the other kinds (least squares).
+    """Estimate the mean of each stratum, adjusted to equal shares of the members of each other kind (least squares).
 
     Parameters
     ----------
@@ -164,13 +164,13 @@ def adjusted_means(
     members : ndarray of str, shape (n,)
         Stratum of each case.
     others : sequence of ndarray of str, shape (n,)
-        Members of other kinds, each of two or more.
+        Member of each other kind that a case has; each kind has two or more members.
 
     Returns
     -------
     tuple of ndarray, shape (strata,) and (strata, strata), or None
-        Means, and the covariance of their errors, at least that of cells of a stratum and the first other kind;
-        ``None`` where a kind cannot be told from the strata.
+        Means, and the covariance of their errors, which is at least the one clustered by stratum and member of the
+        first other kind. ``None`` if a kind is confounded with the strata, or there are too few cases.
     """
     columns = [_indicators(members)]
     columns += [own[:, :-1] - own[:, -1:] for own in map(_indicators, others)]  # effects that add up to 0
@@ -185,17 +185,17 @@ def adjusted_means(
     covariance = np.asarray(float((left**2).sum()) / (len(values) - len(cross)) * inverse[:strata, :strata])
     if not others:
         return fitted[:strata], covariance
-    # what a stratum and a member of the first kind do together is shared by all their cases (a sandwich by cells)
+    # the interaction of a stratum and a member of the first kind is shared by all their cases (clustered sandwich)
     cells = np.unique(np.char.add(np.char.add(members, " / "), others[0]), return_inverse=True)[1]
     sums = np.stack([np.bincount(cells, column * left) for column in design.T], axis=1)
     count, fitted_to_cells = len(sums), strata + columns[1].shape[1]
     together = count / max(1, count - fitted_to_cells) * (inverse @ sums.T @ sums @ inverse)[:strata, :strata]
-    own = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 where every case of a stratum is alike
+    own = np.maximum(np.diagonal(covariance), LEAST_VARIANCE)  # 0 if all cases of a stratum are equal
     wider = np.sqrt(np.maximum(1.0, np.diagonal(together) / own))
     return fitted[:strata], np.asarray(covariance * np.outer(wider, wider))
 
 
 def _indicators(members: NDArray[np.str_]) -> Floats:
-    """Return a column for each member, 1 where a case is of it, shape (n, members)."""
+    """Return an indicator column for each member: 1 if a case has this member, shape (n, members)."""
     names, ids = np.unique(members, return_inverse=True)
     return np.asarray(np.arange(len(names)) == ids[:, None], dtype=float)

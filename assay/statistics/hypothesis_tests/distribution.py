@@ -25,7 +25,7 @@ def as_shares(weights: ArrayLike, cells: int | None = None) -> Floats:
     Raises
     ------
     BadDistribution
-        If the weights are no distribution, or one over another number of cells.
+        If the weights are negative, not finite or all zero, or their number is not `cells`.
     """
     raw = np.asarray(weights, dtype=float)
     if raw.ndim != 1 or raw.size == 0 or not np.isfinite(raw).all() or (raw < 0).any() or raw.sum() <= 0:
@@ -56,13 +56,13 @@ def as_counts(counts: ArrayLike) -> Integers:
 def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
     """Extend distributions over the values by a zero share for every further output.
 
-    A declared distribution speaks of the attribute's values; the residual output, last in every
-    row of counts, is never declared.
+    A declared distribution has shares for the attribute's values only, not for the residual output,
+    which is last in every row of counts.
 
     Parameters
     ----------
     outputs : int
-        Number of outputs, at least `values`.
+        Number of outputs; at least the number of values.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def pad_to(distributions: ArrayLike, outputs: int) -> Floats:
     Raises
     ------
     BadDistribution
-        If there is no distribution, or one over more cells than there are outputs.
+        If there is no distribution, or a distribution has more cells than there are outputs.
     """
     rows = np.atleast_2d(np.asarray(distributions, dtype=float))
     if rows.ndim != 2 or rows.size == 0 or rows.shape[1] > outputs:

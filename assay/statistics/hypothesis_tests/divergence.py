@@ -1,7 +1,7 @@
 """Divergences between distributions, with bootstrap thresholds.
 
-All logarithms are natural. A divergence is never zero on a finite sample, so it is compared with
-what samples from the specification itself would give (a parametric bootstrap).
+All logarithms are natural. The divergence of a finite sample is hardly ever zero, so it is compared
+with the divergences of samples from the specification itself (a parametric bootstrap).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.statistics.special import special
 Measure = Literal["kl", "js"]
 
 TIE_SLACK = 1e-12
-"""Mirrored counts have the same divergence up to rounding, and must not exceed each other."""
+"""Permitted rounding error: mirrored counts have the same divergence, and must not exceed each other."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Divergence:
 
 @dataclass(frozen=True)
 class DivergenceTest:
-    """An observed divergence beside its bootstrap threshold, both in nats.
+    """An observed divergence and its bootstrap threshold, both in nats.
 
     Attributes
     ----------
     value : float or None
         ``None`` where it is infinite; `reason` then says why, and `biased` is true.
     threshold : float
-        What a share `alpha` of the samples from the specification would exceed, at most.
+        Divergence that samples from the specification exceed with probability `alpha` at most.
     """
 
     measure: Measure
@@ -62,7 +62,7 @@ class DivergenceTest:
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     """Kullback-Leibler divergence ``D(p || q) = sum p log(p / q)``, in nats.
 
-    ``0 log 0`` is 0. Where p has mass and q has none it is infinite: no value, and the reason.
+    ``0 log 0`` is 0. If p has mass where q has none, the divergence is infinite: a reason replaces the value.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> Divergence:
     Raises
     ------
     BadDistribution
-        If either is no distribution, or they have different cells.
+        If either is not a distribution, or they have different numbers of cells.
     """
     first, second = _pair(p, q)
     outside = float(first[second == 0].sum())
@@ -108,19 +108,19 @@ def bootstrap_threshold(
     measure : {"kl", "js"}
         Divergence of a sample's shares from the specification.
     alpha : float
-        In (0, 1).
+        Probability, in (0, 1).
 
     Returns
     -------
     float
-        In nats: the smallest sampled divergence that is exceeded by at most `alpha` of them.
+        In nats: the smallest sampled divergence that at most a share `alpha` of the samples exceed.
 
     Raises
     ------
     OutOfBounds
-        If `alpha` or `n` is out of its range.
+        If `alpha`, `n` or `draws` is out of its range.
     BadDistribution
-        If the shares are no distribution.
+        If the shares are not a distribution.
     """
     if not 0 < alpha < 1 or n < 1 or draws < 1:
         raise OutOfBounds(f"alpha must lie in (0, 1), n and draws be positive, not {alpha}, {n} and {draws}")
@@ -164,25 +164,25 @@ def divergence_letter(
     """Rate observed counts in two steps by a divergence with a bootstrap threshold.
 
     A block's output is biased if it exceeds the threshold against *every* declared unbiased
-    distribution; a step is biased if any of its blocks is, or by vote half of them or more.
+    distribution. A step is biased if any of its blocks is (``"worst"``) or at least half are (``"vote"``).
 
     Parameters
     ----------
     observed : mapping of str to array_like of int, shape (k,)
         Counts of the k outputs of each block, by the block's name.
     unbiased, biased : mapping of str to array_like, shape (k,)
-        Declared distributions by block name. Of the biased ones only the names matter.
+        Declared distributions by block name. Of the biased distributions only the names are used.
     measure, alpha, rng
         As for `bootstrap_threshold`.
     aggregate : {"worst", "vote"}
-        How the blocks of a step become one.
+        How the results of a step's blocks are combined.
 
     Raises
     ------
     SpecificationError
         If there is no unbiased or no biased distribution, or a block has no counts.
     TooFewObservations
-        If a block came back empty.
+        If a block has no observations.
     """
     check_blocks(observed, unbiased, biased)
     tests = {

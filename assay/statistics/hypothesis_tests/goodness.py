@@ -1,8 +1,8 @@
 """Goodness of fit of counts to a specification: chi-squared in three forms, exact multinomial, and G.
 
-Two rules hold in all of them. A cell that is empty on both sides is dropped. An observation in a
-cell that the specification rules out refutes it: ``p = 0``, and the statistic,
-which would be infinite, does not exist.
+Two rules hold for all tests. A cell that is empty on both sides is dropped. An observation in a
+cell whose specified share is 0 refutes the specification: ``p = 0``, and the statistic is ``None``,
+because it would be infinite.
 
 The functions of scipy are not used, because of their silent defaults: `scipy.stats.chi2_contingency`
 applies Yates' correction to 2 x 2 tables (.124 instead of .0402 for (40, 0) against (36, 4)) and
@@ -40,10 +40,10 @@ def pearson(outcomes: Integers, expected: Floats) -> Floats:
 
 
 def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
-    """Log-probability and Pearson statistic of all ways to spread n observations over k cells.
+    """Compute the log-probability and Pearson statistic of all ways to distribute n observations over k cells.
 
-    The outcomes are grown cell by cell, and of each only what is left to spread is kept, never
-    its counts: three arrays whatever k is.
+    Outcomes are extended cell by cell. For each outcome, only the number of remaining observations is
+    stored, not its counts, so that three arrays suffice for any k.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ def every_outcome(n: int, expected: Floats) -> tuple[Floats, Floats]:
 
 
 ENUMERATED_UP_TO = 1_000_000
-"""Outcomes an exact test enumerates (about 0.1 s); beyond, it samples them."""
+"""Maximum number of outcomes that an exact test enumerates (about 0.1 s); if there are more, it samples them."""
 
 MONTE_CARLO_DRAWS = 20_000
-"""Outcomes it samples then: a p-value near .05 is within .003 of the exact one."""
+"""Number of outcomes to sample: a p-value near .05 is within .003 of the exact one."""
 
 TIE_SLACK = 1e-9
-"""Outcomes this close, relative to the statistic, are as extreme: mirrored counts must tie."""
+"""Relative difference at which two statistics are equal: mirrored counts must tie."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class FitTest:
     df : int
         Degrees of freedom: compared cells less one.
     p : float
-        Probability, if the specification holds, of counts at least as far from it.
+        Probability of counts at least as far from the specification, if the specification is true.
     """
 
     test: str
@@ -109,19 +109,19 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     counts : array_like of int, shape (k,)
         Observed counts.
     shares : array_like, shape (k,)
-        Specification, as shares or any weights in their proportion.
+        Specification: shares, or weights in proportion to them.
 
     Returns
     -------
     FitTest
-        ``"goodness-of-fit"``.
+        Its `test` is ``"goodness-of-fit"``.
 
     Raises
     ------
     TooFewObservations
         If nothing was observed.
     BadDistribution, OutOfBounds
-        If the shares are no distribution over the k cells, or the counts no counts.
+        If the shares are not a distribution over the k cells, or the counts are not non-negative whole numbers.
     """
     observed, expected, refuted = _compared(counts, shares)
     if refuted is not None:
@@ -133,7 +133,7 @@ def chi_squared_fit(counts: ArrayLike, shares: ArrayLike) -> FitTest:
 def g_test(counts: ArrayLike, shares: ArrayLike) -> FitTest:
     """Likelihood-ratio goodness of fit, ``G = 2 sum o log(o / e)``.
 
-    Parameters, errors and rules are those of `chi_squared_fit`; the result is called ``"g"``.
+    Parameters, errors and rules are those of `chi_squared_fit`; the `test` of the result is ``"g"``.
     """
     observed, expected, refuted = _compared(counts, shares)
     if refuted is not None:
@@ -143,7 +143,7 @@ def g_test(counts: ArrayLike, shares: ArrayLike) -> FitTest:
 
 
 def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: bool = True) -> FitTest:
-    """Chi-squared comparison of two samples, as the library P5 used computes it.
+    """Compare two samples by chi-squared, computed as in the library that P5 used.
 
     ``sum (o1 / K - o2 K)**2 / (o1 + o2)`` with ``K = sqrt(N1 / N2)``: equal to Pearson's statistic
     of the 2 x k table, without any correction.
@@ -154,14 +154,14 @@ def chi_squared_two_sample(first: ArrayLike, second: ArrayLike, *, drop_empty: b
         Non-negative counts. The second may be a specification times a sample size, and then need
         not be whole.
     drop_empty : bool
-        Whether cells that are empty in both are dropped. ``False`` keeps ``df = k - 1``, as the
-        library does, and makes the test lenient.
+        Whether cells that are empty in both samples are dropped. ``False`` keeps ``df = k - 1``, as
+        the library does, so that the test rejects less often.
 
     Returns
     -------
     FitTest
-        ``"two-sample"``, or ``"two-sample-df2"`` where empty cells count (with P5's three outputs,
-        df is 2).
+        Its `test` is ``"two-sample"``, or ``"two-sample-df2"`` if empty cells count (with P5's three
+        outputs, df is 2).
 
     Raises
     ------
@@ -206,7 +206,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
     Returns
     -------
     FitTest
-        ``"exact-multinomial"``, or ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
+        Its `test` is ``"exact-multinomial"`` or ``"monte-carlo-multinomial"``; `statistic` is Pearson's.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def exact_multinomial(counts: ArrayLike, shares: ArrayLike, rng: np.random.Gener
 
 # ---------------------------------------------------------------------------- shared helpers
 def _compared(counts: ArrayLike, shares: ArrayLike) -> tuple[Integers, Floats, str | None]:
-    """Return the counts without cells that are empty in both, and a reason if the specification is refuted."""
+    """Return observed and expected counts without cells empty in both, and a reason if the specification is refuted."""
     observed = as_counts(counts)
     expected = as_shares(shares, observed.size) * observed.sum()
     kept = (observed > 0) | (expected > 0)
@@ -250,5 +250,5 @@ def _refutation(test: str, observed: Integers, why: str) -> FitTest:
 
 
 def _upper_tail(df: int, statistic: float) -> float:
-    """Return the upper tail of chi-squared at `statistic`; 1 for a single cell (``df=0``), which cannot disagree."""
+    """Return the upper tail of chi-squared at `statistic`; 1 for a single cell (``df=0``), which always fits."""
     return float(special.chdtrc(df, statistic)) if df > 0 else 1.0

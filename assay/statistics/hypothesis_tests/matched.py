@@ -1,4 +1,4 @@
-"""Labels on both sides of a pair, and base rates of groups."""
+"""Comparison of labels: symmetry of paired labels (Bowker), divergence, and base rates of groups."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from assay.statistics.intervals.credible import equal_tailed
 from assay.statistics.special import special
 
 EXACT_UP_TO = 100_000
-"""Number of distinct statistics up to which the distribution is exact (tens of milliseconds)."""
+"""Maximum number of distinct statistics for which the distribution is exact (tens of milliseconds)."""
 
 MERGED_DIGITS = 9
-"""Decimals to which statistics are merged: the same counts in another order must tie."""
+"""Decimal places at which statistics are equal: the same counts in another order must tie."""
 
 TIE_SLACK = 1e-8
 """Rounding slack of a statistic, for each pair of labels."""
 
 RATIO_DRAWS = 4_000
-"""Posterior draws behind the interval of a ratio."""
+"""Number of posterior draws for the interval of a ratio."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class MatchedTest:
     p : float
         Two-sided. It is 1 where no label changed.
     distribution : str
-        ``"exact"``, given how many changed between every two labels, or ``"chi-squared"``.
+        ``"exact"`` (conditional on the number of changes between every two labels) or ``"chi-squared"``.
     """
 
     statistic: float
@@ -71,7 +71,7 @@ class ImpactRatio:
     Attributes
     ----------
     ratio : Interval or None
-        ``rate(of) / rate(to)``; ``None`` where it does not exist.
+        ``rate(of) / rate(to)``; ``None`` if it does not exist (`why` then gives the reason).
     """
 
     of: str
@@ -94,20 +94,20 @@ def bowker(a: ArrayLike, b: ArrayLike) -> MatchedTest:
     Parameters
     ----------
     a, b : array_like, shape (n,)
-        Labels of the same profiles under two values.
+        Labels of the same profiles with two values of the attribute.
 
     Returns
     -------
     MatchedTest
-        Exact where changes are few enough to go through what else could have happened, which is
-        where the chi-squared distribution would be wrong.
+        Exact if the changes are few enough to enumerate the possible outcomes; for few changes, the
+        chi-squared distribution would be wrong.
 
     Raises
     ------
     TooFewObservations
         If there are no pairs.
     OutOfBounds
-        If there are not as many labels on both sides.
+        If the two sides differ in the number of labels.
 
     References
     ----------
@@ -155,7 +155,7 @@ def disparate_impact(
     positive : array_like of bool, shape (n,)
         Whether a record's output is the positive one.
     groups : array_like of int, shape (n,)
-        Place in `values` of each record's group.
+        Index in `values` of each record's group.
     values : sequence of str
         Names of the groups.
     rng : Generator
@@ -166,14 +166,14 @@ def disparate_impact(
     Returns
     -------
     DisparateImpact
-        A ratio with an absent group, or to one without positives, is ``None`` with its reason.
+        A ratio is ``None``, with a reason, if a group has no records or the group `to` has no positives.
 
     Raises
     ------
     TooFewObservations
         If fewer than two groups have records, or no record is positive.
     OutOfBounds
-        If there is not one group of those named for each record.
+        If there is not one group for each record, or a group is not an index of `values`.
     """
     rates = _base_rates(np.asarray(positive, dtype=bool), np.asarray(groups), values)
     present = [rate.value for rate in rates if rate.records]
@@ -237,10 +237,10 @@ def _paired_counts(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def _exact_p(statistic: float, totals: Floats) -> float | None:
-    """Probability of a statistic as large if every change is as likely either way; ``None`` if there are too many.
+    """Return the probability of a statistic as large if both directions of a change are equally likely.
 
-    Between two labels the changes one way are binomial; the statistics of all pairs of labels are added
-    one after the other, equal ones merged.
+    The number of changes in one direction is binomial for each pair of labels. Pairs of labels are added one
+    by one, and equal sums are merged. Return ``None`` if there are too many sums.
     """
     values: Floats = np.zeros(1)
     probabilities: Floats = np.ones(1)

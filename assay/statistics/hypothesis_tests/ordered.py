@@ -1,4 +1,4 @@
-"""Kolmogorov-Smirnov, for outputs that have an order; refused for those that have none."""
+"""Kolmogorov-Smirnov test for outputs that have an order; outputs without an order are refused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def kolmogorov_smirnov(sample: ArrayLike, reference: ArrayLike, *, scale: Scale)
     sample, reference : array_like, shape (n,), (m,)
         Values in any order.
     scale : {"nominal", "ordinal", "continuous"}
-        What the values are. The caller has to say: numbers alone do not show whether they are codes.
+        Scale of the values. The caller must declare it: numbers alone do not show whether they are codes.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Permutation tests within pairs, and Cohen's d for pairs.
 
-Without an effect both orders of each pair are equally likely, and so are the ``2**n`` arrangements; a
-p-value is the share of arrangements that is at least as extreme.
+If there is no effect, both orders of each pair are equally likely, and so are all ``2**n`` arrangements. A
+p-value is the share of arrangements that are at least as extreme as the observed one.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from assay.model import Floats
 from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
 
 EXACT_UP_TO = 2**14
-"""Number of arrangements up to which all are enumerated; beyond, they are sampled."""
+"""Maximum number of arrangements to enumerate; if there are more, they are sampled."""
 
 MONTE_CARLO_DRAWS = 9_999
-"""Arrangements sampled then: with the observed one 10,000, a p-value near .05 is within .0044."""
+"""Number of arrangements to sample (10,000 with the observed one): a p-value near .05 is within .0044 of the exact."""
 
 AT_A_TIME = 1_000_000
-"""Signs drawn at once: memory stays flat in the number of pairs."""
+"""Number of signs drawn at once, so that memory does not grow with the number of pairs."""
 
 IN_CACHE = 2**15
-"""Signs held as numbers at once: more do not fit in the processor's cache, and take several times as long."""
+"""Number of signs held as floats at once; more do not fit in the processor's cache, and take several times as long."""
 
 TIE_SLACK = 1e-9
-"""Arrangements this close, relative to the statistic's scale, are as extreme: mirrored ones must tie."""
+"""Difference, relative to the statistic's scale, at which two statistics are equal: mirrored arrangements must tie."""
 
 Statistic = Callable[[Floats], Floats]
-"""Maps arrangements, shape (m, n), 1 where a pair is swapped, to statistics, shape (m,)."""
+"""Function from arrangements, shape (m, n), 1 if a pair is swapped, to their statistics, shape (m,)."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class PairedTest:
     test : str
         ``"sign-flip"`` or ``"kl-swap"``.
     statistic : float or None
-        Mean difference in the sign-flip test, D(x || y) + D(y || x) in nats in the other; ``None`` where
-        that is infinite, because one side has no spread.
+        ``"sign-flip"``: mean difference. ``"kl-swap"``: D(x || y) + D(y || x) in nats, or ``None`` if that is
+        infinite, because one side has no spread.
     p : float
-        Two-sided; never 0, for the observed arrangement is one of them.
+        Two-sided; never 0, because the observed arrangement is counted.
     exact : bool
-        Whether all arrangements were gone through.
+        Whether all arrangements were enumerated.
     pairs : int
-        Pairs (or clusters) that were free to come the other way round: those that differ.
+        Number of pairs (or clusters) whose two sides differ, so that swapping the sides makes a difference.
     """
 
     test: str
@@ -75,22 +75,22 @@ def sign_flip_test(
     differences : array_like, shape (n,)
         Second minus first of each pair.
     rng : Generator
-        Draws signs where there are too many for all.
+        Draws arrangements if there are too many to enumerate.
     clusters : array_like of int, shape (n,), optional
-        What was written once, such as a person's name: all its differences keep one sign between them.
-        Without it pairs must be independent, and pairs that share a name are not.
+        Cluster of each difference, such as a person's name: the signs of a cluster change together. Without
+        clusters, pairs must be independent; pairs that share a name are not.
     draws : int
         Arrangements to sample.
 
     Returns
     -------
     PairedTest
-        With p = 1 if there is no difference in any pair.
+        Its p is 1 if all differences are 0.
 
     Raises
     ------
     TooFewObservations, EvidenceError
-        If there are no differences, or one is not finite.
+        If there are no differences, or a difference is not finite.
     OutOfBounds
         If there is not one cluster for each difference.
     """
@@ -109,7 +109,7 @@ def sign_flip_test(
 def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws: int = MONTE_CARLO_DRAWS) -> PairedTest:
     """Test whether both sides of pairs have the same distribution, by their Gaussian divergence.
 
-    It sees a change of spread as well as of mean, so that beside `sign_flip_test` it tells of shape.
+    It detects a change of the spread as well as of the mean; `sign_flip_test` detects only a change of the mean.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def kl_swap_test(x: ArrayLike, y: ArrayLike, rng: np.random.Generator, *, draws:
     Returns
     -------
     PairedTest
-        The statistic is the sum of both directions, which does not change when all pairs are swapped.
+        The statistic is the sum of both directions' divergences, which does not change if all pairs are swapped.
 
     Raises
     ------
@@ -152,12 +152,12 @@ def d_z(differences: ArrayLike) -> float:
     Raises
     ------
     TooFewObservations, EvidenceError
-        If there are fewer, or one is not finite.
+        If there are fewer than two differences, or a difference is not finite.
     ZeroVariance
-        If every difference is the same, but for rounding.
+        If all differences are equal, up to rounding.
     """
     given = as_sample(differences, 2)
-    # equal differences up to rounding, as from a linear model, which shifts every record equally
+    # differences that are equal up to rounding come, for example, from a linear model, which shifts all records equally
     if np.ptp(given) <= TIE_SLACK * np.abs(given).max():
         raise ZeroVariance(f"all {given.size} differences are {given[0]:.6g}; d_z has no unit then")
     return float(given.mean() / given.std(ddof=1))
@@ -198,9 +198,9 @@ def _sampled(pairs: int, rng: np.random.Generator, draws: int) -> Iterator[Float
 
 
 def _jeffreys(mean_x: Floats, square_x: Floats, mean_y: Floats, square_y: Floats) -> Floats:
-    """D(x || y) + D(y || x) of Gaussians by first and second moments; infinite where only one has no spread.
+    """Compute D(x || y) + D(y || x) of Gaussians from their moments; infinite if only one of them has no spread.
 
-    Moments are of values of unit spread, so that a variance of rounding error is none.
+    The values have been scaled to unit spread, so that a variance as small as a rounding error counts as 0.
     """
     v_x, v_y = (np.where(v > TIE_SLACK, v, 0.0) for v in (square_x - mean_x**2, square_y - mean_y**2))
     apart = np.where(np.abs(mean_x - mean_y) > TIE_SLACK, mean_x - mean_y, 0.0) ** 2

@@ -1,9 +1,9 @@
 """Permutation test of two groups over all partitions of their members, exact up to forty members.
 
-Nothing is enumerated. A group of k out of N takes j members from the first half of the list and k - j
-from the second; the 2**(N/2) sums of either half, sorted, say how many such pairs reach a threshold
-(Horowitz & Sahni's way to search subset sums). So the 137,846,528,820 partitions of twenty and twenty
-are counted in a quarter of a second.
+Partitions are counted without enumerating them. A group of k out of N has j members from the first half
+of the list and k - j from the second. The 2**(N/2) sums of each half are sorted, so that the pairs of sums
+that reach a threshold can be counted by binary search (Horowitz & Sahni). The 137,846,528,820 partitions
+of forty members into twenty and twenty are counted in a quarter of a second.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from assay.model import Floats
 from assay.statistics.hypothesis_tests.samples import as_sample
 
 EXACT_UP_TO = 40
-"""Number of members up to which all partitions are counted; beyond, they are drawn."""
+"""Maximum number of members for which all partitions are counted; if there are more, partitions are drawn."""
 
 DRAWS = 100_000
-"""Partitions drawn then: a p-value of .05 is within .0014 of the exact one."""
+"""Number of partitions to draw: a p-value of .05 is within .0014 of the exact one."""
 
 BLOCK = 1_000
-"""Partitions drawn at once, so that memory does not grow with their number."""
+"""Number of partitions drawn at once, so that memory does not grow with `DRAWS`."""
 
 SLACK = 1e-12
-"""Sums this close are equal: mirrored partitions must tie, whatever the order they are added in."""
+"""Difference at which two sums are equal: mirrored partitions must tie in any order of summation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class PartitionTest:
     two_sided : float
         Share whose difference is as far from zero, or farther.
     strict : float or None
-        Share whose difference is larger, without ties: the published definition, which calls the most
-        extreme partition impossible (0). ``None`` where partitions are drawn.
+        Share whose difference is larger, without ties: the published definition, by which the most
+        extreme partition has a p-value of 0. ``None`` if partitions are drawn.
     method : str
         ``"exact"`` or ``"monte-carlo"``; drawn shares are ``(r + 1) / (draws + 1)``.
     partitions : int
         Partitions counted, or drawn.
     greater_error, two_sided_error : float
-        Standard error by the drawing; 0 where all are counted.
+        Standard errors of the shares if partitions are drawn; 0 if all are counted.
     """
 
     greater: float
@@ -74,7 +74,7 @@ def partition_test(first: ArrayLike, second: ArrayLike, rng: np.random.Generator
     Returns
     -------
     PartitionTest
-        Of the difference of the two means (with groups of one size also that of the sums).
+        Test of the difference of the two means (for groups of equal size, also of the two sums).
 
     Raises
     ------

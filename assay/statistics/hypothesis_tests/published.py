@@ -3,24 +3,24 @@
 Section 4.3 describes the comparison twice, and the two descriptions decide differently:
 
 ``similar-to-biased``
-    To the letter of the section (and Figure 4). Step 1: the unbiased block's output is biased if
+    The literal reading of the section (and Figure 4). Step 1: the unbiased block's output is biased if
     it is *similar to* at least one declared *biased* distribution. Step 2: the biased blocks'
     outputs are unbiased if they are similar to a declared unbiased distribution; "if at least one
     of the distribution comparisons returns similarity, the full comparison is considered to return
     similarity", so one block is enough (`join` = ``"or"``).
 ``departs-from-unbiased``
-    To the sense of sections 3.1 and 3.2. Step 1: the output is biased if it *differs from* every
-    declared *unbiased* distribution. Step 2: the outputs are unbiased only if every biased block's
-    is similar to one (`join` = ``"and"``).
+    The reading in the sense of sections 3.1 and 3.2. Step 1: the output is biased if it *differs from*
+    every declared *unbiased* distribution. Step 2: the outputs are unbiased only if the output of every
+    biased block is similar to an unbiased distribution (`join` = ``"and"``).
 
 `join` only says how many biased blocks of step 2 must look unbiased for the letter UCS: one
 (``"or"``) or all (``"and"``). Step 1 is a worst case under both readings. *Similar* means that the
-test does not reject at `alpha`; *differs*, that it does. With ``"vote"`` (footnote 4) both steps are
-biased if half of their comparisons or more say so: in step 1 each unbiased block's output with each
-specification that the reading compares it with, in step 2 each biased block.
+test does not reject at `alpha`; *differs*, that it does. With ``"vote"`` (footnote 4) a step is biased
+if at least half of its comparisons are: in step 1, those of each unbiased block's output with each
+specification that the reading uses; in step 2, one for each biased block.
 
-Neither reading is the headline: at 40 pronouns a block the letter of section 4.3 calls a service
-that always answers "he" DSBS, at any block size (METHODS section 2).
+Neither reading decides Assay's own letter: with 40 or more pronouns in a block, the literal reading of
+section 4.3 rates a service that always answers "he" DSBS (METHODS section 2).
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ from assay.statistics.hypothesis_tests.goodness import (
 
 
 def two_step_letter(step_1_biased: bool, step_2_biased: bool) -> Letter:
-    """Read the letter off the two steps (P5, section 3.1 and Figure 2)."""
+    """Return the letter that follows from the two steps (P5, section 3.1 and Figure 2)."""
     if step_1_biased:
         return Letter.BS
     return Letter.DSBS if step_2_biased else Letter.UCS
 
 
 def aggregate_biased(biased: Sequence[bool], aggregate: Aggregate) -> bool:
-    """Return whether a step is biased by its comparisons, at least one of which is needed."""
+    """Combine the results of a step's comparisons, at least one, and return whether the step is biased."""
     return any(biased) if aggregate == "worst" else 2 * sum(biased) >= len(biased)
 
 
 def check_blocks(
     observed: Mapping[str, ArrayLike], unbiased: Mapping[str, ArrayLike], biased: Mapping[str, ArrayLike]
 ) -> None:
-    """Refuse a two-step comparison that lacks a step or a block's counts.
+    """Raise an error if a step has no distribution or a block has no counts.
 
     Raises
     ------
     SpecificationError
-        Saying which.
+        If either is missing, or a name is declared in both steps; the message says which.
     """
     if not unbiased or not biased:
         raise SpecificationError("the two steps need at least one unbiased and one biased distribution")
@@ -78,7 +78,7 @@ Reading = Literal["similar-to-biased", "departs-from-unbiased"]
 Statistic = Literal["two-sample", "two-sample-df2", "goodness-of-fit", "exact-multinomial"]
 Join = Literal["or", "and", "vote"]
 Aggregate = Literal["worst", "vote"]
-"""How several comparisons are combined: ``worst`` is biased if any is, ``vote`` if at least half of them are."""
+"""How comparisons are combined: with ``worst``, a step is biased if any is; with ``vote``, if at least half are."""
 
 JOIN_OF: Mapping[Reading, Join] = MappingProxyType({"similar-to-biased": "or", "departs-from-unbiased": "and"})
 """Default rule of each reading to join the blocks of step 2."""
@@ -87,7 +87,7 @@ Comparison = Callable[[ArrayLike, ArrayLike, np.random.Generator | None], FitTes
 
 
 def _two_sample(counts: ArrayLike, shares: ArrayLike, *, drop_empty: bool) -> FitTest:
-    """Compare with the specification times the block's size (P5, footnote 3)."""
+    """Compare counts with the specification times the block's size (P5, footnote 3)."""
     observed = as_counts(counts)
     specified = as_shares(shares, observed.size) * observed.sum()
     return chi_squared_two_sample(observed, specified, drop_empty=drop_empty)
@@ -116,8 +116,8 @@ class PublishedVerdict(Generic[T]):
     letter : Letter
         BS if step 1 is biased, else DSBS if step 2 is, else UCS.
     step_1_biased, step_2_biased : bool
-        Whether the outputs of the unbiased, and of the biased, blocks are called biased. The
-        paper stops after a biased step 1; step 2 is computed all the same, to be shown.
+        Whether the outputs of the unbiased blocks, and of the biased blocks, are rated as biased.
+        The paper stops after a biased step 1; here step 2 is always computed, to be shown.
     tests : mapping
         Block name -> specification name -> comparison: a `FitTest`, or a `DivergenceTest` of unbiased specifications.
     """
@@ -146,13 +146,13 @@ def published_letter(
     observed : mapping of str to array_like of int, shape (k,)
         Counts of the k outputs of each block, by the block's name.
     unbiased, biased : mapping of str to array_like, shape (k,)
-        Declared distributions over the same outputs, by the name of the block they made.
+        Declared distributions over the same outputs, by the name of the block.
     rng : Generator, optional
         Only for ``"exact-multinomial"`` on blocks too large to enumerate.
     reading, statistic : str
-        See above, and `COMPARISONS`.
+        One of the two readings that the module describes, and a name in `COMPARISONS`.
     join : {"or", "and", "vote"}, optional
-        How the blocks of step 2 are joined, with ``"vote"`` those of both steps; `JOIN_OF` the reading if left out.
+        How the blocks of step 2 (with ``"vote"``, of both steps) are combined; by default, `JOIN_OF` the reading.
     alpha : float
         Level of each test, in (0, 1).
 
@@ -163,7 +163,7 @@ def published_letter(
     OutOfBounds
         If `alpha` is not between 0 and 1.
     TooFewObservations
-        If a block came back empty.
+        If a block has no observations.
     """
     check_blocks(observed, unbiased, biased)
     if not 0 < alpha < 1:

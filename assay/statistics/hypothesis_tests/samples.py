@@ -15,7 +15,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.model import Floats, Integers
 
 NEIGHBOURS = 5
-"""Rank of the nearest neighbour that measures a density: a higher rank varies less, a lower one is finer."""
+"""Rank of the neighbour from which a density is estimated: a higher rank varies less, a lower rank smooths less."""
 
 
 class NoOverlap(EvidenceError):
@@ -30,11 +30,11 @@ def as_sample(values: ArrayLike, least: int = 1) -> Floats:
     Raises
     ------
     OutOfBounds
-        If the values are no row of numbers.
+        If the values are not one-dimensional.
     TooFewObservations
-        If there are fewer than `least`.
+        If there are fewer than `least` values.
     EvidenceError
-        If one is not finite.
+        If a value is not finite.
     """
     sample = np.asarray(values, dtype=float)
     if sample.ndim != 1:
@@ -52,7 +52,7 @@ def check_paired(x: NDArray[np.generic], y: NDArray[np.generic]) -> None:
     Raises
     ------
     OutOfBounds
-        If they are not equally long.
+        If the samples differ in length.
     """
     if x.shape != y.shape:
         raise OutOfBounds(f"pairs need two samples of one length, not of {x.size} and {y.size} values")
@@ -91,7 +91,7 @@ def energy_distance(x: ArrayLike, y: ArrayLike) -> float:
     Returns
     -------
     float
-        In units of the square root of the samples' own; the square is
+        In the square root of the samples' unit; the square of the distance is
         ``2 E|X - Y| - E|X - X'| - E|Y - Y'|``.
 
     References
@@ -106,37 +106,37 @@ def energy_distance(x: ArrayLike, y: ArrayLike) -> float:
 def knn_kl(x: ArrayLike, y: ArrayLike, neighbours: int = NEIGHBOURS) -> float:
     """Estimate the divergence D(x || y) from distances to nearest neighbours.
 
-    The density of a sample at a point is read off the distance to its k-th nearest value there, so the
+    The density of a sample at a point is estimated from the distance to its k-th nearest value, so the
     divergence is the mean over x of ``log(distance in y / distance in x)``.
 
     Parameters
     ----------
     x, y : array_like, shape (n,)
-        Pairs. A value's own partner is left out as the value itself is, or outputs that did not change
-        would be their own neighbours; of independent samples it costs one value.
+        Pairs. The neighbours of a value include neither the value itself nor its partner; otherwise unchanged
+        outputs would be their own neighbours. For independent samples, this loses one value.
     neighbours : int
-        Which neighbour, k.
+        Rank k of the neighbour.
 
     Returns
     -------
     float
         In nats. Like every unbiased estimate of a divergence it may be negative near zero; it is exactly
-        zero where each pair is equal. Far apart it is too low (2.0 is seen as 1.7 at n = 500).
+        zero if both values of each pair are equal. A large divergence is underestimated (2.0 as 1.7 at n = 500).
 
     Raises
     ------
     TooFewObservations
-        If there are not two values more than neighbours.
+        If a sample has fewer than ``neighbours + 2`` values.
     NoOverlap
-        If x repeats a value, as often as it has no density there, that y does not have.
+        If x repeats a value so often that the distance to a neighbour is zero, and y does not have this value.
     OutOfBounds
-        If the samples are of different lengths, or there is no neighbour.
+        If the samples differ in length, or `neighbours` is less than 1.
 
     Notes
     -----
-    Repeated values have no density: the distance to a neighbour is zero. What the divergence is made of
-    at such a point is the ratio of probabilities, so the ratio of shares stands there; of discrete samples
-    the estimate is the divergence of their shares. No noise is added: the result would depend on its size.
+    Repeated values have no density, because the distance to a neighbour is zero. At such a point, the ratio of
+    the value's shares in the two samples replaces the ratio of densities; for discrete samples the estimate is
+    therefore the divergence of the shares. No noise is added: the result would depend on the size of the noise.
 
     References
     ----------

@@ -1,8 +1,8 @@
 """Draws of the two effects of alternation, resampled by people, frames and contents.
 
 A profile is a person in a frame with a content; it is asked with each value of the attribute. Profiles
-that share a name, a frame or a content are no independent evidence (in one measurement a single name made
-the whole effect), so means are drawn over crossed clusters (METHODS section 3; `assay.statistics.intervals.crossed`).
+that share a name, a frame or a content are not independent (in one measurement a single name caused the whole
+effect), so means are drawn over crossed clusters (METHODS section 3; `assay.statistics.intervals.crossed`).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class Profiles:
-    """Outputs of profiles under each value.
+    """Outputs of profiles with each value of the attribute.
 
     Attributes
     ----------
     outputs : ndarray, shape (profiles, values)
-        What came back.
+        Output of the service for each profile and value.
     values : tuple of str
         Names of the values.
     clusters : mapping of str to ndarray of int, shape (profiles,)
-        For each kind of thing that was written once, which of them a profile holds.
+        For each kind (person, frame, content), the cluster of each profile.
     most_weights : int, optional
-        Largest number of weights by which means are drawn (`mean_draws`).
+        Maximum number of weights for each kind of cluster (`mean_draws`).
     """
 
     outputs: Floats
@@ -63,12 +63,12 @@ class Profiles:
 
 
 def paired_draws(profiles: Profiles, rng: np.random.Generator, draws: int = DRAWS) -> dict[tuple[str, str], Floats]:
-    """Draw the mean difference of outputs between every two values, same profile, in units of the outputs' sd.
+    """Draw the mean difference of outputs within profiles between every two values, in units of the outputs' sd.
 
     Returns
     -------
     dict
-        For each pair ``(a, b)`` in the values' order, draws of mean(b) - mean(a); the opposite is its negative.
+        For each pair ``(a, b)`` in the values' order, draws of mean(b) - mean(a).
     """
     places = list(combinations(range(len(profiles.values)), 2))
     differences = np.stack([profiles.outputs[:, b] - profiles.outputs[:, a] for a, b in places], axis=1)
@@ -84,15 +84,15 @@ def tied_draws(
     Parameters
     ----------
     sides : sequence of int, shape (profiles,)
-        Which of two sides each profile's content is on.
+        Side of each profile's content, 0 or 1.
     tie : float
-        Share of one side that a group holds; the other group holds the rest of it.
+        Share of the first side's content that one group gets; the other group gets the rest.
 
     Returns
     -------
     ndarray, shape (draws, pairs)
-        For each pair of values the gap, with its sign. No further calls are needed: a group is the profiles of its
-        value, weighted to the declared shares.
+        For each pair of values the gap, with its sign. No further calls are needed: a group consists of the profiles
+        with its value, weighted to the declared shares.
 
     Raises
     ------
@@ -101,10 +101,10 @@ def tied_draws(
 
     Notes
     -----
-    Each pair is tied both ways, and the gap is the mean of the two: ``(2 tie - 1)`` of what the sides differ in.
-    What the attribute itself adds has opposite signs in them and cancels; it is step 1's. People and frames
-    that are written on both sides add the same to both, so what they add is taken out first; left in, it would
-    pass for uncertainty of the gap (measured: a stated sd of .073 for .007).
+    Content is tied to each pair in both directions, and the gap is the mean of the two: ``(2 tie - 1)`` times the
+    difference between the sides. The effect of the attribute itself has opposite signs in the two and cancels; it
+    belongs to step 1. People and frames that occur on both sides have the same effect on both. These effects are
+    removed first; otherwise they would increase the uncertainty of the gap (measured: an sd of .073 instead of .007).
     """
     of_side = np.asarray(sides)
     sizes = np.bincount(of_side, minlength=2)
@@ -127,8 +127,8 @@ def _in_sds(
 ) -> Floats:
     """Draw column means plus `beside`, in units of the jointly drawn standard deviation of the outputs.
 
-    The unit is estimated from the same profiles: taken for known, a shift that is the same in every profile
-    would have no uncertainty at all.
+    The unit is drawn too, because it is estimated from the same profiles: if it were taken as known, a shift
+    that is equal in every profile would have no uncertainty.
     """
     drawn = profiles.draws(np.column_stack([values, _squares(profiles)]), rng, draws)
     return np.asarray((beside + drawn[:, :-1]) / _root(drawn[:, -1], profiles)[:, None])
@@ -139,9 +139,9 @@ def _squares(profiles: Profiles) -> Floats:
 
 
 def _root(variances: Floats, profiles: Profiles) -> Floats:
-    """Draw the unit: standard deviations of drawn variances, scaled so that effects keep their mean.
+    """Draw the unit: the square roots of the drawn variances, scaled so that effects keep their mean.
 
-    A draw below a tenth of the estimate stands for that, which only happens with a handful of profiles.
+    Variances below a tenth of the estimate are raised to a tenth; they occur only with a handful of profiles.
     """
     drawn = np.sqrt(np.maximum(variances, profiles.scale**2 / 10))
     return np.asarray(drawn * profiles.scale * np.mean(1 / drawn))
@@ -150,12 +150,12 @@ def _root(variances: Floats, profiles: Profiles) -> Floats:
 def group_draws(profiles: Profiles, groups: Integers, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
     """Draw the gaps between the mean outputs of groups of records, in units of the outputs' sd.
 
-    Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out: nothing is known of their spread.
+    Groups with fewer than `LEAST_CLUSTERS` records or clusters are left out, because their spread is unknown.
 
     Parameters
     ----------
     groups : ndarray of int, shape (profiles,)
-        Place of the value that each record had; two different ones at least.
+        Index of the value that each record had; at least two different values.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def without_each(profiles: Profiles, kind: str, pair: tuple[str, str]) -> dict[i
     Returns
     -------
     dict of int to float
-        By cluster, the mean difference of the remaining profiles, in units of all outputs' sd.
+        For each cluster, the mean difference of the remaining profiles, in units of all outputs' sd.
     """
     a, b = (profiles.values.index(name) for name in pair)
     differences = (profiles.outputs[:, b] - profiles.outputs[:, a]) / profiles.scale

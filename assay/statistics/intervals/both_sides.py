@@ -1,7 +1,7 @@
 """Effects of people and frames that are the same on both sides of the content.
 
-They are no difference between the sides; left in, they would count as uncertainty of that difference. Contents
-occur on one side each, people and frames on both.
+Such effects are not part of the difference between the sides; if they were not removed, they would increase the
+uncertainty of that difference. Each content occurs on one side, people and frames occur on both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIDES = 2
 """Sides of the content."""
 
 SWEEPS = 20
-"""Sweeps of the fits; the designs are nearly balanced, so few are needed."""
+"""Number of iterations of the fits; the designs are nearly balanced, so few are needed."""
 
 Clusters = Mapping[str, Integers]
 
@@ -32,18 +32,18 @@ def shared_sums(values: Floats, side: Integers, weight: Floats, clusters: Cluste
     side : ndarray of int, shape (n,)
         0 or 1.
     weight : ndarray, shape (n,)
-        How much each row counts.
+        Weight of each row.
     clusters : mapping of str to ndarray of int, shape (n,)
-        By kind, which cluster a row is of.
+        For each kind, the cluster of each row.
 
     Returns
     -------
     ndarray, shape (n,)
-        Weighted mean 0.
+        Sum of the effects of each row's clusters; the weighted mean is 0.
 
     Notes
     -----
-    Weighted least squares by turns (backfitting).
+    Weighted least squares, one kind after the other (backfitting).
     """
     shared = [ids for ids in clusters.values() if _on_both_sides(ids, side).all()]
     left, added = values, np.zeros_like(values)
@@ -66,13 +66,13 @@ def shared_products(values: Floats, side: Integers, weight: Floats, clusters: Cl
     Returns
     -------
     ndarray, shape (n,)
-        Product of the factors; its weighted mean is 1, or 0 if every value is. A cluster whose values are all 0 has the
-        factor 0, and with it every row, whatever else is in it: no sum of parts could say that.
+        Product of the factors of each row's clusters; its weighted mean is 1, or 0 if every value is 0. If all values
+        of a cluster are 0, the factor of the cluster and of all its rows is 0; a sum of effects could not express this.
 
     Notes
     -----
-    Iterative proportional fitting (Deming & Stephan 1940). Among rows that were picked a rare cluster may be met on
-    one side only, so that a kind is taken as written on both sides if most of its clusters are met on both.
+    Iterative proportional fitting (Deming & Stephan 1940). If only some rows were picked, a rare cluster may occur on
+    one side only. Therefore a kind is used if most of its clusters occur on both sides.
     """
     shared = [ids for ids in clusters.values() if _on_both_sides(ids, side).mean() > 0.5]
     factor = np.ones_like(values)

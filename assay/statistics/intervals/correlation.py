@@ -1,4 +1,4 @@
-"""Correlation and regression of two numbers of the same words."""
+"""Correlation and regression of two variables that were measured for the same words."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Correlation:
     r : float
         The coefficient, in [-1, 1].
     p : float
-        Two-sided probability of one as large without correlation (Student's t).
+        Two-sided probability of a coefficient as large if there is no correlation (Student's t).
     low, high : float or None
-        95 % interval by Fisher's z; ``None`` below four pairs.
+        95 % interval by Fisher's z; ``None`` if there are fewer than four pairs, or r is -1 or 1.
     """
 
     r: float
@@ -38,14 +38,14 @@ class Correlation:
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Correlation:
-    """Compute Pearson's correlation of two numbers.
+    """Compute Pearson's correlation of two variables.
 
     Raises
     ------
     TooFewObservations
         If there are fewer than three pairs.
     ZeroVariance
-        If one of the two never varies.
+        If x or y is constant.
     """
     a, b = _pairs(x, y)
     r = float(np.clip(np.mean((a - a.mean()) * (b - b.mean())) / (a.std() * b.std()), -1, 1))

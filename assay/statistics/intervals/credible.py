@@ -34,7 +34,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     TooFewObservations
         If there were no trials.
     OutOfBounds
-        If the counts or the level make no sense.
+        If the counts or the level are out of range.
 
     References
     ----------
@@ -58,10 +58,10 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
 
 
 AT_THE_BOUND = 0.005
-"""Share of draws that may lie below an interval that begins at the bound."""
+"""If at most this share of draws lies below an interval, the interval is extended to the bound."""
 
 CLEAR, STEP = 6.0, 0.02
-"""Standard errors from zero at which a sign is clear, and the step, in errors, of the grid of sizes."""
+"""Distance from zero at which a sign is clear, and step of the grid of sizes; both in standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class IntervalEnds:
 
 
 def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
-    """Cut the same share of draws off both ends.
+    """Return the equal-tailed interval, which cuts the same share of draws off both ends.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def equal_tailed(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
     """Find the highest-posterior-density interval: the shortest one that holds `level` of the draws.
 
-    Both ends are draws. It assumes one mode, as every posterior here has; where the density is
-    highest at a bound (an effect near zero) it reaches that bound, which equal tails cannot.
+    Both ends are draws. The interval assumes a single mode, as every posterior here has. If the density
+    is highest at a bound (an effect near zero), the interval reaches that bound; equal tails cannot.
 
     Parameters
     ----------
@@ -117,9 +117,8 @@ def hpdi(draws: ArrayLike, level: float = 0.95) -> IntervalEnds:
 def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise draws by their mean and their equal-tailed interval.
 
-    The mean, because it is the estimate with the least expected squared error and because means
-    of draws add up where effects do; equal tails, because their ends move with the quantity under
-    any change of its scale.
+    The mean is the estimate with the least expected squared error, and means of draws add up if effects do. The ends
+    of equal tails are transformed together with the quantity under any monotone change of its scale.
 
     Parameters
     ----------
@@ -133,9 +132,8 @@ def interval_of(draws: ArrayLike, level: float = 0.95) -> Interval:
 def effect_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise draws of an effect that cannot be negative, such as a distance or the size of a difference.
 
-    The highest-density interval, because equal tails never hold an effect of nothing: they cut off both
-    ends of draws that all lie on one side of it. Where the density is highest at the lower bound the
-    interval begins there, at 0.
+    It is the highest-density interval, because equal tails never cover an effect of 0: they cut off both ends of
+    draws that are all above 0. If the density is highest at the lower bound, the interval begins at 0.
 
     Parameters
     ----------
@@ -151,11 +149,11 @@ def effect_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
 def size_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise the size of a quantity from draws that still have its sign.
 
-    The sizes that a likelihood-ratio test does not refuse, with what was seen taken for normal with the centre
-    and the breadth of the equal tails. Where the sign is clear these are the equal tails themselves; where it
-    is not the interval passes over to one that begins at 0. It holds every size as often as it says, which no
-    interval of the draws' sizes does: their equal tails never hold 0, their highest-density interval holds one
-    of two errors in .97 and one of three in .92.
+    The interval consists of the sizes that a likelihood-ratio test does not reject, if the observation is normal
+    with the centre and width of the equal tails. If the sign is clear, these are the equal tails themselves; the
+    less clear it is, the nearer the interval begins to 0. It covers every size with probability `level`. No interval
+    of the draws' absolute values does: their equal tails never cover 0, and their highest-density interval covers a
+    size of two standard errors in .97 and of three standard errors in .92 of cases.
 
     Parameters
     ----------
@@ -188,20 +186,20 @@ def size_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
 def bounded_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Summarise a quantity that cannot be negative from draws that can, such as a difference of two variances.
 
-    As `size_interval`, but what was seen keeps its sign: below 0 it speaks for nothing. Equal tails of draws that are
-    cut off at 0 hold a quantity of nothing in all cases, and one of an error in nearly all.
+    As `size_interval`, but the observation keeps its sign: an observation below 0 is evidence for 0. Equal tails of
+    draws that are cut off at 0 cover a true 0 in all cases, and a true value of one standard error in nearly all.
 
     Parameters
     ----------
     draws : array_like, shape (n,)
-        Finite draws of the quantity, which are not cut off.
+        Finite draws of the quantity, which are not cut off at 0.
     level : float
         As for `equal_tailed`, with the same errors.
 
     Returns
     -------
     Interval
-        The estimate is the mean of the draws, or 0.
+        The estimate is the mean of the draws, or 0 if the mean is negative.
     """
     limits = equal_tailed(draws, level)
     estimate = max(0.0, float(np.mean(np.asarray(draws, dtype=float))))

@@ -1,8 +1,8 @@
 """Means over profiles that share names, frames and contents (crossed clusters), with their errors.
 
-Profiles that share a cluster are no independent evidence, and they share several kinds of cluster at a
-time. The variance of a mean is the sum of a component for each kind (Henderson's method 1), which has the
-right coverage; resampling all kinds at once covers too much, and resampling one kind too little.
+Profiles that share a cluster are not independent, and they share several kinds of cluster at a time.
+The variance of a mean is the sum of a component for each kind (Henderson's method 1). Intervals from this
+variance have the right coverage; resampling all kinds at once covers too much, resampling one kind too little.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LEAST_CLUSTERS = 5
 """Minimum number of clusters of a kind to estimate their spread."""
 
 AT_A_TIME = 500
-"""Draws whose weights are held at once: memory stays flat in the number of draws."""
+"""Number of draws whose weights are held at once, so that memory does not grow with the number of draws."""
 
 TAIL_POINTS = np.linspace(-5.0, 5.0, 151)
-"""Normal quantiles between which tails are interpolated: within 1.2 % with one degree of freedom, .1 % with five."""
+"""Normal quantiles between which tails are interpolated: error 1.2 % with one degree of freedom, .1 % with five."""
 
 LARGEST_TABLE = 1_000_000
 """Maximum number of cells of crossed clusters to aggregate first; more would be mostly empty."""
@@ -40,7 +40,7 @@ class MeanError:
     Attributes
     ----------
     variance : ndarray, shape (m,)
-        Of each mean.
+        Variance of each mean.
     freedom : ndarray, shape (m,)
         Degrees of freedom of that variance (Satterthwaite).
     """
@@ -57,22 +57,22 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
     values : ndarray, shape (n, m)
         One row for each profile.
     clusters : mapping of str to ndarray of int, shape (n,)
-        By kind, which cluster a row is of, numbered from 0. A kind with a cluster for each row says nothing
-        and is left out.
+        For each kind, the cluster of each row, numbered from 0. A kind in which every row is its own cluster
+        is left out, because it adds no information.
 
     Raises
     ------
     TooFewObservations
-        If there are fewer than `LEAST_CLUSTERS` rows, or clusters of a kind.
+        If there are fewer than `LEAST_CLUSTERS` rows, or fewer clusters of a kind.
 
     Notes
     -----
     ``y = mean + one random effect for each kind + noise``. Expected sums of squares are linear in the
-    components (Searle, Casella & McCulloch 1992, section 5.3); a negative solution is set to nought.
+    components (Searle, Casella & McCulloch 1992, section 5.3); they are solved for with no negative component.
 
-    Satterthwaite (1946) weighs the freedom of each mean square by what it adds to the variance, which is a kind's
-    component and the noise within it. A component below the noise, hardly told from nought, counts twice instead.
-    What intervals hold by that, and what else was tried: docs/decisions/0038.
+    Satterthwaite (1946) weights the degrees of freedom of each mean square by its part of the variance: a kind's
+    component plus the noise within it. A component below the noise, which may be 0, counts twice instead.
+    Coverage of these intervals, and the alternatives that were tried: docs/decisions/0038.
     """
     n = len(values)
     kinds = _kinds(clusters, n)
@@ -113,7 +113,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
 def mean_draws(
     values: Floats, clusters: Clusters, rng: np.random.Generator, draws: int, most_weights: int | None = None
 ) -> Floats:
-    """Draw the means of the columns: their sizes by `mean_error`, their shape and correlation by resampling.
+    """Draw the means of the columns: their variance by `mean_error`, their shape and correlation by resampling.
 
     Parameters
     ----------
@@ -122,9 +122,9 @@ def mean_draws(
     rng : Generator
         Draws Dirichlet weights for the clusters of every kind, and the tails.
     most_weights : int, optional
-        Largest number of weights for a kind: where there are more clusters, some at random share one. A large sample
-        takes no longer then, and the variances are those of single clusters all the same. Tails are interpolated then.
-        ``None``: any number.
+        Maximum number of weights for a kind; if there are more clusters, random clusters share a weight. This limits
+        the time for a large sample. The variances remain those of the single clusters; tails are interpolated.
+        ``None``: no maximum.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def mean_covariance(values: Floats, clusters: Clusters) -> Floats:
     Parameters
     ----------
     values : ndarray, shape (n, sets, m)
-        Sets of columns; only columns of one set are compared.
+        Sets of columns; covariances are computed between columns of the same set.
     clusters
         As for `mean_error`, with the same errors.
 
@@ -167,7 +167,7 @@ def mean_covariance(values: Floats, clusters: Clusters) -> Floats:
 
     Notes
     -----
-    Weights of rows that share clusters of ``k`` kinds have a covariance of ``2**k - 1``: one for each set of kinds.
+    Weights of rows that share clusters of ``k`` kinds have a covariance of ``2**k - 1``, the number of sets of kinds.
     """
     n = len(values)
     error = mean_error(values.reshape(n, -1), clusters)
@@ -212,8 +212,8 @@ def _solved(expected: Floats, observed: Floats) -> Floats:
 def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.random.Generator, draws: int) -> Floats:
     """Weigh each row by the product of its clusters' Dirichlet weights, and take the means of the columns.
 
-    Rows of equal clusters are added up first, so that the work is by cells of the crossed kinds, which
-    are looked at one kind after the other, instead of by rows.
+    Rows with the same clusters are summed first, so that the time depends on the number of cells of the crossed
+    kinds instead of rows, unless there are more than `LARGEST_TABLE` cells.
     """
     sizes = [int(ids.max()) + 1 for ids in kinds.values()]
     counted = np.column_stack([values, np.ones(len(values))])  # the last column becomes the sum of the weights
@@ -224,7 +224,7 @@ def _weighted_means(kinds: Mapping[str, Integers], values: Floats, rng: np.rando
         columns = [np.bincount(cells, column, math.prod(sizes)) for column in counted.T]
         table = np.stack(columns, axis=1).reshape(sizes[0], -1)
         first = np.empty((min(AT_A_TIME, draws), table.shape[1]))
-    # memory that is used again costs a fraction of the time of new memory
+    # reusing memory takes a fraction of the time of allocating new memory
     held = [np.empty((min(AT_A_TIME, draws), size)) for size in sizes]
     means = np.empty((draws, values.shape[1]))
     for start in range(0, draws, AT_A_TIME):

@@ -2,8 +2,8 @@
 
 ``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each
 side of the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the
-posterior follows from the rates and the shares of the sides alone (METHODS section 5). In the unbiased prior the
-values are equally likely and hold both sides alike; in a tied one a value holds more of one side.
+posterior follows from the rates and the shares of the sides alone (METHODS section 5). In the unbiased prior, all
+values are equally likely and have equal shares of both sides; in a tied prior, a value has more of one side.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Prior:
     Attributes
     ----------
     favoured : int or None
-        The value that holds more of one side than the others; ``None`` where all hold both alike.
+        Index of the value that has more of one side than the other values; ``None`` if all values have the same shares.
     sides : ndarray, shape (values, 2)
         Share of each side among the inputs of each value.
     """
@@ -51,9 +51,9 @@ def unbiased_prior(values: int) -> Prior:
 
 
 def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
-    """Return the priors that tie one side to each value in turn: it holds `tie` of the side.
+    """Return the priors that tie either side to each value in turn: a share `tie` of its inputs is on that side.
 
-    With two values, to tie a side to the one is to tie the other side to the other, so that there are two priors.
+    With two values, tying one side to a value ties the other side to the other value, so that there are two priors.
     """
     made: list[Prior] = []
     for favoured in range(values if values > 2 else 1):
@@ -64,7 +64,7 @@ def tied_priors(values: int, tie: float) -> tuple[Prior, ...]:
 
 
 def one_sided_priors(values: int) -> tuple[Prior, ...]:
-    """Return the priors of which all inputs have contents of one side."""
+    """Return the two priors in which the contents of all inputs are on one side."""
     return tuple(Prior(None, np.tile(of_side, (values, 1))) for of_side in np.eye(SIDES))
 
 
@@ -77,7 +77,7 @@ class Deviations:
     estimate : ndarray, shape (values,)
         Posterior share less ``1 / values``; they sum to 0.
     drawn : ndarray, shape (draws, values)
-        The same, drawn.
+        Draws of these differences.
     """
 
     prior: Prior
@@ -106,10 +106,10 @@ class SamplingEffects:
     tied : tuple of Deviations
         Under each of `tied_priors`, in their order.
     halves : tuple of ndarray, shape (draws, values)
-        For each value that content is tied to, draws of half of what the two ways differ by. They are drawn by
-        themselves: what the ways have in common cancels, and as a difference of two draws it would not wholly.
+        For each value that content is tied to, draws of half the difference between its two tied priors. The difference
+        is drawn directly, so that common errors cancel; in a difference of two draws they would not cancel fully.
     within : tuple of Deviations
-        Under the prior of either side alone, where these were asked for.
+        Under each of `one_sided_priors`, if requested.
     """
 
     even: Deviations
@@ -124,10 +124,10 @@ class SamplingEffects:
 
     @cached_property
     def step_2(self) -> Floats:
-        """Draws of the total variation that tied content brings, the largest over the values that it is tied to.
+        """Draws of the total variation caused by tied content: the largest over the values that it is tied to.
 
-        A side of the content is tied to a value both ways, and the effect is half of what the two posteriors differ
-        by: what the attribute itself does has the same sign in both and cancels; it is step 1's.
+        Each side of the content is tied to a value in turn, and the effect is half the difference of the two
+        posteriors. The effect of the attribute itself has the same sign in both and cancels; it belongs to step 1.
         """
         drawn = np.asarray(np.max([_distances(half) for half in self.halves], axis=0))
         return _recentred(drawn, tied_distance([one.estimate[None] for one in self.tied]), self.even.estimate.size)
@@ -151,12 +151,12 @@ def _farthest(deviations: Sequence[Floats], effect: Floats) -> Interval:
 
 
 def tied_distance(deviations: Sequence[Floats]) -> Floats:
-    """Return the effect of tied content.
+    """Return the total variation caused by tied content, the effect of step 2.
 
     Parameters
     ----------
     deviations : sequence of ndarray, shape (..., values)
-        Under each of `tied_priors`, in their order.
+        Deviations under each of `tied_priors`, in their order.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def tied_distance(deviations: Sequence[Floats]) -> Floats:
 
 
 def _halves(deviations: Sequence[Floats]) -> list[Floats]:
-    """Return half the difference between the two ways to tie, for each tied value."""
+    """Return half the difference between the two tied priors of each value."""
     return [(one - other) / 2 for one, other in zip(deviations[::2], deviations[1::2], strict=True)]
 
 
@@ -179,11 +179,11 @@ class Paired:
     Attributes
     ----------
     profiles : Profiles
-        Its probabilities of yes, with what was written once.
+        Profiles with the probability of yes as output.
     side : ndarray of int, shape (profiles,)
         Side of each profile's content, 0 or 1.
     weight : ndarray, shape (profiles,)
-        One over the probability with which each was picked.
+        Inverse of the probability with which each profile was picked.
     """
 
     profiles: Profiles
@@ -205,40 +205,40 @@ class Paired:
 
     @cached_property
     def shared(self) -> Floats:
-        """Effects of people and frames on a profile's yes that are the same on both sides, shape (profiles,).
+        """Effects of people and frames on the probability of yes that are the same on both sides, shape (profiles,).
 
-        Where all profiles count the same they are balanced between the sides: what is added, with mean 0. Where some
-        were picked because yes is rare, most people or frames never make a yes, and others do in every profile: by
-        what they multiply.
+        If all profiles have the same weight, people and frames are balanced between the sides, and the effects are
+        additive with mean 0. If profiles were picked because yes is rare, most people or frames never get a yes, and
+        others get it in every profile, so the effects are multiplicative.
         """
         fit = shared_products if self.picked else shared_sums
         return fit(self.profiles.outputs.mean(axis=1), self.side, self.parts, self.profiles.clusters)
 
     @cached_property
     def means(self) -> Floats:
-        """Mean yes of the profiles of each cell, shape (values, 2)."""
+        """Mean probability of yes of the profiles of each cell, shape (values, 2)."""
         return np.stack([np.bincount(self.side, self.parts * column, SIDES) for column in self.profiles.outputs.T])
 
     @cached_property
     def rates(self) -> Floats:
         """Yes rate of each cell, shape (values, 2).
 
-        All people and frames are written on both sides alike. Of those that were picked one side may have got more, by
-        chance, and its rate is divided by as much (ratio estimator, Särndal et al. 1992, chapter 5).
+        People and frames occur equally often on both sides. Among picked profiles, one side may by chance have more of
+        those that favour a yes; its rate is divided by this excess (ratio estimator, Särndal et al. 1992, chapter 5).
         """
         return self.means * self.scale if self.picked else self.means
 
     @cached_property
     def scale(self) -> Floats:
-        """Factor of the rates of picked profiles, for each side."""
+        """Correction factor of each side's rates if profiles were picked, shape (2,)."""
         of_side = self.shared_of_side
         return np.asarray(np.divide(of_side.mean(), of_side, out=np.ones(SIDES), where=of_side > 0))
 
     @cached_property
     def residuals(self) -> Floats:
-        """Residuals of each profile's yes, shape (profiles, values).
+        """Residuals of each profile's probability of yes, shape (profiles, values).
 
-        Of picked ones: `rates` are these sums, but for what multiplies all of them and no share.
+        If profiles were picked: linearised residuals of `rates`, without a common factor that cancels in the shares.
         """
         if not self.picked:
             return np.asarray(self.profiles.outputs - self.means.T[self.side])
@@ -250,12 +250,12 @@ class Paired:
 
     @cached_property
     def telling(self) -> NDArray[np.bool_]:
-        """Mask of the informative profiles: without picked people and frames that never get a yes."""
+        """Mask of the informative profiles: if profiles were picked, those whose people and frames ever get a yes."""
         return self.shared > 0 if self.picked else np.ones(len(self.side), dtype=bool)
 
     @property
     def clusters_telling(self) -> Mapping[str, Integers]:
-        """Clusters of the informative profiles, without kinds that have too few clusters."""
+        """Clusters of the informative profiles, without kinds of which too few clusters remain."""
         return {
             kind: ids[self.telling]
             for kind, ids in self.profiles.clusters.items()
@@ -276,22 +276,22 @@ def paired_effects(
     Parameters
     ----------
     tie : float
-        Share of a side that a tied prior gives to a value.
+        Share of the tied side among the inputs of a value in `tied_priors`.
     within : bool
-        Whether to draw the posterior within either side, too.
+        Whether to draw the posterior under each of `one_sided_priors`, too.
 
     Raises
     ------
     TooFewObservations
         If there are too few profiles of a side, or clusters of a kind.
     EvidenceError
-        If no profile has a yes.
+        If every probability of yes is 0.
 
     Notes
     -----
     A share is a ratio of means; it is drawn through its influence function, one number for each profile, so that
-    what numerator and denominator have in common cancels. What people and frames do to both sides alike is taken
-    out first, as for alternation.
+    errors common to numerator and denominator cancel. Effects of people and frames that are the same on both sides
+    are removed first, as for alternation.
     """
     values = len(paired.profiles.values)
     priors = (unbiased_prior(values), *tied_priors(values, tie))
@@ -316,7 +316,7 @@ def paired_effects(
 
 
 def deviations_of(rates: Floats, prior: Prior) -> Floats:
-    """Return the posterior shares of the values, less even shares.
+    """Return the differences of the posterior shares of the values from even shares.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def deviations_of(rates: Floats, prior: Prior) -> Floats:
     Raises
     ------
     EvidenceError
-        If every rate that the prior reaches is 0.
+        If every rate with a positive prior weight is 0.
     """
     of_value = (rates * prior.sides).sum(axis=-1)
     total = of_value.sum(axis=-1, keepdims=True)
@@ -365,8 +365,8 @@ def cell_effects(
     Parameters
     ----------
     cells : mapping of (value, side) to ndarray
-        Numbers whose mean is the cell's yes rate: probabilities of yes of inputs drawn from the prior, or what
-        corrects a surrogate's.
+        Numbers whose mean is the cell's yes rate: probabilities of yes for inputs drawn from the prior, or these
+        probabilities times importance ratios for inputs drawn with a surrogate.
     tie, rng, draws, within
         As for `paired_effects`.
 
@@ -375,7 +375,7 @@ def cell_effects(
     TooFewObservations
         If a cell has fewer than five numbers.
     EvidenceError
-        If all are 0.
+        If all numbers are 0.
     """
     drawn, rates = np.empty((draws, values, SIDES)), np.empty((values, SIDES))
     for value in range(values):
@@ -410,9 +410,9 @@ def _possible(deviations: Floats) -> Floats:
 def _recentred(drawn: Floats, estimate: Floats, values: int) -> Floats:
     """Remove the upward bias of a drawn distance: once for the draws, once for the estimate they surround.
 
-    With two values a distance is the size of one signed difference, and its draws are as they should be: where
-    nothing differs they reach 0. With more, noise in any direction makes a distance larger, and draws of an
-    effect of nothing would keep away from 0.
+    With two values, a distance is the size of one signed difference, and its draws have no such bias: they reach 0
+    if there is no difference. With more values, noise in any direction increases a distance, so that draws would
+    not reach 0 if the effect is 0.
     """
     if values <= 2:
         return drawn

@@ -96,7 +96,7 @@ def scripted() -> Iterator[Scripted]:
 
 @pytest.fixture(params=["waits", "awaited"])
 def ask(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """Run `do` with a client and return its result; `pauses` collects the seconds it would have slept."""
+    """Run `do` with a client and return its result; `pauses` collects the pauses, in seconds, instead of sleeping."""
 
     def waits(url: str, do: Callable[[Any], Any], pauses: list[float] | None = None, **more: Any) -> Any:
         slept = [] if pauses is None else pauses

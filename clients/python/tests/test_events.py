@@ -30,7 +30,7 @@ READ = [event(1, "queued"), event(2, "stage", said="a\u2028ü b"), event(3, "suc
 
 
 @given(st.lists(st.integers(0, len(WHOLE)), max_size=20), st.booleans())
-def test_events_do_not_depend_on_the_chunks_of_the_stream(cuts, with_cr):
+def test_the_parsed_events_do_not_depend_on_the_chunks_of_the_stream(cuts, with_cr):
     whole = WHOLE.replace(b"\n", b"\r\n") if with_cr else WHOLE
     places = [0, *sorted(cuts), len(whole)]
     stream = EventStream(Call("GET", "/v1/jobs/job_1/events", as_nothing), Patience())
@@ -65,13 +65,13 @@ def test_a_stream_is_requested_again_after_503(ask, scripted, said):
     assert pauses == [4.0]
 
 
-def test_a_refused_stream_raises_a_problem(ask, scripted, said):
+def test_a_refused_stream_raises_a_problem_error(ask, scripted, said):
     scripted.answers = [said(404, {"code": "not-found", "title": "Nothing is here"})]
     with pytest.raises(ProblemError, match="not-found"):
         ask(scripted.url, lambda client: client.follow_job("job_1"))
 
 
-def test_a_stream_that_breaks_again_and_again_without_events_is_given_up(ask, scripted, said):
+def test_a_stream_that_repeatedly_breaks_without_events_raises_unreachable(ask, scripted, said):
     scripted.answers = [said(200, b"", STREAM)]
     with pytest.raises(Unreachable, match="closed before the job had ended"):
         ask(scripted.url, lambda client: client.follow_job("job_1"), [], patience=Patience(retries=2))

@@ -21,14 +21,14 @@ def busy(said, status=429, after="3"):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_read_is_sent_again_after_the_named_time(ask, scripted, said, status):
+def test_a_get_request_is_repeated_after_the_time_in_retry_after(ask, scripted, said, status):
     scripted.answers = [busy(said, status), busy(said, status, "5"), said(body={"id": "rat_1"})]
     pauses: list[float] = []
     assert ask(scripted.url, lambda client: client.get_rating("rat_1"), pauses) == {"id": "rat_1"}
     assert pauses == [3.0, 5.0]
 
 
-def test_pauses_double_without_retry_after_until_retries_run_out(ask, scripted, said):
+def test_without_retry_after_pauses_double_until_no_retries_are_left(ask, scripted, said):
     scripted.answers = [said(503, {"code": "not-ready"}, PROBLEM)]
     pauses: list[float] = []
     with pytest.raises(ProblemError, match="not-ready"):
@@ -37,7 +37,7 @@ def test_pauses_double_without_retry_after_until_retries_run_out(ask, scripted, 
     assert len(scripted.heard) == 4
 
 
-def test_a_pause_longer_than_the_longest_raises_the_refusal(ask, scripted, said):
+def test_a_retry_after_above_the_maximum_pause_raises_the_problem_error(ask, scripted, said):
     scripted.answers = [busy(said, after="3600")]
     pauses: list[float] = []
     with pytest.raises(ProblemError) as refused:
@@ -52,7 +52,7 @@ def test_a_post_without_an_idempotency_key_is_sent_once(ask, scripted, said):
     assert len(scripted.heard) == 1
 
 
-def test_a_post_with_an_idempotency_key_is_sent_again_under_the_same_key(ask, scripted, said):
+def test_a_post_with_an_idempotency_key_is_repeated_with_the_same_key(ask, scripted, said):
     scripted.answers = [busy(said), said(0), said(202, JOB)]
     job = ask(scripted.url, lambda client: client.request_rating(BODY, idempotency_key="mine"), [])
     assert job == JOB
@@ -60,7 +60,7 @@ def test_a_post_with_an_idempotency_key_is_sent_again_under_the_same_key(ask, sc
     assert len({one.body for one in scripted.heard}) == 1
 
 
-def test_a_retry_waits_while_the_first_attempt_runs(ask, scripted, said):
+def test_a_post_is_repeated_while_the_first_attempt_is_still_processed(ask, scripted, said):
     in_flight = said(409, {"code": "idempotency-in-flight"}, {**PROBLEM, "Retry-After": "1"})
     scripted.answers = [in_flight, said(202, JOB)]
     assert ask(scripted.url, lambda client: client.request_rating(BODY, idempotency_key="mine"), []) == JOB
@@ -92,7 +92,7 @@ def test_a_problem_error_has_the_fields_of_the_problem_document(ask, scripted, s
 
 
 @pytest.mark.parametrize("body", [b"<html>bad gateway</html>", b"[]", b"\xff"])
-def test_a_refusal_without_a_problem_document_is_named_by_its_status(ask, scripted, said, body):
+def test_a_refusal_without_a_problem_document_is_reported_with_its_status(ask, scripted, said, body):
     scripted.answers = [said(502, body, {"Content-Type": "text/html"})]
     with pytest.raises(ProblemError, match="502 http-error"):
         ask(scripted.url, lambda client: client.get_info())
@@ -104,7 +104,7 @@ def test_an_answer_that_is_not_json_raises_unexpected_answer(ask, scripted, said
         ask(scripted.url, lambda client: client.get_info())
 
 
-def test_no_answer_raises_unreachable_after_retries(ask, scripted, said):
+def test_a_missing_answer_raises_unreachable_after_retries(ask, scripted, said):
     scripted.answers = [said(0)]
     with pytest.raises(Unreachable, match="GET /v1/info"):
         ask(scripted.url, lambda client: client.get_info(), [], patience=Patience(retries=2))
@@ -118,7 +118,7 @@ def test_a_header_with_a_line_break_raises_value_error(ask, scripted, said):
     assert scripted.heard == []
 
 
-def test_rate_requests_waits_and_returns_the_rating(ask, scripted, said):
+def test_rate_requests_a_rating_waits_for_it_and_returns_it(ask, scripted, said):
     scripted.answers = [
         said(202, {**JOB, "status": "queued"}),
         said(200, JOB, {"Retry-After": "1"}),
@@ -152,24 +152,24 @@ def polled(answers, timeout_s=None):
     return steps, step
 
 
-def test_a_long_poll_is_followed_by_the_next_at_once():
+def test_a_long_poll_without_result_is_followed_by_the_next_without_pause():
     assert polled([(JOB, {"Retry-After": "1"}, 30), (DONE, {}, 3)]) == (["wait=30", "wait=30"], Ended(DONE))
 
 
-def test_the_client_pauses_where_the_service_does_not_wait():
+def test_the_client_pauses_if_the_service_answers_a_long_poll_early():
     steps, ended = polled([(JOB, {"Retry-After": "7"}, 2), (JOB, {}, 0.25), (DONE, {}, 0)])
     assert steps == ["wait=30", 5.0, "wait=30", 0.75, "wait=30"]
     assert ended == Ended(DONE)
 
 
-def test_polls_and_pauses_end_with_the_timeout():
+def test_polls_and_pauses_do_not_exceed_the_timeout():
     with pytest.raises(StillRunning):
         polled([(JOB, {}, 30), (JOB, {"Retry-After": "60"}, 5), (JOB, {}, 0)], timeout_s=45)
     steps, _ = polled([(JOB, {}, 30), (JOB, {"Retry-After": "60"}, 5), (DONE, {}, 0)], timeout_s=45)
     assert steps == ["wait=30", "wait=15", 10.0, "wait=0"]
 
 
-def test_a_failed_job_raises_with_its_reason(ask, scripted, said):
+def test_a_failed_job_raises_job_failed_with_its_reason(ask, scripted, said):
     why = {"code": "target_refused", "title": "Refused", "detail": "the secret is wrong"}
     scripted.answers = [said(202, {**JOB, "status": "failed", "error": why})]
     with pytest.raises(JobFailed, match="the secret is wrong") as failed:
@@ -177,13 +177,13 @@ def test_a_failed_job_raises_with_its_reason(ask, scripted, said):
     assert (failed.value.code, failed.value.job["id"]) == ("target_refused", "job_1")
 
 
-def test_waiting_ends_with_the_timeout(ask, scripted, said):
+def test_waiting_beyond_the_timeout_raises_still_running(ask, scripted, said):
     scripted.answers = [said(200, JOB, {"Retry-After": "1"})]
     with pytest.raises(StillRunning, match="job_1 is still running"):
         ask(scripted.url, lambda client: client.wait_for_job("job_1", timeout_s=0))
 
 
-def test_paging_follows_links_but_sends_the_key_to_the_agency_only(ask, scripted, said):
+def test_paging_sends_the_cursor_and_the_key_only_to_the_agency(ask, scripted, said):
     elsewhere = {"Link": '<http://elsewhere.example/v1/jobs?limit=1&cursor=a%3D%2Bb>; rel="next"'}
     scripted.answers = [said(200, {"items": [1], "next_cursor": "a=+b"}, elsewhere), said(200, {"items": [2]})]
     assert ask(scripted.url, lambda client: client.iter_jobs(limit=1), key="assay_x") == [1, 2]

@@ -1,4 +1,4 @@
-"""The gate: ratings that pass, fail or settle nothing, and exit codes."""
+"""The gate: ratings that pass, fail or do neither, and exit codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RATING = {
         ("UCS", "BS", Exit.PASSED), ("DSBS", "BS", Exit.PASSED), ("BS", "BS", Exit.PASSED),
     ],
 )  # fmt: skip
-def test_a_letter_passes_if_it_is_as_good_as_the_bar(letter, at_least, ends):
+def test_a_letter_passes_if_it_is_at_least_as_good_as_required(letter, at_least, ends):
     assert Bar(at_least).judge({**RATING, "letter": letter}, NOW).exit is ends
 
 
@@ -40,7 +40,7 @@ def test_a_letter_passes_if_it_is_as_good_as_the_bar(letter, at_least, ends):
         ({"rated_at": "2025-12-01T00:00:00.000Z"}, "90.0 days old, more than 30"),
     ],
 )
-def test_an_unsettled_rating_neither_passes_nor_fails(change, why):
+def test_a_withdrawn_inconclusive_expired_or_old_rating_neither_passes_nor_fails(change, why):
     judgement = Bar("UCS", max_age_days=30).judge({**RATING, **change}, NOW)
     assert judgement.exit is Exit.UNSETTLED
     assert why in judgement.message
@@ -102,7 +102,7 @@ def test_a_passing_rating_is_printed_on_standard_output(scripted, said, capsys):
     )
 
 
-def test_the_key_is_read_from_a_file_and_an_empty_file_is_no_key(scripted, said, tmp_path):
+def test_the_key_is_read_from_a_file_and_an_empty_file_means_no_key(scripted, said, tmp_path):
     scripted.answers = [said(404, {"code": "no-rating"})]
     key = tmp_path / "key"
     for written, sent in (("assay_a\n", "Bearer assay_a"), ("\n", None)):
@@ -124,7 +124,7 @@ def test_the_key_is_read_from_a_file_and_an_empty_file_is_no_key(scripted, said,
         ["--url", "http://x:port"],
     ],
 )
-def test_malformed_options_are_a_usage_error(capsys, monkeypatch, more):
+def test_malformed_options_end_with_code_64_and_one_line(capsys, monkeypatch, more):
     monkeypatch.setattr("sys.stdin", io.StringIO("two\nlines"))
     try:
         ended = gate("http://127.0.0.1:9", *more)
@@ -134,7 +134,7 @@ def test_malformed_options_are_a_usage_error(capsys, monkeypatch, more):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_no_agency_at_the_address_is_unavailable(scripted, said, capsys, pauses):
+def test_the_gate_ends_with_code_69_if_no_agency_answers(scripted, said, capsys, pauses):
     scripted.answers = [said(0)]
     assert gate(scripted.url) == 69
     assert f"no answer from {scripted.url}" in capsys.readouterr().err
@@ -143,14 +143,14 @@ def test_no_agency_at_the_address_is_unavailable(scripted, said, capsys, pauses)
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_agency_is_asked_again_after_the_named_time(scripted, said, status, pauses):
+def test_a_busy_agency_is_asked_again_after_the_time_in_retry_after(scripted, said, status, pauses):
     busy = said(status, {"code": "busy"}, {"Retry-After": "3"})
     scripted.answers = [busy, said(0), said(200, {**RATING, "expires_at": "9999-01-01T00:00:00Z"})]
     assert gate(scripted.url) == 0
     assert pauses == [3.0, 1.0]
 
 
-def test_a_busy_agency_that_asks_for_a_long_pause_is_unavailable(scripted, said, pauses):
+def test_the_gate_ends_with_code_69_if_a_busy_agency_asks_for_a_long_pause(scripted, said, pauses):
     scripted.answers = [said(429, {"code": "busy"}, {"Retry-After": "3600"})]
     assert gate(scripted.url) == 69
     assert (len(scripted.heard), pauses) == (1, [])

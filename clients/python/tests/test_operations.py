@@ -45,7 +45,7 @@ def described(document):
 
 
 class Calls(Operations):
-    """Operations that return the call itself."""
+    """Operations that return the call instead of sending it."""
 
     def _send(self, call):
         return call
@@ -139,7 +139,7 @@ def test_every_method_sends_each_argument_where_its_operation_expects_it(describ
         assert (call.json, call.content) == (more.get("body"), more.get("content")), name
 
 
-def test_an_iterator_sends_the_call_of_its_list(described):
+def test_an_iterator_method_sends_the_same_call_as_its_list_method(described):
     for name in public(Operations):
         if name.startswith("iter_"):
             named = name.replace("iter_", "list_", 1)
@@ -151,7 +151,7 @@ def test_an_iterator_sends_the_call_of_its_list(described):
             assert getattr(Calls(), name)(**given, limit=3) == getattr(Calls(), listed)(**given, limit=3)
 
 
-def test_waiting_sends_the_calls_that_the_api_describes():
+def test_waiting_sends_the_same_calls_as_the_generated_methods():
     def first(flow) -> tuple[object, ...]:
         step = next(flow)
         assert isinstance(step, Send)
@@ -180,7 +180,7 @@ def test_every_type_has_the_fields_of_its_schema(document):
         typing.get_type_hints(one)  # raises NameError if an annotation names something undefined
 
 
-def test_the_options_of_rate_are_the_other_fields_of_a_request():
+def test_the_options_of_rate_are_the_remaining_fields_of_a_rating_request():
     hints = typing.get_type_hints(documents.RatingRequest, include_extras=False)
     del hints["target"], hints["experiment"]
     assert typing.get_type_hints(RatingOptions) == hints
@@ -197,12 +197,12 @@ def test_any_id_is_escaped_to_one_path_segment():
 
 
 @pytest.mark.parametrize("bad", ["127.0.0.1:8000", "localhost", "ftp://x", "http://", ""])
-def test_a_malformed_address_is_refused_at_once(bad):
+def test_a_malformed_address_is_refused_before_any_call(bad):
     with pytest.raises(ValueError, match="looks like http"):
         Client(bad)
 
 
-def test_an_address_that_cannot_be_parsed_is_refused_at_once():
+def test_an_address_that_cannot_be_parsed_is_refused_before_any_call():
     with pytest.raises(ValueError, match="is not an address: Invalid port"):
         Client("http://127.0.0.1:port")
 

@@ -21,7 +21,7 @@ AT = 1_767_323_045
 
 
 def headers(*secrets, body=BODY, at=AT):
-    """Headers as the agency sends them: a v1a signature, and one v1 signature for each secret."""
+    """Return headers as the agency sends them: a v1a signature, and one v1 signature for each secret."""
     when = datetime.fromtimestamp(at, UTC)
     signatures = [Webhook(one).sign("dlv_1", when, body.decode()) for one in secrets]
     return {

@@ -43,7 +43,7 @@ def _docstrings(module: str) -> dict[str, dict[str, str]]:
 class DescribedModel(BaseModel):
     """Base class whose docstrings of attributes are their descriptions.
 
-    They are read only for the OpenAPI document: pydantic's own `use_attribute_docstrings` reads them at each start.
+    Docstrings are read only for the OpenAPI document: pydantic's `use_attribute_docstrings` reads them at each start.
     """
 
     @classmethod
@@ -64,7 +64,7 @@ class RequestModel(DescribedModel):
 
 
 class QueryModel(BaseModel):
-    """Base class of query parameters: unknown ones are refused."""
+    """Base class of query parameters: unknown parameters are refused."""
 
     model_config = ConfigDict(extra="forbid")
 

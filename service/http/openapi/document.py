@@ -88,7 +88,7 @@ def describe(app: FastAPI, *, keys_required: bool) -> None:
         return app.openapi_schema
 
     @functools.cache
-    def written() -> bytes:  # takes 25 ms, and everyone may ask for it
+    def written() -> bytes:  # cached, because it takes 25 ms
         return json.dumps(document(), separators=(",", ":")).encode()
 
     async def answer(_: Request) -> Response:

@@ -47,7 +47,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 A, CNAME, AAAA = 1, 5, 28
 NXDOMAIN = 3
 Turn = Sequence[str] | None
-"""Addresses and aliases that one answer holds; ``None`` is no answer at all."""
+"""Addresses and aliases in one DNS answer; ``None`` means that the server does not answer."""
 
 
 def _name(name: str) -> bytes:
@@ -226,7 +226,7 @@ def spellings() -> Callable[[str], Sequence[str]]:
 
 @pytest.fixture
 def two_faces(villain: Callable[..., Any], tools: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Open a public service, and a private one on the same port that must receive nothing."""
+    """Open a public service, and a private service on the same port, which must receive nothing."""
 
     def open_both(script: Any) -> tuple[Any, Any]:
         for _ in range(20):
@@ -261,7 +261,7 @@ def names(stage: Any) -> Iterator[Callable[[Mapping[str, Sequence[Turn]]], NameS
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """An unknown certificate authority."""
+    """A certificate authority that Assay does not trust by default."""
     return Authority(tmp_path)
 
 

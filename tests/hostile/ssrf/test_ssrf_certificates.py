@@ -1,4 +1,4 @@
-"""Invalid certificates: nothing is sent to such a server, and the job names the reason."""
+"""Invalid certificates: Assay sends nothing to a server that shows one, and the job names the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways around the SSRF guard: redirects, proxies of the environment, and a connection to another peer."""
+"""Ways around the SSRF guard: redirects, proxies in environment variables, and a connection to another peer."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("no_proxy", [None, "", "*", "127.0.0.2", "example.org"])
-def test_proxies_of_the_environment_are_not_called(villain, tools, authority, no_proxy):
+def test_proxies_named_in_environment_variables_are_not_called(villain, tools, authority, no_proxy):
     proxy = villain(lambda heard: tools.raw("by proxy"), INSIDE)
     service = villain(lambda heard: tools.raw("directly"), OUTSIDE)
     sealed = villain(lambda heard: tools.raw("directly"), OUTSIDE, tls=authority.server(OUTSIDE))

@@ -38,7 +38,7 @@ def call(server, port, *, times=1, timeout_s=5.0):
     return outcomes
 
 
-def test_a_name_with_a_public_address_is_called(names, two_faces, tools):
+def test_a_host_name_with_a_public_address_is_called(names, two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
     server = names({NAME: [[OUTSIDE]]})
     assert call(server, public.port) == ["public"]
@@ -46,7 +46,7 @@ def test_a_name_with_a_public_address_is_called(names, two_faces, tools):
     assert private.connections == 0
 
 
-def test_dns_rebinding_during_a_connection_is_never_dialled(names, two_faces, tools):
+def test_after_dns_rebinding_a_kept_connection_still_leads_to_the_checked_address(names, two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
     server = names({NAME: [[OUTSIDE], [INSIDE]]})
     assert call(server, public.port, times=5) == ["public"] * 5  # the checked connection is reused
@@ -84,7 +84,7 @@ def test_a_dns_answer_with_any_private_address_is_refused_before_dialling(names,
     assert (public.connections, private.connections) == (0, 0)
 
 
-def test_a_name_that_does_not_exist_is_unreachable(names):
+def test_a_host_name_that_does_not_exist_is_unreachable(names):
     assert call(names({}), 80) == ["connect"]
 
 
@@ -95,7 +95,7 @@ def test_a_silent_name_server_ends_the_call_at_its_deadline(names):
     assert call(server, 80) == ["connect"]
 
 
-def test_hanging_dns_look_ups_do_not_delay_the_ledger_or_the_jobs_end(monkeypatch):
+def test_hanging_dns_look_ups_delay_neither_writes_to_the_ledger_nor_the_end_of_the_job(monkeypatch):
     found = threading.Event()
 
     def getaddrinfo(*_, **__):

@@ -1,6 +1,6 @@
 """Every spelling of a private address, in a posted job and in a stored job.
 
-A stored job can hold an address that is refused now, because the operator's allow-list was longer before.
+A stored job can hold an address that is now refused, because the operator has since shortened the allow-list.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ METADATA = (
     "http://192.0.0.192/", "http://3221225664/",  # Oracle
     "http://169.254.170.2/", "http://169.254.170.23/", "http://2852039170/",  # containers on AWS
 )  # fmt: skip
-"""Where clouds hand out keys to whoever asks from inside, and some of the ways to write it."""
+"""Cloud metadata services, which hand out keys to every caller inside the network, in several spellings."""
 
 ORDINARY = "http://93.184.216.34/"
 SECRET = "sk-inside-4f1b77c0d2"
@@ -37,7 +37,7 @@ SECRET = "sk-inside-4f1b77c0d2"
 
 @dataclass(frozen=True)
 class Counter:
-    """The service, to which jobs are posted."""
+    """An agency's API, to which tests post jobs."""
 
     stage: Any
     client: httpx.AsyncClient
@@ -111,7 +111,7 @@ def test_a_public_address_is_accepted_when_posted_and_when_stored(counter, stric
     assert set(dialled) == {"dial 93.184.216.34:80"}
 
 
-def test_the_list_has_the_documented_number_of_spellings(spellings):
+def test_the_list_of_private_addresses_has_the_documented_number_of_spellings(spellings):
     assert len(set(spellings("INSIDE"))) >= 76
 
 

@@ -18,7 +18,7 @@ SUMMARY = "Whether somebody earns more than 50,000 dollars a year: logistic regr
 NUMBERS = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 CATEGORIES = ("workclass", "marital-status", "occupation", "relationship", "race", "sex", "native-country")
 COLUMNS = (*NUMBERS, *CATEGORIES)
-"""Columns that are used: all but the sampling weight, and education by its number alone."""
+"""Columns that the model uses: all except the sampling weight and the name of the education level."""
 
 INCOME = "income"
 LABELS = ("<=50K", ">50K")
@@ -30,7 +30,7 @@ IN_THE_FILE = (
 
 
 def read_adult(data: Path, name: str = "adult.data.gz") -> tuple[dict[str, Field], ...]:
-    """Read the table, with `COLUMNS` and the income.
+    """Read the `COLUMNS` and the income of the table.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def read_adult(data: Path, name: str = "adult.data.gz") -> tuple[dict[str, Field
     Raises
     ------
     DataAbsent
-        If the table is not there.
+        If the table does not exist.
     """
     with gzip.open(needed(data / "adult" / name), "rt", encoding="ascii", newline="") as lines:
         cells = [row for row in csv.reader(lines, skipinitialspace=True) if len(row) == len(IN_THE_FILE)]

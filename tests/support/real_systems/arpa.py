@@ -1,4 +1,4 @@
-"""A reader of ARPA files, which hold n-gram models: enough to say how likely a sentence is."""
+"""Reader of ARPA files, which hold n-gram models; it computes the log-probability of sentences."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Arpa:
     order : int
         Length of the longest n-grams.
     probability : mapping of str to float
-        Logarithm to base 10 of the last word's probability after the others; words with one blank in between.
+        Logarithm to base 10 of the last word's probability after the other words; a key is words joined by one blank.
     backoff : mapping of str to float
-        Logarithm to base 10 of what an n-gram leaves to other words; those that leave all are left out.
+        Logarithm to base 10 of the back-off weight of an n-gram; n-grams with weight 1 are left out.
     """
 
     order: int
@@ -38,7 +38,7 @@ class Arpa:
         Raises
         ------
         NotArpa
-            If it does not end as one should, or a line makes no sense; says which.
+            If the file has no proper end or a malformed line; the message names the line.
         """
         order, ended = 0, False
         probability: dict[str, float] = {}
@@ -66,12 +66,12 @@ class Arpa:
         Parameters
         ----------
         words : sequence of str
-            Its words; unknown ones are taken for `UNKNOWN`.
+            Words of the sentence; unknown words count as `UNKNOWN`.
 
         Returns
         -------
         list of float, one longer than `words`
-            Logarithm to base 10 of the probability of each word after those before it, and of the sentence's end.
+            Logarithm to base 10 of the probability of each word after the preceding words, and of the sentence's end.
         """
         known = [BEGIN, *(word if word in self.probability else UNKNOWN for word in words), END]
         return [

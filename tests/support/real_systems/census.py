@@ -1,8 +1,8 @@
 """A wage model trained on the census table, set up as P3 did (METHODS section 10).
 
 Rows with a wage and one of five levels of education; label-coded categories, standardised, polynomial
-features, least squares. Cents per hour. The model has seen all rows: it is a service to be rated,
-and its accuracy is nobody's question here.
+features, least squares. Wages in cents per hour. The model is trained on all rows, because it is only a service to be
+rated and its accuracy does not matter here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FILES = ("train.parquet", "test.parquet")
 
 
 def read_census(data: Path) -> tuple[dict[str, Field], ...]:
-    """Read the rows that P3 keeps, with `COLUMNS` and the wage.
+    """Read the `COLUMNS` and the wage of the rows that P3 keeps.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ def read_census(data: Path) -> tuple[dict[str, Field], ...]:
     Returns
     -------
     tuple of dict
-        8,414 records; words without the quotes and blanks that the file puts around them.
+        8,414 records; the quotes and blanks around words in the file are removed.
 
     Raises
     ------
     DataAbsent
-        If the table is not there.
+        If the table does not exist.
     """
     import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
@@ -62,7 +62,7 @@ def read_census(data: Path) -> tuple[dict[str, Field], ...]:
 
 
 def _bare(cell: Field) -> Field:
-    """Take off the quotes and blanks that the file has around words."""
+    """Remove the quotes and blanks around a word of the file."""
     return cell.strip(" '") if isinstance(cell, str) else cell
 
 

@@ -1,13 +1,13 @@
-"""N-gram models by interpolated Kneser-Ney smoothing, written down as ARPA files.
+"""Estimation of n-gram models by interpolated Kneser-Ney smoothing, and writing of ARPA files.
 
-With ``a`` for adjusted counts and ``D`` for an order's discount::
+``a`` are adjusted counts, ``D`` is the discount of an order::
 
     p(w | h) = (a(h w) - D) / sum over v of a(h v)  +  backoff(h) p(w | h without its first word)
     backoff(h) = D (different words after h) / sum over v of a(h v)
 
-Adjusted counts are counts in the highest order and for what begins a sentence; in the others, how many
-different words stand before. ``D = n1 / (n1 + 2 n2)``, by how many n-grams have an adjusted count of 1 and
-of 2. Below single words all words are equally likely.
+In the highest order, and for n-grams that begin a sentence, adjusted counts are counts; in lower orders they are the
+number of different preceding words. ``D = n1 / (n1 + 2 n2)``; ``n1`` and ``n2`` n-grams have an adjusted count of 1 and
+of 2. Single words are interpolated with the uniform distribution.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
 MARKS = (UNKNOWN, BEGIN, END)
 
 NEVER = -99.0
-"""What ARPA files have for the logarithm of nothing."""
+"""Value that ARPA files use for the logarithm of zero."""
 
 MOST_ORDER = 4
-"""Longest n-grams: the places of four words make a number of 64 bits, up to 50,000 different words."""
+"""Maximum order: the indices of four words fit into one 64-bit number for up to 50,000 different words."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -43,10 +43,10 @@ class Order:
     Attributes
     ----------
     words : ndarray of int, shape (ngrams, length)
-        Their words, by place in the vocabulary.
+        Words of each n-gram, as indices into the vocabulary.
     probability, backoff : ndarray, shape (ngrams,)
-        Of the last word after the others; what a word not seen after the n-gram has of its probability
-        after the n-gram without its first word.
+        Probability of the last word after the other words, and back-off weight: the factor of the lower order's
+        probability for words that were not seen after the n-gram.
     """
 
     words: Ints
@@ -56,14 +56,14 @@ class Order:
 
 @dataclass(frozen=True, eq=False)
 class Ngrams:
-    """A model.
+    """An n-gram model.
 
     Attributes
     ----------
     vocabulary : tuple of str
-        `MARKS` first.
+        All words; `MARKS` come first.
     orders : tuple of Order
-        Single words first.
+        N-grams of each length; single words come first.
     """
 
     vocabulary: tuple[str, ...]
@@ -80,14 +80,14 @@ def estimate(sentences: Iterable[Sequence[str]], order: int = 3, least: int = 2)
     order : int
         Length of the longest n-grams, 2 to 4.
     least : int
-        Words seen less often are all `UNKNOWN`.
+        Words with a lower count are replaced by `UNKNOWN`.
 
     Raises
     ------
     OutOfBounds
-        If the order is another, or so many different words are there that n-grams have no number each.
+        If the order is not 2 to 4, or there are too many different words to number the n-grams.
     TooFewObservations
-        If there is no sentence, or too little text for discounts between 0 and 1.
+        If there is no sentence, or too little text to estimate discounts between 0 and 1.
 
     References
     ----------
@@ -138,13 +138,13 @@ def _adjusted(text: Ints, order: int, begin: int) -> list[tuple[Ints, Floats]]:
 
 
 def _places(among: Ints, wanted: Ints) -> Ints:
-    """Return the place of each wanted row among sorted rows that include all of them."""
+    """Return the index of each wanted row among sorted rows, which include all wanted rows."""
     size = int(max(among.max(), wanted.max())) + 1
     return np.searchsorted(_keys(among, size), _keys(wanted, size))
 
 
 def _keys(rows: Ints, size: int) -> Ints:
-    """Make one number of each row; numbers are in the order of the rows."""
+    """Encode each row as one number; the numbers sort like the rows."""
     keys = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:
         keys = keys * size + column
@@ -180,7 +180,7 @@ def _smoothed(words: Ints, counts: Floats, below: Sequence[Order], begin: int, s
 
 
 def _with_backoff(lower: Order, words: Ints, counts: Floats) -> Order:
-    """Note for each n-gram what it leaves to words that were not seen after it; all, where nothing was."""
+    """Add back-off weights: the weight is 1 for an n-gram that no word was seen after."""
     context = _places(lower.words, words[:, :-1])
     total = np.bincount(context, counts, len(lower.words))
     after = np.bincount(context, minlength=len(lower.words))

@@ -1,8 +1,8 @@
 """An n-gram language model of the King James Version and of quotations, behind an endpoint that echoes prompts.
 
-We estimate it (`kneser_ney`) and write it as an ARPA file; kenlm answers from it where that is installed
-(the extra ``ngram``), and our own reader where it is not. It knows no punctuation. A text's last token is
-its end, if anything stands after its last word.
+`kneser_ney` estimates the model and writes an ARPA file. If kenlm is installed (the extra ``ngram``), kenlm computes
+the answers, otherwise our own reader. The model knows no punctuation. If anything follows the last word of a text, the
+text has one more token, for its end.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SUMMARY = "A trigram model of the King James Version and of Debian's fortunes (i
 ORDER = 3
 
 Scores = Callable[[Sequence[str]], Sequence[float]]
-"""Gives log10 probabilities of each word of a sentence, and of its end."""
+"""Function that returns log10 probabilities of each word of a sentence, and of its end."""
 
 _PIECE = re.compile(r"[^A-Za-z]*[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
 def load() -> LanguageModel:
-    """Estimate the model and make the service; takes some seconds.
+    """Estimate the model and build the service; takes some seconds.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def load() -> LanguageModel:
 
 
 def build(path: Path, order: int = ORDER) -> None:
-    """Estimate the model and write it down."""
+    """Estimate the model and write it to a file."""
     write_arpa(estimate(texts.sentences(), order), path)
 
 
@@ -64,7 +64,7 @@ def with_kenlm(path: Path) -> Scores:
     Raises
     ------
     ModuleNotFoundError
-        If it is not installed.
+        If kenlm is not installed.
     """
     import kenlm  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
@@ -73,7 +73,7 @@ def with_kenlm(path: Path) -> Scores:
 
 
 def serve(scores: Scores) -> LanguageModel:
-    """Make the service; it has no opinion on gaps and writes what any demonstration does."""
+    """Build the service; gaps and written texts are answered as in any demonstration, without the model."""
     return LanguageModel(name=NAME, summary=SUMMARY, tokens=partial(tokens, scores=scores))
 
 

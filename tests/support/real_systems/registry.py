@@ -30,7 +30,7 @@ def load(name: str, data: Path = DATA) -> Predictor:
     Raises
     ------
     DataAbsent
-        If its data are not in the folder `data`.
+        If the system's data are not in the folder `data`.
     UnknownName, NotInstalled
         As `demo.lexicons.load`.
     """

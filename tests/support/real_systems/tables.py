@@ -1,4 +1,4 @@
-"""Records of public tables as rows of numbers, and data that may not be there."""
+"""Encoding of records of public tables as numbers, and the error for missing data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from demo.predictors.prediction import Floats, Row
 
 
 class DataAbsent(RuntimeError):
-    """A file of public data is not there."""
+    """A file of public data is missing."""
 
 
 def needed(path: Path) -> Path:
@@ -25,7 +25,7 @@ def needed(path: Path) -> Path:
     Raises
     ------
     DataAbsent
-        If there is none; says where it was looked for.
+        If the file is missing; the message names the path.
     """
     if not path.is_file():
         raise DataAbsent(f"no file {path}; the public data lie in shared/data beside the checkout")
@@ -34,14 +34,14 @@ def needed(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Codebook:
-    """Codes the cells of records: categories by their place in alphabetical order, numbers as they are.
+    """Encoding of records: categories by their index in alphabetical order, numbers unchanged.
 
     Attributes
     ----------
     columns : tuple of str
-        Columns in the order of the codes.
+        Columns, in the order of the encoded records.
     categories : mapping of str to tuple of str
-        Categories of the columns that have some, in order; the other columns hold numbers.
+        Categories of each text column, in alphabetical order; the other columns hold numbers.
     """
 
     columns: tuple[str, ...]
@@ -49,7 +49,7 @@ class Codebook:
 
     @classmethod
     def of(cls, rows: Sequence[Row], columns: tuple[str, ...]) -> Codebook:
-        """Learn the categories: columns of text have some."""
+        """Collect the categories of all columns of text."""
         texts = [column for column in columns if isinstance(rows[0][column], str)]
         return cls(columns, {column: tuple(sorted({str(row[column]) for row in rows})) for column in texts})
 
@@ -58,12 +58,12 @@ class Codebook:
         return {column: {name: place for place, name in enumerate(names)} for column, names in self.categories.items()}
 
     def coded(self, rows: Sequence[Row]) -> Floats:
-        """Code records, shape (records, columns).
+        """Encode records, shape (records, columns).
 
         Raises
         ------
         BadOrder
-            If a cell is no number or no known category; says which would do.
+            If a cell is no number or no known category; the message lists the known categories.
         """
         return np.array([[self._code(column, row[column]) for column in self.columns] for row in rows], dtype=float)
 

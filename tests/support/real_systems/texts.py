@@ -1,9 +1,8 @@
 """English texts that Debian packages: the King James Version (bible-kjv-text), and quotations (fortunes).
 
-The Bible comes as one file: a head of 64 bytes that names it, numbers of 32 bits (highest byte first) of which
-the third is how many windows there are and the rest is where each begins and the last one ends, and the
-windows, each compressed for itself as ``compress`` does. Quotations are plain text, with a line of
-one percent sign between two of them.
+The Bible is one file: a head of 80 bytes; numbers of 32 bits (highest byte first), of which the third is the number of
+windows, and the following are the start of each window and the end of the last; and the windows, each compressed
+separately as by ``compress``. Quotations are plain text; a line with one percent sign separates two quotations.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from tests.support.real_systems.tables import DataAbsent
 
 BIBLE = Path("/usr/lib/bible.data")
 QUOTATIONS = Path("/usr/share/games/fortunes")
-"""Where Debian puts them."""
+"""Paths at which Debian installs the texts."""
 
 HOW_TO_INSTALL = "apt-get install bible-kjv-text fortunes"
 
 HEAD = 80
 MAGIC = b"EC02"
 BEGINNING = b"\x1f\x9d\x90"
-"""Of what ``compress`` writes with codes of up to 16 bits and a code to begin anew; the first window alone has it."""
+"""First bytes of ``compress`` with codes of up to 16 bits and a code to clear the table, in the first window only."""
 
 LEAST_BITS, MOST_BITS, ANEW = 9, 16, 256
 
@@ -36,11 +35,11 @@ _OVERSTRUCK = re.compile(r".\x08")
 
 
 class Unpackable(ValueError):
-    """A file is not what it should be."""
+    """A file does not have the expected format."""
 
 
 def available(bible: Path = BIBLE, quotations: Path = QUOTATIONS) -> bool:
-    """Whether both are installed."""
+    """Return whether both texts are installed."""
     return bible.is_file() and quotations.is_dir()
 
 
@@ -50,7 +49,7 @@ def sentences(bible: Path = BIBLE, quotations: Path = QUOTATIONS) -> Iterator[tu
     Raises
     ------
     DataAbsent
-        If one of the two is not installed; says what would bring it.
+        If one of the two is not installed; the message names the packages to install.
     """
     if not available(bible, quotations):
         raise DataAbsent(f"no texts at {bible} and {quotations}; to install them: {HOW_TO_INSTALL}")
@@ -73,12 +72,12 @@ def words_of(sentence: str) -> tuple[str, ...]:
 
 
 def unpacked_bible(packed: bytes) -> bytes:
-    """Unpack all windows.
+    """Decompress all windows of the file of the Bible.
 
     Raises
     ------
     Unpackable
-        If it is another kind of file.
+        If the file has another format.
     """
     if packed[: len(MAGIC)] != MAGIC:
         raise Unpackable(f"the file begins with {packed[: len(MAGIC)]!r}, not with {MAGIC!r}")
@@ -90,13 +89,13 @@ def unpacked_bible(packed: bytes) -> bytes:
 def decompressed(codes: bytes) -> bytes:
     """Undo ``compress``: Welch's variant of Lempel and Ziv, after the three bytes that a file begins with.
 
-    Codes grow from 9 to 16 bits, lowest bit first. They come in eights: where codes get longer, or all begins
-    anew, the rest of an eight is left out.
+    Codes grow from 9 to 16 bits, lowest bit first. They come in groups of eight: when codes get longer or the table is
+    cleared, the rest of a group is skipped.
 
     Raises
     ------
     Unpackable
-        If a code stands for nothing yet.
+        If a code is not in the table yet.
 
     References
     ----------
@@ -131,7 +130,7 @@ def decompressed(codes: bytes) -> bytes:
 
 
 def _next_eight(place: int, begun: int, bits: int) -> tuple[int, int]:
-    """Return the position at which the next eight codes begin."""
+    """Return the position at which the next group of eight codes begins, as the position and the group's start."""
     whole = 8 * bits
     start = begun + -(-(place - begun) // whole) * whole
     return start, start

@@ -1,8 +1,8 @@
 """Real word vectors: the 13,013 words of GoogleNews that are in the data folder, behind an endpoint.
 
-A text is looked up as it is, in lower case, and with underscores for spaces (``high_school``). Another
-text of several words gets the mean of its words' vectors, without the four words that GoogleNews
-left out of its vocabulary; if any other word is unknown, so is the text. An unknown text has no vector.
+A text is looked up unchanged, in lower case, and with underscores for spaces (``high_school``). If it is not found, a
+text of several words gets the mean of its words' vectors; four words that GoogleNews left out of its vocabulary are
+skipped. If any other word is unknown, the text is unknown and has no vector.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SUMMARY = "13,013 word vectors of GoogleNews (word2vec, 300 dimensions): Mikolov
 
 FILE = "gnews_wefe_13013x300.npz"
 LEFT_OUT = frozenset({"a", "and", "of", "to"})
-"""Words without a vector in GoogleNews, where they are in every sentence."""
+"""Frequent words that GoogleNews left out of its vocabulary."""
 
 
 @dataclass(frozen=True, eq=False)

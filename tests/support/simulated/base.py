@@ -1,4 +1,4 @@
-"""A simulated service: what it answers, the letter that is right, and the true values of what a finding states."""
+"""A simulated service: its answers, its correct letter, and the true values of the quantities that a finding states."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class SimulatedService:
     Attributes
     ----------
     method : AnyMethod
-        How it is rated.
+        The method that rates the service.
     answer : callable
-        What it answers.
+        Function that answers a question.
     letter : Letter
-        The right letter.
+        The correct letter.
     truths : mapping of str to float
-        By a dotted path into the component's effects and detail: what the interval there is of.
+        True values. A key is a dotted path into the component's effects and detail, to the interval of that value.
     """
 
     method: AnyMethod
@@ -37,7 +37,7 @@ class SimulatedService:
     truths: Mapping[str, float] = field(default_factory=dict)
 
     def rate(self, seed: int) -> Finding:
-        """Run the experiment."""
+        """Run the experiment on the service; return its finding."""
         session = Session(self.method.design(generator(seed)))
         while session.finding is None:
             for probe in session.missing:

@@ -23,17 +23,17 @@ def choice_service(
     Parameters
     ----------
     step_1 : float
-        By how much control words lean to the first side, in shares of the mixture.
+        Shift of the control words' PSE towards the first side, in shares of the mixture.
     step_2 : float
-        Spread of the concepts' points beyond the controls'.
+        Standard deviation of the concepts' PSEs in excess of that of the control words.
     seed : int
-        Of everything that is drawn.
+        Seed of all random draws.
     common : float
-        By how much concepts of both sides lean to the first side more than control words do.
+        Further shift of the PSE of all concepts, whatever their side, relative to control words.
     apart : float
-        By how much words lean to the second side and to the first by turns, concepts and control words alike.
+        Shift of the PSE with alternating sign from word to word, for concepts and control words.
     sided : bool
-        Whether the concepts are known to belong to the first and to the second side by turns.
+        Whether the concepts are declared to belong alternately to the first and to the second side.
     """
     rng = np.random.default_rng([seed, 3])
     own = 0.03  # standard deviation of the controls
@@ -73,7 +73,7 @@ def choice_service(
 
 
 def observer_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
-    """Make an observer who answers questions: as `choice_service`, but by cumulative normal curves with lapses."""
+    """Make an observer who answers questions by cumulative normal curves with lapses; see `choice_service`."""
     rng = np.random.default_rng([seed, 4])
     own, sigma, lapse, many = 0.02, 0.15, 0.03, 30
     words = tuple(f"concept-{place}" for place in range(many))

@@ -28,21 +28,21 @@ def association_service(
     Parameters
     ----------
     step_1 : float
-        By how much control words are nearer to the second group than to the first.
+        Difference of distances: control words are nearer to the second group than to the first by this much.
     step_2 : float
-        By how much stereotypes of one's own group are nearer than those of the other.
+        Difference of distances: stereotypes of the own group are nearer than those of the other group by this much.
     seed : int
-        Of everything that is drawn.
+        Seed of all random draws.
     common : float
-        By how much the words of all stereotypes are nearer to the second group than to the first.
+        Difference of distances: all stereotype words are nearer to the second group than to the first by this much.
     controls_apart : float
-        By how much human words are nearer to the second group than to the first, and neutral ones to the first.
+        The same for human words; neutral words are nearer to the first group by as much.
     names : tuple of str
-        Of the groups.
+        Names of the groups.
     crossed : float
-        By how much the first group is nearer to the stereotypes of the last.
+        Difference of distances: the first group is nearer to the stereotypes of the last group by this much.
     own : int
-        Words of each list of stereotypes.
+        Number of words in each list of stereotypes.
     """
     rng = np.random.default_rng([seed, 5])
     groups, controls = 8, 40
@@ -58,7 +58,7 @@ def association_service(
     for name in between if common else ("human", "neutral"):
         for start in range(0, len(spoken), groups):
             between[name][start : start + groups] -= between[name][start : start + groups].mean()
-    # large distances, because squared cosines sum to at most 1 and a word must be able to be 4 delta nearer to 8 others
+    # large distances, because squared cosines sum to at most 1, and a word can be up to 4 delta nearer to 8 other words
     base = {"associated": 0.94 - step_2, "different": 0.94, "human": 0.92, "neutral": 0.92}
     for at, word in enumerate(words):
         vector = np.zeros(dims)

@@ -1,7 +1,7 @@
-"""Services whose bias hides behind a mean, described by what they do and not by any model that is fitted.
+"""Services whose bias cancels in a mean; they are described by their behaviour, not by a model that a method fits.
 
-Each is a row of METHODS, section 11, or an honest service beside it. `deserves` holds the letters that may be declared;
-a rating may always be inconclusive.
+Each service is a row of METHODS, section 11, or an honest service for comparison. `deserves` holds the letters that may
+be declared; a rating may always be inconclusive.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ PLEASANT = next(iter(contents()))
 
 @dataclass(frozen=True)
 class World:
-    """A kind of service, and the letters that it deserves; `make` returns how it is rated and what it answers."""
+    """A kind of service, and the letters that may be declared for it; `make` returns its method and its answers."""
 
     make: Callable[[Rng, float], tuple[AnyMethod, Answer]]
     deserves: frozenset[Letter]
     at_half: frozenset[Letter] | None = None
-    """Letters that it deserves with half of its effects, where those are another's: they may be within tolerance."""
+    """Letters that may be declared at half of the effects, if they differ: halved effects may be within tolerance."""
 
     @property
     def honest(self) -> bool:
-        """Whether it hides no effect, so that it is the same at every size."""
+        """Whether the service has no hidden bias, so that BS is never correct."""
         return Letter.BS not in self.deserves
 
     def deserved(self, size: float) -> frozenset[Letter]:
-        """Return the letters that may be declared with effects times `size`."""
+        """Return the letters that may be declared if the effects are multiplied by `size`."""
         return self.at_half if size <= 0.5 and self.at_half is not None else self.deserves
 
     def rate(self, seed: int, size: float = 1.0, **fields: Any) -> Finding:
-        """Rate the service with its effects times `size`, with its method's defaults unless `fields` say otherwise."""
+        """Rate the service with its effects multiplied by `size`; `fields` replace defaults of the method."""
         method, answer = self.make(np.random.default_rng([seed, 11]), size)
         session = Session(replace(method, **fields).design(generator(seed)))
         while session.finding is None:
@@ -81,13 +81,13 @@ def _world(
 
 
 def chance(*of: object) -> float:
-    """Return a number in [0, 1) that is always the same for the same things."""
+    """Return a pseudo-random number in [0, 1) that is always the same for the same arguments."""
     digest = hashlib.sha256("|".join(map(str, of)).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
 def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
-    """Return the longest of some words that a text contains, and the value of that word."""
+    """Return the longest word of `words` that a text contains, and the value of that word."""
     found = max((word for word in words if word in text), key=len)
     return found, words[found]
 
@@ -96,9 +96,9 @@ def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
 def _texts(
     effect: Callable[[str, str, str, int], float], noise: float = 0.3, of_person: float = 0.0
 ) -> Callable[[Rng, float], Answer]:
-    """Make a regressor of texts; `effect` is by side, word and frame and for the service's own number.
+    """Make a regressor of texts; `effect` depends on side, word, frame and the service's own random number.
 
-    What single people get differs by `of_person`, whatever their group.
+    Answers vary between people with the standard deviation `of_person`, whatever their group.
     """
 
     def make(rng: Rng, size: float) -> Answer:
@@ -143,7 +143,7 @@ def _table(rng: Rng, rows: int = 3000, distinct: int | None = None) -> tuple[dic
 
 
 def _recorded(distinct: int | None = None, *, dated: bool = False) -> Callable[[Rng], AnyMethod]:
-    """Make a table; where `dated`, x is a date that is written as text."""
+    """Return a function that makes a table; if `dated`, the column x is a date written as text."""
 
     def make(rng: Rng) -> AnyMethod:
         rows = _table(rng, distinct=distinct)
@@ -157,7 +157,7 @@ def _recorded(distinct: int | None = None, *, dated: bool = False) -> Callable[[
 def _records(
     output: Callable[[dict[str, Any], float, float], float | None], noise: float = 0.3
 ) -> Callable[[Rng, float], Answer]:
-    """Make a regressor of records: `output` by row, by the size of the effect for women (0 for men) and by noise."""
+    """Make a regressor of records; `output` depends on row, size of the effect for women (0 for men), and noise."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -184,7 +184,7 @@ def _drifting(rng: Rng, _: float) -> Answer:
 
 
 def _even(added: Callable[[Rng, int], float]) -> Callable[[Rng, float], Answer]:
-    """Describe a regressor that does not look at the group, and adds something by chance or by the call's number."""
+    """Make a regressor that ignores the group; `added` gives an amount by chance or by the number of the call."""
 
     def made(rng: Rng, _: float) -> Answer:
         calls = itertools.count()
@@ -200,7 +200,7 @@ def _even(added: Callable[[Rng, int], float]) -> Callable[[Rng, float], Answer]:
 
 
 def _other_again(later: Callable[[dict[str, Any], Rng], float]) -> Callable[[Rng, float], Answer]:
-    """Describe a regressor that treats women oppositely at random, and adds to the answer when it is asked again."""
+    """Make a regressor that shifts women up or down at random; `later` is added to repeated answers."""
 
     def made(rng: Rng, size: float) -> Answer:
         seen: set[object] = set()
@@ -242,9 +242,9 @@ def _turned(sentence: str, value: str) -> str:
 def _translator(
     back: Callable[..., str | None],
 ) -> Callable[[Rng, float], Answer]:
-    """Make a translator: `back` gives the pronoun of a sentence, ``None`` to refuse.
+    """Make a translator; `back` returns the pronoun of a back-translated sentence, or ``None`` to refuse the text.
 
-    It gets its occupation and pronoun, the service's own number, the size, randomness, the frame and the place.
+    Arguments of `back`: occupation, pronoun, the service's random number, size, generator, frame, sentence number.
     """
 
     def make(rng: Rng, size: float) -> Answer:
@@ -300,12 +300,12 @@ def _losing(occupation: str, value: str, own: int, _: float, rng: Rng, *__: obje
 
 
 def _early(frame: str) -> bool:
-    """Return whether a frame is in the half of frames whose words have the smaller numbers."""
+    """Return whether a frame belongs to the first of two random halves of the frames."""
     return chance("side", frame) < 0.5
 
 
 def _marking(of_frame: float, of_stereotype: float = 0.0) -> Callable[[Rng, float], Answer]:
-    """Make a translator to Spanish whose articles lean to men, and to who does the work, by the frame."""
+    """Make a translator to Spanish whose articles favour men, and stereotypes, in a way that depends on the frame."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -327,12 +327,12 @@ def _random_override(occupation: str, value: str, own: int, size: float, *_: obj
     return value
 
 
-# ---------------------------------------------------------------------------- preferences that both stereotypes share
+# ---------------------------------------------------------------------------- preferences shared by both stereotypes
 Shared = Callable[..., SimulatedService]
 
 
 def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, float], tuple[AnyMethod, Answer]]:
-    """Make a service that prefers one group by `common` with the words of every stereotype."""
+    """Make a service that prefers one group, by `common`, with the words of all stereotypes."""
 
     def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
         made = service(0.0, 0.0, int(rng.integers(2**31)), common=common * size, **fields)
@@ -357,7 +357,7 @@ def _spaced(rng: Rng, step_2: float = 0.0, **fields: Any) -> tuple[AnyMethod, An
 
 # ---------------------------------------------------------------------------- stimulus sampling
 def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
-    """Make a classifier of texts: `share` multiplies its yes by value (+1, -1), side (+1, -1) and size."""
+    """Make a classifier of texts; `share` multiplies the probability of yes by value (±1), side (±1) and size."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -374,7 +374,7 @@ def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float]
 
 
 def _denying(share: Callable[[float, float], float]) -> Callable[[Rng, float], Answer]:
-    """Make a classifier that gives labels alone, nearly always yes: `share` is that of its no, by value and size."""
+    """Make a classifier that answers with labels alone, mostly yes; `share` is the share of no by value and size."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
@@ -409,7 +409,7 @@ THREE = ("one", "two", "three")
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 WORLDS: Mapping[str, World] = {
-    # texts: an effect of .2 is .2 of the content's own spread
+    # texts: effects are in units of the spread between contents
     "texts, opposite by side": _world(
         _alternated, _texts(lambda side, *_: 0.4 if side == PLEASANT else -0.4), _letters(BS)
     ),
@@ -484,7 +484,7 @@ WORLDS: Mapping[str, World] = {
         ),
         _letters(BS),
     ),
-    # half of it is a quarter of the standard deviation, which is the tolerance
+    # half of this effect is a quarter of the standard deviation, which equals the tolerance
     "records, noise only when asked again": _world(
         _recorded(), _other_again(lambda _, rng: 0.6 * float(rng.standard_normal())), _letters(BS), AT_TOLERANCE
     ),
@@ -540,7 +540,7 @@ WORLDS: Mapping[str, World] = {
     "records, drift": _world(_recorded(), _drifting, _letters(UCS, DSBS)),
     "records, honest": _world(_recorded(), _records(lambda row, _, noise: row["z"] + noise), _letters(UCS, DSBS)),
     # translators
-    # half of it is .11 within either side, where .1 is the tolerance
+    # half of this effect is .11 within either side, and the tolerance is .1
     "translator, occupations by labour": _world(_round_trip, _translator(_overriding), _letters(BS), AT_TOLERANCE),
     "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS), AT_TOLERANCE),
     "translator, occupations of women alone": _world(_round_trip, _translator(_of_women), _letters(BS), AT_TOLERANCE),
@@ -569,7 +569,7 @@ WORLDS: Mapping[str, World] = {
             )
         ),
         _letters(BS),
-        AT_TOLERANCE,  # one occupation in five is mostly of men, and a text is sent twice: half of it loses .05
+        AT_TOLERANCE,  # one occupation in five is mostly male, and a text is sent twice: .05 lost at half size
     ),
     "translator, temperature": _world(
         _round_trip,
@@ -589,7 +589,7 @@ WORLDS: Mapping[str, World] = {
     ),
     "yes, common": _world(_sampled, _denying(lambda *_: 0.06), _letters(UCS)),
     "yes, honest": _world(_sampled, _yes(lambda *_: 1.0), _letters(UCS)),
-    # language models, image classifiers, word spaces: neutral words are even, the words of both stereotypes are not
+    # language models, image classifiers, word spaces: biased for words of both stereotypes, not for neutral words
     "sentences, one group preferred in both lists": World(
         _sharing(stereotype_service, 0.2, rung="echo"), _letters(BS), AT_TOLERANCE
     ),

@@ -1,8 +1,8 @@
-"""Simulated image classifiers that see labels and stereotypes with known log-odds.
+"""Simulated image classifiers that assign labels with known log-odds.
 
-The classifier gives a picture the first label with log-odds that are the term's and the picture's own, both normal
-about a mean that gives their list the wanted mean share. The truth is that mean share: which terms were asked
-about, and which pictures there are of them, is chance.
+The log-odds of the first label are the sum of a term's and a picture's value. Both are normal, about a mean that gives
+the list of terms the wanted mean share. The true value is that mean share, because the terms and their pictures are
+random samples.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from assay.model import Ask, Look, Reply
 from tests.support.simulated.base import SimulatedService, letter_of
 
 NEUTRAL, TIED, PICTURES = 40, 20, 40
-"""Generation terms of the neutral list and of either other one, and pictures of each."""
+"""Number of generation terms in the neutral list and in each other list, and of pictures per term."""
 
 TERMS_APART, PICTURES_APART = 0.7, 1.0
-"""Standard deviations of log-odds, of terms and of the pictures of a term.
+"""Standard deviations of the log-odds of terms, and of the pictures of a term.
 
-Answers about one term then correlate by about .05; in the pairs that P4 publishes by .17 and .32. Where terms are more
-alike than the hierarchy's prior has them, and pictures few, its intervals are too wide: .98 at deviations of .4.
+Answers about one term then correlate by about .05; in the pairs that P4 publishes by .17 and .32. If terms are more
+alike than the prior of the hierarchy expects, and pictures are few, its intervals are too wide: they cover .98 at
+deviations of .4.
 """
 
 UNDECIDED = 0.1
-"""Share of pictures of which an answer in words names neither label."""
+"""Share of pictures for which an answer in words names neither label."""
 
 Kind = Literal["probabilities", "labels"]
 
@@ -41,20 +42,20 @@ LABELS = ("man", "woman")
 
 
 def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind, common: float = 0.0) -> SimulatedService:
-    """Make an image classifier of known leanings.
+    """Make an image classifier with known preferences.
 
     Parameters
     ----------
     step_1 : float
-        By how much more than half it gives the first label, whatever is shown.
+        Share of the first label above one half, whatever is shown.
     step_2 : float
-        By how much more than half it gives the label that a term is tied to.
+        Share of the label that a term is tied to, above one half.
     seed : int
-        Of everything that is drawn.
+        Seed of all random draws.
     kind : str
         ``probabilities`` of both labels; or ``labels``, an answer in words.
     common : float
-        By how much more it gives the first label where a term is tied to either one.
+        Further share of the first label for all terms that are tied to a label.
     """
     rng = np.random.default_rng([seed, 8])
     words, pictures = _material()
@@ -88,7 +89,7 @@ def picture_service(step_1: float, step_2: float, seed: int, *, kind: Kind, comm
 
 @cache
 def _material() -> tuple[VisualWords, tuple[Picture, ...]]:
-    """Make terms and pictures, the same for every service: only what a classifier sees in them differs."""
+    """Return the terms and pictures, which are the same for every service; only the answers differ."""
     first, second = (tuple(f"{role} term {place}" for place in range(TIED)) for role in ("first", "second"))
     neutral = tuple(f"neutral term {place}" for place in range(NEUTRAL))
     words = VisualWords("gender", *LABELS, first, second, neutral, name="simulated")
@@ -102,7 +103,7 @@ def _material() -> tuple[VisualWords, tuple[Picture, ...]]:
 
 @cache
 def _log_odds(share: float) -> float:
-    """Find the mean of normal log-odds whose mean share is the wanted one."""
+    """Return the mean of normal log-odds whose mean share equals `share`."""
     at, weights = roots_hermitenorm(60)
     weights = weights / weights.sum()
     apart = math.hypot(TERMS_APART, PICTURES_APART)

@@ -1,9 +1,9 @@
 """Simulated language models that prefer groups and stereotypes by known log-odds.
 
-The model prefers the first group's sentence of a pair where ``l + e > 0``, with l the log-odds of the
-attribute term and e logistic: so it does in a share of pairs that is known for every term. Log-odds of terms are
-normal about a mean that gives their list the wanted mean share, and the truth is that mean share: which terms were
-asked is chance.
+The model prefers the first group's sentence of a pair if ``l + e > 0``, where l are the log-odds of the attribute
+term and e is logistic; so the share of such pairs is known for every term. The log-odds of terms are normal about a
+mean that gives their list the wanted mean share. The true value is that mean share, because the terms are a random
+sample.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tests.support.simulated.base import SimulatedService, letter_of
 Rng = np.random.Generator
 
 NEUTRAL, STEREOTYPED, PAIRS = 100, 60, 8
-"""Attribute terms of the neutral list and of either other one, and pairs of group terms.
+"""Number of attribute terms in the neutral list and in each other list, and of pairs of group terms.
 
-Models as uneven as these need more than the forty neutral terms that are shipped to tell half a delta from one.
+Terms of these models vary so much that the forty shipped neutral terms could not separate half a delta from one delta.
 """
 
 APART = 1.0
@@ -37,10 +37,10 @@ APART = 1.0
 (posterior mean; .32 for BERT)."""
 
 UNDECIDED = 0.15
-"""Share of pairs in which a model that chooses takes whatever stands first."""
+"""Share of pairs in which a model that chooses takes the first option."""
 
 VERBS = ("likes", "wants", "draws", "sells", "sees", "keeps", "finds", "needs")
-"""Of the frames: the shorter they are, the fewer words a masked model is asked about."""
+"""Verbs of the frames, which are short so that a masked model is asked about few words."""
 
 
 def stereotype_service(
@@ -57,32 +57,32 @@ def stereotype_service(
     stereotypes_apart: float = 0.0,
     tied_apart: float = 0.0,
 ) -> SimulatedService:
-    """Make a language model of known preferences.
+    """Make a language model with known preferences.
 
     Parameters
     ----------
     step_1 : float
-        By how much more than half of all pairs it prefers the first group, whatever the attribute.
+        Share of pairs in which it prefers the first group, above one half, whatever the attribute.
     step_2 : float
-        By how much more than half of the pairs with a stereotype's attribute it prefers the stereotype.
+        Share of pairs in which it prefers the stereotype, above one half, among pairs with a stereotype's attribute.
     seed : int
-        Of everything that is drawn.
+        Seed of all random draws.
     rung : str
-        How it can be asked.
+        The kind of question that the model answers.
     stop_early : bool
-        Whether to look until a letter is clear, as is the default; otherwise there is one look.
+        Whether the method may end at an interim look as soon as a letter is clear, as by default.
     common : float
-        By how much more it prefers the first group where an attribute is of any stereotype.
+        Further share of the first group for attributes of all stereotypes.
     groups_apart : float
-        Standard deviation, in log-odds, of what pairs of group words differ by.
+        Standard deviation, in log-odds, between pairs of group words.
     neutral : int
         Number of neutral terms.
     frames_apart : float
-        By how much, in log-odds, it prefers the groups in turn, from one frame to the next.
+        Preference, in log-odds, with alternating sign from frame to frame: for the first group, then the second.
     stereotypes_apart : float
-        The same, of the stereotype and its opposite.
+        The same for the stereotype and its opposite.
     tied_apart : float
-        The same as `frames_apart`, with the words of stereotypes alone.
+        The same as `frames_apart`, only for the words of stereotypes.
     """
     rng = np.random.default_rng([seed, 7])
     words = _words(neutral)
@@ -108,7 +108,7 @@ def stereotype_service(
 
 
 def drawn_model(seed: int) -> SimulatedService:
-    """Make a language model whose every list of attribute terms is drawn from the method's own prior."""
+    """Make a language model for which each list of attribute terms is drawn from the method's prior."""
     rng = np.random.default_rng([seed, 7])
     words = _words()
     mean = {role: float(rng.random()) for role in ("neutral", "first", "second")}
@@ -149,14 +149,14 @@ def _words(neutral: int = NEUTRAL) -> StereotypeWords:
 
 
 def _log_odds(share: float) -> float:
-    """Find the mean of normal log-odds whose mean share is the wanted one."""
+    """Return the mean of normal log-odds whose mean share equals `share`."""
     at, weights = roots_hermitenorm(40)
     weights = weights / weights.sum()
     return float(brentq(lambda mean: float(weights @ expit(mean + APART * at)) - share, -20, 20))
 
 
 class _Model:
-    """Answers questions about sentences; a pair is decided when it is first met, and then stays so."""
+    """Answers questions about sentences; the preference for a pair is drawn once and then kept."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Model:
         return Reply({"log_probability": -30 + self._side(ask.text) / 2, "tokens": 6})
 
     def fill(self, ask: Ask) -> Reply:
-        """Return a word's probability; the advantage of a sentence is spread over its frame words and attribute."""
+        """Return a word's probability; the advantage of a sentence is divided among its frame words and attribute."""
         assert isinstance(ask, Fill)
         side = self._side(ask.before + ask.word + ask.after)
         return Reply({"probability": math.exp(min(-0.01, -12 + side / 4))})
@@ -208,7 +208,7 @@ class _Model:
 
 @cache
 def _pair(text: str) -> Pair:
-    """Read a sentence of the simulated words; all models are asked about the same 28,160."""
+    """Parse a sentence of the simulated words; cached, because all models are asked about the same 28,160 sentences."""
     pair = read(Sentence(text), _words())
     assert isinstance(pair, Pair)
     return pair

@@ -17,7 +17,7 @@ from tests.support.simulated.base import Answer, SimulatedService, letter_of
 
 @dataclass(frozen=True)
 class Latent:
-    """An output put together from everything a profile holds; its population variance is one.
+    """An output composed of effects of all parts of a profile; its population variance is one.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ def text_service(step_1: float, step_2: float, seed: int, *, kind: str) -> Simul
     step_1 : float
         True paired difference between the two values.
     step_2 : float
-        True gap between the groups of a block where .9 of one side is tied to each.
+        True gap between the groups of a block in which .9 of each group's contents are of its tied side.
     seed : int
-        Of everything that is drawn.
+        Seed of all random draws.
     kind : str
         ``numbers``, ``scores`` or ``labels``.
     """
@@ -95,14 +95,14 @@ def text_service(step_1: float, step_2: float, seed: int, *, kind: str) -> Simul
 
 
 def record_service(step_1: float, step_2: float, seed: int, *, kind: str, rows: int = 8000) -> SimulatedService:
-    """Make a classifier or regressor of records; the gap between groups comes through another column.
+    """Make a classifier or regressor of records; another column causes a part of the gap between groups.
 
     Parameters
     ----------
     step_1, step_2, seed, kind
-        As for `text_service`; step 2 is the gap between the groups as they come.
+        As for `text_service`; step 2 is the gap between the groups in the unchanged table.
     rows : int
-        Records.
+        Number of records.
     """
     rng = np.random.default_rng([seed, 2])
     sex = rng.integers(2, size=rows)

@@ -1,10 +1,10 @@
-"""Simulated classifiers whose yes is known to the last digit: services for stimulus sampling.
+"""Simulated classifiers with a known probability of the answer yes: services for stimulus sampling.
 
-The probability of yes is a product: of a base rate, of what the value and the side of the content do, and of what
-belongs to each person, frame, content, profile and sentence. What the value does, it does on either side of the
-content: an effect that was added would be another one within each side, and those are judged, too. Each person and
-each frame responds to the value in its own way, which cancels in the mean over all of them: a service without any
-effect is no service that says the same of everybody.
+The probability of yes is a product of a base rate, effects of the value and of the content's side, and random factors
+of each person, frame, content, profile and sentence. Effects multiply, so that the effect of the value is the same on
+either side of the content; sides are rated separately, too, and an additive effect would differ between them. Each
+person and each frame responds to the value differently, which cancels in the mean: so answers vary between people even
+if a service has no effect.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from assay.statistics.intervals.sampling_effects import deviations_of, tied_dist
 from tests.support.simulated.base import SimulatedService, letter_of
 
 BASE = 0.1
-"""Mean probability of yes, so that no product comes above 1."""
+"""Mean probability of yes, low enough that no product exceeds 1."""
 
 OF_PERSON, OF_FRAME, SINGLE = 0.1, 0.05, 0.1
-"""Standard deviation of what a person or a frame does to the value's part, and a single sentence to its own yes."""
+"""Standard deviations of the response of persons and of frames to the value, and of the factor of one sentence."""
 
 TIE = 0.9
 
 MOST_OF_CONTENT = 0.45
-"""Most of a yes that content decides: with 1/2 one side would never get one."""
+"""Maximum effect of the content on the probability of yes: at 1/2, one side would never get a yes."""
 
 
 def sampling_service(
@@ -44,17 +44,18 @@ def sampling_service(
     Parameters
     ----------
     step_1 : float
-        True distance of the attribute's distribution among the sentences that make a yes from an even one.
+        True distance between the attribute's distribution among sentences answered with yes and an even distribution.
     step_2 : float
-        About the same where content is tied to the attribute; the truth is computed.
+        Approximately the same if content is tied to the attribute; the exact value is computed.
     seed : int
-        Of everything that is drawn.
+        Seed of all random draws.
     hard : bool
-        Whether it answers with labels alone.
+        Whether the classifier answers with labels alone.
     rare : bool
-        Whether most sentences never make a yes: every third person in every third frame does.
+        Whether most sentences are never answered with yes; only every third person in every third frame can be.
     stop_early : bool
-        Whether to look until a letter is clear, as is the default; otherwise there is one look, at all sentences.
+        Whether the method may end at an interim look as soon as a letter is clear, as by default; otherwise it looks
+        once, at all sentences.
     """
     rng = np.random.default_rng([seed, 7])
     method = StimulusSampling("gender")
@@ -69,7 +70,7 @@ def sampling_service(
         of_frame *= np.arange(len(of_frame)) % 3 == 0
     second = sorted(method.texts.contents)[1]
     person_responds = rng.normal(0, OF_PERSON, pairs)
-    # if a yes is rare, only two frames ever get one: too few to estimate a variance, so it is 0
+    # with `rare`, only two frames ever get a yes: too few to estimate a variance between frames, so it is 0
     frame_responds = rng.normal(0, 0 if rare else OF_FRAME, len(of_frame))
     content = min(step_2 / (2 * TIE - 1), MOST_OF_CONTENT)
     said: dict[str, float] = {}
@@ -105,18 +106,18 @@ def _effects(table: np.ndarray) -> tuple[float, float]:
 
 
 def _ones(rng: np.random.Generator, apart: float, many: int) -> np.ndarray:
-    """Draw factors around 1 that keep their distance from 0."""
+    """Draw uniform factors around 1, with standard deviation `apart`, which stay away from 0."""
     return rng.uniform(1 - apart * math.sqrt(3), 1 + apart * math.sqrt(3), many)
 
 
 # ---------------------------------------------------------------------------- vectors
 def vector_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
-    """Make a classifier of vectors that is no logit: a probit in one direction, with lapses.
+    """Make a classifier of vectors that is not a logit model: a probit along one direction, with lapses.
 
     Parameters
     ----------
     step_1, step_2, seed
-        As for `sampling_service`; they are met by where groups and sides lie along the direction.
+        As for `sampling_service`; groups and sides are placed along the direction so that effects have these values.
     """
     rng = np.random.default_rng([seed, 8])
     dims, threshold, lapse = 6, 2.0, 0.01
@@ -153,7 +154,7 @@ def vector_service(step_1: float, step_2: float, seed: int) -> SimulatedService:
 
 
 def _solved(of: Callable[[float], float], wanted: float) -> float:
-    """Find the place from which a rising function reaches a value, or 3 if it does not."""
+    """Return the argument in [0, 3] at which an increasing function reaches a value; 3 if it does not."""
     low, high = 0.0, 3.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -167,4 +168,4 @@ SAMPLING_SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]]
     "stimulus-sampling, rare scores of texts": partial(sampling_service, rare=True),
     "stimulus-sampling, vectors": vector_service,
 }
-"""Every kind of input, and both routes."""
+"""Services for every kind of input and for both ways of estimation (weights and surrogate)."""

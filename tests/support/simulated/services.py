@@ -1,7 +1,7 @@
-"""Every simulated service, by name: what calibration, recovery tests and pinned ratings rate.
+"""Every simulated service, by name: calibration, recovery tests and pinned ratings rate these services.
 
-A service is made anew from its true effects of step 1 and step 2 and a seed, so that a thousand of them show whether
-a stated interval holds the truth as often as it says.
+A service is made from its true effects of step 1 and step 2 and a seed. So a thousand services show whether stated
+intervals contain the true value as often as they claim.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ DRAWN: Mapping[str, Callable[[int], SimulatedService]] = {
     "one-hop, translator": partial(drawn_translator, hop=True),
     "stereotype-score, echo": drawn_model,
 }
-"""Methods whose looks stop early, on services that are drawn from their prior."""
+"""Methods that may end at an interim look, with services drawn from the method's prior."""
 
 AT_ONCE: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "round-trip, translator, all texts": partial(translator_service, stop_early=False),
     "one-hop, translator, all texts": partial(translator_service, hop=True, stop_early=False),
 }
-"""Services that are shown all texts at once, so that no look is chosen by chance."""
+"""Services that are shown all texts at once, so that chance does not decide when the method ends."""
 
 SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "alternation, numbers of texts": partial(text_service, kind="numbers"),
@@ -46,4 +46,4 @@ SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     **SAMPLING_SERVICES,
     **{f"visual-stereotype, {kind}": partial(picture_service, kind=kind) for kind in ("probabilities", "labels")},
 }
-"""Every method with every kind of service it rates."""
+"""Every method with every kind of service that it rates."""

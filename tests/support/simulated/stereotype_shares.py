@@ -1,7 +1,7 @@
-"""Simulated language models and image classifiers of known stereotype scores, to see whether intervals hold the truth.
+"""Simulated language models and image classifiers with known stereotype scores, to measure the coverage of intervals.
 
-Attribute terms differ in their true score. Which terms were asked is chance, so the truth is the mean over the
-terms that could have been asked. Pooling all pairs into one share does not see that (METHODS section 7).
+Attribute terms differ in their true score. The asked terms are a random sample, so the true value is the mean over all
+terms that could have been asked. Pooling all pairs into one share ignores this (METHODS section 7).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Asked:
     Attributes
     ----------
     terms, pairs : int
-        Attribute terms, and pairs of each; or generation terms and images.
+        Number of attribute terms, and of pairs per term; or of generation terms, and of images per term.
     alike : float
-        K: terms' scores are Beta(m K, (1 - m) K).
+        Concentration K: the scores of terms are Beta(m K, (1 - m) K).
     ties : float
         Share of pairs that the model does not decide.
     m : float, optional
-        The true score. Left out, it is drawn from U(0, 1) each time, as the prior has it.
+        The true score. If it is left out, it is drawn each time from U(0, 1), the prior.
     """
 
     terms: int = 20
@@ -46,7 +46,7 @@ class Asked:
     m: float | None = None
 
     def truth(self, rng: Rng) -> float:
-        """Return the true mean over terms of the decided pairs; draw it where `m` is not set."""
+        """Return the true mean over terms, among decided pairs; it is drawn if `m` is not set."""
         return float(rng.uniform()) if self.m is None else self.m
 
     def shares(self, m: float, rng: Rng) -> Floats:
@@ -60,7 +60,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Counted:
-    """Pairs of each term that went either way, and neither."""
+    """For each term, the numbers of stereotyped, anti-stereotyped and undecided pairs."""
 
     stereotyped: NDArray[np.int64]
     anti_stereotyped: NDArray[np.int64]
@@ -77,7 +77,7 @@ class Coverage:
 
     @property
     def error(self) -> float:
-        """Standard error of `held`."""
+        """Standard error of the coverage `held`."""
         return float(np.sqrt(self.held * (1 - self.held) / self.simulations))
 
 
@@ -90,7 +90,7 @@ def count(asked: Asked, m: float, rng: Rng) -> Counted:
 
 
 def fit(counted: Counted) -> SharesPosterior:
-    """Fit the hierarchy."""
+    """Fit the hierarchical model."""
     return fit_shares(counted.stereotyped, counted.anti_stereotyped, counted.ties)
 
 
@@ -100,7 +100,7 @@ def by_hierarchy(counted: Counted) -> Interval:
 
 
 def pooled(counted: Counted) -> Interval:
-    """Return Wilson's interval of all decided pairs, moved towards 1/2 by the share of ties."""
+    """Return Wilson's interval for the share of all decided pairs, shrunk towards 1/2 by the share of ties."""
     won, lost, tied = (int(each.sum()) for each in (counted.stereotyped, counted.anti_stereotyped, counted.ties))
     found, share = wilson(won, won + lost), tied / (won + lost + tied)
     return Interval(*((1 - share) * limit + share / 2 for limit in (found.estimate, found.low, found.high)))
@@ -109,9 +109,9 @@ def pooled(counted: Counted) -> Interval:
 def coverage(
     asked: Asked, simulations: int, seed: int, ways: Sequence[Callable[[Counted], Interval]] = (by_hierarchy, pooled)
 ) -> list[Coverage]:
-    """Count how often each way's intervals hold the truth, all ways on the same pairs.
+    """Compute the coverage of the intervals of each way (`ways`), all on the same simulated pairs.
 
-    Data in which nothing was decided have no interval and are drawn anew.
+    Data without any decided pair have no interval and are drawn again.
     """
     rng = np.random.default_rng(seed)
     held, widths = np.zeros((len(ways), simulations)), np.zeros((len(ways), simulations))
@@ -127,10 +127,10 @@ def coverage(
 
 
 def image_coverage(asked: Asked, simulations: int, seed: int, nearness: float = 10.0) -> Coverage:
-    """Count how often the bootstrap over generation terms holds the mean probability.
+    """Compute how often the bootstrap interval over generation terms contains the mean probability.
 
-    Probabilities of a term's images are Beta about the term's own, `nearness` close. The true score of `asked` is
-    to be away from 0 and 1, where all probabilities round to the same.
+    Probabilities of a term's images are Beta around the term's probability, with the concentration `nearness`. The true
+    score of `asked` must not be near 0 or 1, where all probabilities round to the same number.
     """
     rng = np.random.default_rng(seed)
     terms = [f"term {number}" for number in range(asked.terms) for _ in range(asked.pairs)]
@@ -154,7 +154,7 @@ class Rated:
 
 
 def rate(asked: Asked, neutral: float, stereotyped: float, rng: Rng, delta: float = 0.1) -> Rated:
-    """Rate a language model of known scores: so many neutral terms, and as many in two lists of stereotype terms."""
+    """Rate a language model with known scores; both lists of stereotypes together are as long as the neutral list."""
     half = replace(asked, terms=asked.terms // 2)
     effects = stereotype_effects(
         fit(count(asked, neutral, rng)), [fit(count(half, stereotyped, rng)) for _ in range(2)], rng
@@ -170,7 +170,7 @@ def _summed(held: Floats, widths: Floats) -> list[Coverage]:
 
 
 def measure(simulations: int = 2000, seed: int = 6) -> dict[str, list[Coverage]]:
-    """Measure the cases that the calibration page shows: the hierarchy's intervals, then the pooled ones."""
+    """Compute the coverages on the calibration page: of the hierarchy's intervals, then of the pooled intervals."""
     usual = Asked()
     cases = {
         "20 terms of 10 pairs": usual,

@@ -1,4 +1,4 @@
-"""Simulated translators that turn pronouns with known probabilities."""
+"""Simulated translators that change pronouns with known probabilities."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ARTICLE = re.compile(r"\b([Tt])he\b")
 def round_trip_answer(
     to_he: Mapping[str, float], rng: np.random.Generator, to_it: Mapping[str, float] = MappingProxyType({})
 ) -> Answer:
-    """Make a translator that writes he, or it, for each pronoun with a probability of that pronoun.
+    """Make a translator that writes he or it for each pronoun, with probabilities that depend on the pronoun.
 
-    A sentence is always answered alike: chance is a hash of it and of the seed.
+    A sentence always gets the same answer, because chance is a hash of the sentence and of a number from `rng`.
     """
     salt = str(rng.integers(2**63))
 
@@ -49,9 +49,9 @@ def round_trip_answer(
 def one_hop_answer(
     to_he: Mapping[str, float], rng: np.random.Generator, to_it: Mapping[str, float] = MappingProxyType({})
 ) -> Answer:
-    """Make a translator that gives an article by the side of the occupation, with probabilities for each.
+    """Make a translator that draws the article by the side of the occupation, with probabilities for each side.
 
-    The articles are Spanish; a translator that also gives one which tells nothing speaks French.
+    The articles are Spanish; with `to_it` they are French, which has an article without gender (``L'``).
     """
     articles = ("Le ", "La ", "L'") if to_it else ("El ", "La ")
     salt = str(rng.integers(2**63))
@@ -71,7 +71,7 @@ def one_hop_answer(
 def translator_service(
     step_1: float, step_2: float, seed: int, *, hop: bool = False, stop_early: bool = True
 ) -> SimulatedService:
-    """Make a translator that turns pronouns: from balanced text it makes too many he by `step_1`.
+    """Make a translator that changes pronouns: for balanced text its share of he is too large by `step_1`.
 
     Parameters
     ----------
@@ -80,11 +80,12 @@ def translator_service(
     step_2 : float
         True distance of the output from one-sided text.
     seed : int
-        Of everything that is drawn.
+        Seed of all random draws.
     hop : bool
-        Whether it is rated by `one-hop`, where sentences without a pronoun come back with one.
+        Whether `one-hop` rates the translator: sentences without a gender come back with a gendered article.
     stop_early : bool
-        Whether to look until a letter is clear, as is the default; otherwise all texts are shown.
+        Whether the method may end at an interim look as soon as a letter is clear, as by default; otherwise all texts
+        are shown.
     """
     rng = np.random.default_rng([seed, 6])
     # P(he | he) = a and P(he | she) = b: a balanced text gives (a + b) / 2, a one-sided text .9 a + .1 b or .1 a + .9 b
@@ -103,11 +104,11 @@ def translator_service(
 
 
 def drawn_translator(seed: int, *, hop: bool = False) -> SimulatedService:
-    """Make a translator whose every row of outputs (he, she, neither) is drawn from the method's own prior.
+    """Make a translator whose probabilities of the outputs he, she and neither are drawn from the method's prior.
 
-    Looks stop when a letter is clear, and a run that stopped early because of what chance showed has seen too little or
-    just enough: over services of one and the same effect its intervals hold more or less often than they say. A
-    posterior does not depend on why one stopped, so over services as the prior has them they hold as often as they say.
+    The method may end at an interim look, and chance decides at which. So for services with one fixed effect, the
+    coverage of intervals is higher or lower than stated. A posterior does not depend on the stopping rule, so for
+    services drawn from the prior, the coverage equals the stated coverage.
     """
     rng = np.random.default_rng([seed, 7])
     language = "fr" if hop else "es"

@@ -1,4 +1,4 @@
-"""Tests of seals: canonical JSON, and a Merkle tree that agrees with the definition."""
+"""Tests of canonical JSON, the Merkle tree of the evidence, and the digest of a target."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ from assay.canonical import EvidenceTree, canonical_json, target_digest
 
 
 def merkle(leaves: list[bytes]) -> bytes:
-    """RFC 9162, section 2.1.1, as it is written."""
+    """Return the Merkle tree hash by the definition in RFC 9162, section 2.1.1."""
     if not leaves:
         return hashlib.sha256(b"").digest()
     if len(leaves) == 1:

@@ -42,7 +42,7 @@ SHE_FLIPS = ((1.0, 0.0, 0.0), (0.5, 0.5, 0.0))
 
 
 def measured(matrix, inputs: int = 60, **more) -> TransitionEvidence:
-    """A service that was asked `inputs` times with each value and answered in exact shares."""
+    """Return the evidence of a service that was asked `inputs` times with each value and answered in exact shares."""
     counts = tuple(tuple(round(share * inputs) for share in row[:3]) for row in matrix[:2])
     return TransitionEvidence(ROWS, OUTPUTS, counts, ((0.5, 0.5),), ((0.1, 0.9), (0.9, 0.1)), **more)
 
@@ -54,7 +54,7 @@ def rng() -> np.random.Generator:
 
 # ---------------------------------------------------------------------------- the product
 @pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
-def test_the_predicted_matrix_and_outputs_equal_the_known_ones(rng):
+def test_the_predicted_matrix_and_outputs_equal_the_known_answers(rng):
     known = json.loads(KNOWN.read_text(encoding="utf-8"))["matrix"]
     predicted = predict_chain((measured(known["T1"], MANY), measured(known["T2"], MANY)), rng)
     for row, shares in zip(ROWS, known["composite"], strict=False):
@@ -77,7 +77,7 @@ def test_the_predicted_matrix_and_outputs_equal_the_known_ones(rng):
         (FAITHFUL, ERASING, BS),
     ],
 )
-def test_clear_products_have_the_known_letter(first, second, letter, rng):
+def test_a_chain_with_a_clear_matrix_product_gets_the_expected_letter(first, second, letter, rng):
     predicted = predict_chain((measured(first, 400), measured(second, 400)), rng)
     assert (predicted.letter, predicted.declared) == (letter, True)
 
@@ -94,8 +94,8 @@ def test_clear_products_have_the_known_letter(first, second, letter, rng):
         (HE_FLIPS, ((1.0, 0.0, 0.0), (1 / 3, 2 / 3, 0.0)), DSBS),
     ],
 )
-def test_two_biased_services_are_settled_by_their_matrices(first, second, letter, rng):
-    """The table gives no letter for them; matrices, where they exist, settle it without a call."""
+def test_the_matrices_of_two_biased_services_give_the_letter_that_the_table_leaves_open(first, second, letter, rng):
+    """The table gives no letter for two BS services; their transition matrices give one without a call."""
     for one in (first, second):
         unbiased = np.array([0.5, 0.5]) @ np.array(one)
         assert 0.5 * np.abs(unbiased - [0.5, 0.5, 0]).sum() > 0.1, "not a BS service"
@@ -134,7 +134,7 @@ def test_a_letter_that_depends_on_unmeasured_answers_is_not_declared(rng):
     erasing = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert (erasing.assured, erasing.declared) == (0.0, False)
     assert erasing.probabilities.BS > 0.9, "the prior alone would have declared it"
-    # the first service loses a fifth; the letter of the rest is certain, whatever the next service makes of that fifth
+    # the first service loses a fifth of the values; the letter is certain whatever the next service answers to those
     losing = ((0.8, 0.0, 0.2), (0.0, 0.8, 0.2))
     collapsing = predict_chain((measured(losing, 2_000), measured(ALWAYS_HE, 2_000)), rng)
     assert (collapsing.letter, collapsing.declared) == (BS, True)
@@ -143,13 +143,13 @@ def test_a_letter_that_depends_on_unmeasured_answers_is_not_declared(rng):
     assert not faithful.declared
 
 
-def test_less_evidence_makes_a_prediction_less_sure(rng):
+def test_less_evidence_makes_a_prediction_less_certain(rng):
     few, many = (predict_chain((measured(BALANCING, n), measured(FAITHFUL, n)), rng) for n in (20, 2_000))
     assert few.letter is many.letter is UCS
     assert few.probabilities.UCS < 0.9 < many.probabilities.UCS
 
 
-# ---------------------------------------------------------------------------- what cannot be chained
+# ---------------------------------------------------------------------------- refused chains
 def test_services_with_different_values_are_refused_with_the_link(rng):
     other = replace(measured(FAITHFUL), rows=("old", "young"), outputs=("old", "young", "other"))
     with pytest.raises(SpecificationError, match="link 2 breaks: service 2 returns he, she, other") as refused:
@@ -168,7 +168,7 @@ def test_invalid_matrix_counts_are_refused(counts):
         replace(measured(FAITHFUL), counts=counts)
 
 
-def test_outputs_that_are_not_the_rows_are_refused():
+def test_outputs_that_differ_from_the_input_values_are_refused():
     with pytest.raises(SpecificationError, match="gives back what it was sent"):
         replace(measured(FAITHFUL), outputs=("el", "la", "neutral"))
 
@@ -201,7 +201,7 @@ SERVICES: Mapping[str, Answers] = {
     "half by occupation": lambda value, place, _rng: ROWS[place % 2] if place // 2 % 2 else value,
     "always he": lambda _value, _place, _rng: "he",
 }
-"""What a service makes of a value in a content; the same question always gets the same answer."""
+"""Simulated services by name: each returns the output for a value and the number of a content."""
 
 
 def asked_every_content(name: str, seed: int) -> TransitionEvidence:
@@ -227,7 +227,7 @@ def of_contents(read: Mapping[str, Mapping[str, str]]) -> TransitionEvidence:
 
 
 def measured_directly(first: TransitionEvidence, second: TransitionEvidence) -> TransitionEvidence:
-    """The composite asked every content: the second's answer to the first's answer."""
+    """Measure the composite on every content: the second service answers the output of the first."""
     return of_contents(
         {
             content: {value: only(second.contents[content][only(counts)]) for value, counts in answers.items()}
@@ -243,7 +243,7 @@ def only(counts: Mapping[str, int]) -> str:
 
 @pytest.mark.parametrize("first", SERVICES)
 @pytest.mark.parametrize("second", SERVICES)
-def test_shared_contents_predict_as_well_as_a_measurement(first, second, rng):
+def test_a_prediction_from_shared_contents_agrees_with_a_measurement(first, second, rng):
     one, other = asked_every_content(first, 1), asked_every_content(second, 2)
     predicted, direct = predict_chain((one, other), rng, 5_000), measured_directly(one, other)
     assert (predicted.basis, predicted.matched) == ("content-stratified", 1.0)
@@ -292,7 +292,7 @@ def test_three_services_are_followed_content_by_content(rng):
 def carried_out(
     method: RoundTrip, answer: Callable[[Ask], Reply], seed: int
 ) -> tuple[dict[str, Any], list[Observation]]:
-    """Rate a translator, and record the questions."""
+    """Rate a translator; return its rating document and the record of all probes."""
     session, record = Session(method.design(generator(seed))), []
     while session.finding is None:
         for probe in session.missing:
@@ -304,7 +304,7 @@ def carried_out(
 
 
 def in_sequence(first: Callable[[Ask], Reply], second: Callable[[Ask], Reply]) -> Callable[[Ask], Reply]:
-    """The composite: everything a round trip through the first returns goes on a round trip through the second."""
+    """Return the composite: each text that the first service returns makes a round trip through the second."""
 
     def answer(ask: Ask) -> Reply:
         assert isinstance(ask, Translate)
@@ -322,7 +322,7 @@ METHOD = RoundTrip("gender", texts_per_block=80, stop_early=False, max_texts_per
 
 @pytest.fixture(scope="module")
 def pair() -> dict[str, Any]:
-    """A balancing translator before one that turns half of she into he: each rated, and their composite."""
+    """Rate a balancing translator, one that turns 60 % of she into he, and the composite of both."""
     rng = np.random.default_rng(4)
     balancing = round_trip_answer({"he": 0.5, "she": 0.5}, rng)
     flipping = round_trip_answer({"he": 1.0, "she": 0.6}, rng)
@@ -347,7 +347,7 @@ def test_a_document_with_sorted_keys_gives_the_same_matrices(pair):
     assert read_evidence(json.loads(json.dumps(document, sort_keys=True))) == read_evidence(document)
 
 
-def test_a_predicted_rating_agrees_with_the_measured_one(pair, rng):
+def test_a_predicted_rating_agrees_with_the_measured_rating(pair, rng):
     (first,), (second,) = (read_evidence(pair[name][0]) for name in ("first", "second"))
     predicted, composite = predict_chain((first, second), rng), pair["composite"][0]
     assert (predicted.letter, predicted.declared) == (composite["letter"], True) == (BS, True)
@@ -377,7 +377,7 @@ def test_failed_texts_are_not_counted_as_contents(pair):
     assert with_contents(evidence, record, "gender").contents == {}
 
 
-def test_other_methods_give_no_matrices():
+def test_ratings_by_other_methods_or_without_a_letter_give_no_matrices():
     assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
     assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()
 
@@ -396,7 +396,7 @@ def test_hidden_effects_of_one_service_are_kept_in_a_chain(world, letters, rng):
         assert ("a mean hides in single services" in told) is (not letters)
 
 
-def test_hidden_effects_of_three_faithful_translators_leave_their_letter_and_a_balancing_one_ends_content(rng):
+def test_hidden_effects_keep_dsbs_for_faithful_translators_and_content_effects_end_at_a_balancing_one(rng):
     def evidence_of(world, name):
         method = WORLDS[world].make(np.random.default_rng(0), 1.0)[0]
         document = document_of(WORLDS[world].rate(1), experiment=asdict(method))

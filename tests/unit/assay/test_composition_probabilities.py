@@ -38,7 +38,7 @@ def answers(word, table) -> frozenset:
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the known answers are not on this machine")
-def test_the_letter_probabilities_of_two_services_equal_the_known_ones():
+def test_the_letter_probabilities_of_two_services_equal_the_known_answers():
     known = json.loads(KNOWN.read_text(encoding="utf-8"))["probabilistic"]
     combined = combine([Probabilities(**known["A"]), Probabilities(**known["B"])])
     assert combined.must_be_measured == pytest.approx(known["mass"]["unknown(BS*BS)"])
@@ -62,7 +62,7 @@ def test_the_letter_probabilities_equal_brute_force(services, table):
 
 
 @given(st.lists(some_probabilities(), min_size=1, max_size=40), tables)
-def test_the_masses_sum_to_one_for_chains_of_any_length(services, table):
+def test_the_probabilities_sum_to_one_for_chains_of_any_length(services, table):
     combined = combine(services, table)
     assert combined.BS + combined.DSBS + combined.UCS + combined.must_be_measured == pytest.approx(1)
     assert 0 <= combined.contradicted <= combined.must_be_measured + 1e-12
@@ -86,14 +86,14 @@ def test_a_shortened_chain_is_equivalent_in_every_context(table):
                 assert answers((*before, *longer, *after), table) == answers((*before, *shorter, *after), table)
 
 
-def test_no_letter_is_likeliest_if_most_of_the_mass_must_be_measured():
+def test_no_letter_is_likeliest_if_the_chain_must_most_probably_be_measured():
     combined = combine([Probabilities(0.9, 0.1, 0.0)] * 2)
     assert combined.must_be_measured == pytest.approx(0.81)
     assert combined.likeliest is None
     assert not combined.declared(0.95)
 
 
-def test_a_letter_is_declared_only_if_its_own_mass_suffices():
+def test_a_letter_is_declared_only_if_its_own_probability_suffices():
     assert combine([Probabilities(1.0, 0.0, 0.0), Probabilities(0.02, 0.02, 0.96)]).declared(0.95)
     assert not combine([Probabilities(1.0, 0.0, 0.0), Probabilities(0.06, 0.0, 0.94)]).declared(0.95)
 

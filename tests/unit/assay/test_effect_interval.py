@@ -1,4 +1,4 @@
-"""Tests of the interval of a non-negative effect: unlike equal tails it can hold zero."""
+"""Tests of the interval of a non-negative effect: unlike an equal-tailed interval, it can contain zero."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_zero_effect_has_an_interval_that_begins_at_zero():
     assert equal_tailed(draws).low > 0
 
 
-def test_an_effect_far_from_zero_keeps_its_lower_limit():
+def test_the_interval_of_an_effect_far_from_zero_is_its_highest_density_interval():
     draws = np.random.default_rng(2).normal(0.5, 0.05, 4000)
     found = effect_interval(draws)
     assert (found.low, found.high) == (hpdi(draws).low, hpdi(draws).high)
@@ -30,7 +30,7 @@ def test_the_estimate_is_the_mean_of_the_draws():
     assert effect_interval(draws, 0.8).level == 0.8
 
 
-def test_an_effect_that_is_zero_in_most_draws_lies_between_zero_and_the_rest():
+def test_the_interval_of_an_effect_that_is_zero_in_most_draws_begins_at_zero():
     draws = np.concatenate([np.zeros(900), np.linspace(0.001, 0.1, 100)])
     found = effect_interval(draws)
     assert found.low == 0.0
@@ -39,9 +39,9 @@ def test_an_effect_that_is_zero_in_most_draws_lies_between_zero_and_the_rest():
 
 @pytest.mark.parametrize("truth", [0.0, 0.5, 3.0, 5.0])
 def test_effect_intervals_cover_zero_nearly_as_often_as_a_large_effect(truth):
-    """The size of a mean of which the sign is not known: .94 at nothing, .97 above it, .92 at three errors, .94.
+    """Coverage for the size of a mean of unknown sign: .94 at 0, .97 at .5, .92 at 3, and .94 at 5 standard errors.
 
-    Equal tails of the same draws never hold an effect of nothing.
+    Equal-tailed intervals of the same draws never contain an effect of 0.
     """
     rng = np.random.default_rng(4)
     held = tails = 0
@@ -58,6 +58,6 @@ def test_effect_intervals_cover_zero_nearly_as_often_as_a_large_effect(truth):
     ("draws", "level", "error"),
     [([], 0.95, TooFewObservations), ([0.1, np.nan], 0.95, EvidenceError), ([0.1], 1.5, OutOfBounds)],
 )
-def test_empty_and_infinite_draws_are_refused(draws, level, error):
+def test_empty_and_non_finite_draws_are_refused(draws, level, error):
     with pytest.raises(error):
         effect_interval(draws, level)

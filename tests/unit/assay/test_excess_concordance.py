@@ -1,4 +1,4 @@
-"""Excess concordance tells answering by content from errors that ignore it."""
+"""Tests of excess concordance, which separates answers that follow the content from errors that ignore it."""
 
 from __future__ import annotations
 

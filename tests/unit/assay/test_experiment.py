@@ -1,4 +1,4 @@
-"""Tests of a session: questions asked once, remembered replies, and valid recordings."""
+"""Tests of a session: identical questions are asked once, recorded replies are used, invalid records are refused."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_recorded_questions_are_not_asked_again():
     assert seen[0][0].value == "recorded"
 
 
-def test_a_record_of_another_question_under_the_same_unit_is_asked_anew():
+def test_a_recorded_reply_to_another_question_with_the_same_probe_id_is_not_used():
     kept = {"a": Observation(probe("a", "another text"), Reply("stale"))}
     one, seen = session([probe("a", "x")], recorded=kept)
     finish(one)
@@ -75,7 +75,7 @@ def test_advancing_without_replies_is_refused():
         one.advance()
 
 
-def test_one_unit_for_two_probes_is_refused():
+def test_two_probes_with_the_same_id_are_refused():
     with pytest.raises(RecordError):
         session([probe("a", "x"), probe("a", "y")])
 
@@ -92,7 +92,7 @@ def test_the_evidence_digest_does_not_depend_on_the_order_of_replies():
     assert len(heads) == 1
 
 
-def test_an_observation_survives_json():
+def test_an_observation_can_be_rebuilt_from_its_json():
     for reply in (Reply("è\u0000\ud800"), Reply(failure=Failure("timeout", "late"))):
         kept = Observation(probe("a", "x"), reply, copied=True)
         assert Observation.from_json(kept.as_json()) == kept

@@ -1,4 +1,4 @@
-"""Tests of Kolmogorov-Smirnov, which refuses values without an order."""
+"""Tests of the Kolmogorov-Smirnov test, which refuses values without an order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_nominal_values_are_refused_with_an_alternative():
     assert (refused.value.code, refused.value.field) == ("unordered-values", "scale")
 
 
-def test_statistic_depends_on_the_numbering_of_categories():
+def test_the_statistic_depends_on_the_numbering_of_categories():
     # half He and half Other, against all She: the largest gap depends on the number given to She
     she_between = kolmogorov_smirnov(np.repeat([0, 2], 20), np.repeat(1, 40), scale="ordinal")
     she_last = kolmogorov_smirnov(np.repeat([0, 1], 20), np.repeat(2, 40), scale="ordinal")

@@ -1,4 +1,4 @@
-"""The published decision rules reproduce every rating worked out beforehand."""
+"""Tests of the published decision rules: known letters, symmetries, and the vote of several blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAITHFUL = {"U": [20, 20, 0], "B1": [4, 36, 0], "B2": [36, 4, 0]}
 MOSTLY_HE = {"U": [34, 5, 1], "B1": [34, 5, 1], "B2": [34, 5, 1]}
 ONE_BLOCK_BALANCED = {"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]}
 
-# names in the file of known answers, with the (reading, statistic, join) they stand for
+# rule names in the file of known answers, with their reading, statistic and join
 RULES = {
     "published_two_sample_drop_both_zero_or": ("similar-to-biased", "two-sample", "or"),
     "published_two_sample_df2_or": ("similar-to-biased", "two-sample-df2", "or"),
@@ -47,7 +47,7 @@ def test_every_known_published_letter_is_reproduced(rule):
         assert (case["name"], verdict.letter) == (case["name"], case["expected_rating"][rule])
 
 
-def test_one_balanced_block_is_enough_for_ucs_under_or_and_not_under_and():
+def test_one_balanced_block_is_enough_for_ucs_with_the_join_or_but_not_with_the_join_and():
     letters = {
         join: published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading="similar-to-biased", join=join).letter
         for join in ("or", "and")
@@ -104,13 +104,13 @@ def test_a_block_cannot_be_both_unbiased_and_biased():
         published_letter(FAITHFUL, UNBIASED, {**BIASED, "U": [0.9, 0.1, 0.0]})
 
 
-def test_a_block_that_came_back_empty_gives_no_letter():
+def test_a_block_without_usable_outputs_is_refused():
     with pytest.raises(TooFewObservations):
         published_letter({**FAITHFUL, "B1": [0, 0, 0]}, UNBIASED, BIASED)
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1])
-def test_a_level_outside_zero_and_one_is_refused(alpha):
+def test_a_significance_level_outside_zero_and_one_is_refused(alpha):
     with pytest.raises(OutOfBounds):
         published_letter(FAITHFUL, UNBIASED, BIASED, alpha=alpha)
 
@@ -129,26 +129,26 @@ THREE_BIASED = {"B1": [0.9, 0.1, 0.0], "B2": [0.6, 0.4, 0.0], "B3": [0.55, 0.45,
         ({"B1": [36, 4, 0], "B2": [36, 4, 0], "B3": [22, 18, 0]}, "vote", Letter.DSBS),
     ],
 )
-def test_a_vote_follows_most_of_the_biased_blocks(blocks, join, letter):
+def test_a_vote_in_step_2_follows_the_majority_of_the_biased_blocks(blocks, join, letter):
     verdict = published_letter({"U": [20, 20, 0], **blocks}, UNBIASED, THREE_BIASED, join=join)
     assert verdict.letter is letter
 
 
-def test_half_of_two_blocks_are_enough_for_a_biased_step():
+def test_one_of_two_biased_blocks_is_enough_for_a_vote_of_biased_in_step_2():
     observed = {"U": [20, 20, 0], "B1": [18, 22, 0], "B2": [36, 4, 0]}
     assert published_letter(observed, UNBIASED, BIASED, join="vote").letter is Letter.DSBS
 
 
 @pytest.mark.parametrize(("join", "letter"), [("or", Letter.BS), ("vote", Letter.DSBS)])
-def test_a_vote_in_step_1_is_over_the_biased_specifications(join, letter):
-    """Output (36, 4, 0) of the unbiased block is like one of three biased specifications."""
+def test_a_vote_in_step_1_is_counted_over_the_biased_specifications(join, letter):
+    """The output (36, 4, 0) of the unbiased block is similar to one of the three biased specifications."""
     biased = {"B1": [0.9, 0.1, 0.0], "B2": [0.1, 0.9, 0.0], "B3": [0.2, 0.8, 0.0]}
     observed = {block: [36, 4, 0] for block in ("U", *biased)}
     verdict = published_letter(observed, UNBIASED, biased, reading="similar-to-biased", join=join)
     assert verdict.letter is letter
 
 
-def test_unbiased_blocks_are_outvoted_in_step_1():
+def test_one_biased_output_of_three_unbiased_blocks_is_outvoted_in_step_1():
     unbiased = {"U1": [0.5, 0.5, 0.0], "U2": [0.5, 0.5, 0.0], "U3": [0.5, 0.5, 0.0]}
     observed = {"U1": [36, 4, 0], "U2": [20, 20, 0], "U3": [20, 20, 0], "B": [36, 4, 0]}
     biased = {"B": [0.9, 0.1, 0.0]}

@@ -1,4 +1,4 @@
-"""Tests of the references of methods, and of the material found for them."""
+"""Tests of the references in methods, and of the stored words, rows and corpora that are inserted for them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_uploaded_rows_replace_their_reference():
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_a_corpus_brings_its_words_if_the_experiment_names_none(named):
+def test_a_corpus_supplies_its_words_if_the_experiment_names_none(named):
     own = {"words": (WORDS,)} if named else {}
     corpus = FoundCorpus("crp_1@7", items(*SENTENCES), StereotypeWords(**{**vars(WORDS), "name": "theirs"}), "theirs@2")
     method = StereotypeScore(corpus="crp_1", **own).with_references(Found(corpus))
@@ -110,7 +110,7 @@ def test_a_corpus_brings_its_words_if_the_experiment_names_none(named):
     assert method.specification == (None if named else "theirs@2")
 
 
-def test_sentences_written_earlier_fill_terms_that_lack_them():
+def test_sentences_that_an_author_wrote_earlier_are_used_for_terms_without_sentences():
     method = StereotypeScore(words=(WORDS,), sentences=(Sentence("A woman likes chess."),), writing=Writing(per_term=1))
     (wanted,) = method.references().authored
     assert (wanted.kind, wanted.words, wanted.reuse) == ("sentences", WORDS, True)
@@ -144,7 +144,7 @@ def test_a_corpus_without_usable_pictures_is_named_in_the_error():
     assert refused.value.field == "corpus"
 
 
-def test_only_a_round_trip_needs_both_directions():
+def test_only_a_round_trip_needs_both_directions_of_a_language_pair():
     there, back = [("en", "es"), ("en", "de")], [("es", "en"), ("de", "en")]
     assert RoundTrip("gender", languages=("es", "de")).language_pairs() == there + back
     assert OneHop("gender", languages=("es", "de")).language_pairs() == there

@@ -1,4 +1,4 @@
-"""Tests of the interval of a signed quantity's size: coverage of every size, including zero."""
+"""Tests of the interval for the size of a signed quantity: coverage of every size, including zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.statistics.intervals.credible import equal_tailed, size_interval
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_clear_sign_keeps_the_interval_of_the_signed_quantity(sign):
+def test_if_the_sign_is_clear_the_interval_is_that_of_the_signed_quantity(sign):
     draws = np.random.default_rng(1).normal(0.5, 0.05, 4000)
     found, limits = size_interval(sign * draws), equal_tailed(draws)
     assert (found.low, found.high) == pytest.approx((limits.low, limits.high))
@@ -49,6 +49,6 @@ def test_size_intervals_have_their_nominal_coverage(truth):
     ("draws", "level", "error"),
     [([], 0.95, TooFewObservations), ([0.1, np.nan], 0.95, EvidenceError), ([0.1], 1.5, OutOfBounds)],
 )
-def test_empty_and_infinite_draws_are_refused(draws, level, error):
+def test_empty_and_non_finite_draws_are_refused(draws, level, error):
     with pytest.raises(error):
         size_interval(draws, level)

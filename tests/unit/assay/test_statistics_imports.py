@@ -1,4 +1,4 @@
-"""Importing the statistics is cheap: a command that computes nothing does not import SciPy."""
+"""Tests that importing the statistics is cheap: a command that computes nothing does not import SciPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import assay.statistics
 
 
 def imported_with(*modules: str) -> set[str]:
-    """Names a fresh interpreter has loaded after importing some modules."""
+    """Return the names of all modules that a new interpreter has loaded after importing `modules`."""
     code = f"import {', '.join(modules)}, sys; print(*sys.modules)"
     return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
 

@@ -1,4 +1,4 @@
-"""The model of throughput agrees with the utilisation law wherever one part is busy first."""
+"""The simulated throughput agrees with the utilisation law if one part is the bottleneck."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def test_simulated_throughput_equals_the_utilisation_law_of_the_bottleneck(plan,
     assert per_minute(plan, jobs) == pytest.approx(bounds[busy], rel=0.1)
 
 
-def test_twice_the_workers_carry_twice_as_much_while_they_are_the_bottleneck():
+def test_twice_the_workers_give_twice_the_throughput_while_workers_are_the_bottleneck():
     assert per_minute(replace(SMALL, workers=2)) / per_minute(SMALL) == pytest.approx(2, rel=0.05)
 
 
@@ -42,7 +42,7 @@ def test_more_workers_do_not_raise_throughput_if_postgres_is_the_bottleneck():
     assert per_minute(replace(plan, workers=80), 3000) == pytest.approx(per_minute(plan, 3000), rel=0.05)
 
 
-def test_the_same_seed_gives_the_same_run_and_another_nearly_the_same():
+def test_the_same_seed_gives_the_same_throughput_and_another_seed_nearly_the_same():
     assert per_minute(SMALL) == per_minute(SMALL)
     assert per_minute(SMALL, seed=2) == pytest.approx(per_minute(SMALL), rel=0.05)
 

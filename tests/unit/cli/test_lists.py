@@ -20,7 +20,7 @@ def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["methods", "attributes", "specifications", "protocols"])
-def test_a_list_is_one_json_document(name):
+def test_the_json_output_of_a_list_is_one_document(name):
     listed = json.loads(assay(name, "--json").stdout)
     assert len(listed) > 2
     assert name.rstrip("s") in listed[0]
@@ -47,7 +47,7 @@ def test_lists_are_filtered_by_kind_attribute_and_text():
     ]
 
 
-def test_names_are_whole_in_a_narrow_table():
+def test_names_are_not_shortened_in_a_narrow_table():
     shown = assay("specifications").stdout
     for one in json.loads(assay("specifications", "--json").stdout):
         assert one["specification"] in shown
@@ -71,7 +71,7 @@ def test_a_protocol_is_shown_as_text_with_defaults_and_descriptions():
 
 
 @pytest.mark.slow
-def test_keys_are_listed_with_whole_ids_and_as_json(tmp_path):
+def test_api_keys_are_listed_with_complete_ids_as_table_and_as_json(tmp_path):
     database = f"sqlite:///{tmp_path}/keys.db"
     migrate.upgrade(database)
     for name in ("first", "second"):
@@ -91,7 +91,7 @@ def test_keys_are_listed_with_whole_ids_and_as_json(tmp_path):
         (("protocols", "libretranslat"), "libretranslate"),
     ],
 )
-def test_a_wrong_protocol_is_refused_in_a_second_of_computing_with_the_nearest_name(command, near):
+def test_an_unknown_protocol_is_refused_with_the_nearest_name_before_slow_imports(command, near):
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "cli.main", *command],
@@ -102,13 +102,13 @@ def test_a_wrong_protocol_is_refused_in_a_second_of_computing_with_the_nearest_n
     seconds = time.perf_counter() - start
     assert done.returncode == 64
     assert f"did you mean {near!r}?" in done.stderr
-    # the slow imports are what takes time; a busy machine would make a limit in seconds fail without reason
+    # slow imports take most of the time; a strict limit in seconds would fail on a busy machine without reason
     assert not any(f"| {module}\n" in done.stderr for module in ("  sqlalchemy", "  numpy", "  aiohttp"))
     assert seconds < 10
 
 
 @pytest.mark.slow
-def test_the_quick_check_knows_exactly_the_protocols_that_there_are():
+def test_the_quick_check_of_protocol_names_knows_exactly_the_existing_protocols():
     for one in protocols():
         check_protocol(one.name)
     with pytest.raises(ValueError, match="telepathy") as refused:
@@ -124,7 +124,7 @@ def test_help_has_the_whole_first_paragraph_of_every_command():
 
 
 @pytest.mark.parametrize("command", ["rate", "probe", "methods", "protocols"])
-def test_help_names_all_six_kinds(command):
+def test_help_names_all_six_kinds_of_service(command):
     told = " ".join(assay(command, "--help").stdout.split())
     for kind in ("translator", "classifier", "regressor", "embedder", "language-model", "image-classifier"):
         assert kind in told

@@ -52,14 +52,14 @@ def test_a_text_is_answered_with_a_text_and_an_array_with_an_array(name: str, as
     assert ask(name, []).json() == {"translatedText": []}
 
 
-def test_forms_are_read_like_json(server, client):
+def test_form_data_is_read_like_json(server, client):
     url = f"{server.url('faithful')}/translate"
     assert client.post(url, data=ORDER).json() == client.post(url, json=ORDER).json() == {"translatedText": MIDDLE}
     several = client.post(url, data={**ORDER, "q": [TEXT, "ŝi & café"]}).json()["translatedText"]
     assert several == [MIDDLE, "ŝi & café"]
 
 
-def test_the_languages_are_listed_in_libretranslates_shape(server, client):
+def test_the_languages_are_listed_in_the_format_of_libretranslate(server, client):
     listed = client.get(f"{server.url('eraser')}/languages").json()
     english = next(one for one in listed if one["code"] == "en")
     assert {"es", "eo", "tr"} <= set(english["targets"])
@@ -87,7 +87,7 @@ def test_an_invalid_translation_request_is_refused_with_a_reason(order, server, 
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b'{"q": "\\ud800"}', b"\xff", b"[" * 100_000])
-def test_a_body_that_is_no_json_is_refused(body: bytes, server, client):
+def test_a_body_that_is_not_json_is_refused(body: bytes, server, client):
     response = client.post(f"{server.url('faithful')}/translate", content=body)
     assert response.status_code == 400
     assert "UTF-8" in response.json()["error"]
@@ -121,7 +121,7 @@ def test_every_faulty_service_declares_how_its_job_ends(ill):
     assert (ill.end != "rated") == (ill.problem is not None)
 
 
-def test_slow_delays_one_request_without_blocking_others(ask):
+def test_the_slow_service_delays_a_request_without_blocking_others(ask):
     start = time.monotonic()
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: ask("slow", f"nurse {number}"), range(8)))
@@ -129,7 +129,7 @@ def test_slow_delays_one_request_without_blocking_others(ask):
     assert 0.1 <= time.monotonic() - start < 8 * 0.1
 
 
-def test_very_slow_does_not_answer_in_time(ask):
+def test_the_very_slow_service_does_not_answer_in_time(ask):
     with pytest.raises(httpx.ReadTimeout):
         ask("very-slow", TEXT, timeout=0.3)
 
@@ -139,7 +139,7 @@ def test_very_slow_service_answers_504_eventually():
         assert client.post(f"{impatient.url('very-slow')}/translate", json=ORDER).status_code == 504
 
 
-def test_too_many_requests_refuses_every_nth_request(ask):
+def test_the_too_many_requests_service_refuses_every_nth_request(ask):
     answers = [ask("too-many-requests", TEXT) for _ in range(9)]
     assert Counter(answer.status_code for answer in answers) == {200: 6, 429: 3}
     assert {answer.headers["retry-after"] for answer in answers if answer.status_code == 429} == {"1"}
@@ -151,7 +151,7 @@ def test_flaky_service_fails_once_for_each_question(ask):
     assert [answer.status_code for answer in answers] == [500, 500, 200, 200, 500, 500, 200, 200]
 
 
-def test_garbage_answers_every_path_with_html_and_status_200(ask, server, client):
+def test_the_garbage_service_answers_every_path_with_html_and_status_200(ask, server, client):
     for response in (ask("garbage", TEXT), client.get(f"{server.url('garbage')}/languages")):
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/html")
@@ -174,7 +174,7 @@ def test_the_out_of_order_service_moves_every_answer_and_drops_none(count: int, 
     assert all(one != other for one, other in zip(mixed, right, strict=True))
 
 
-def test_wrong_count_loses_the_last_answer_of_an_array(ask):
+def test_the_wrong_count_service_drops_the_last_answer_of_an_array(ask):
     assert ask("wrong-count", [TEXT, TEXT, "a"]).json() == {"translatedText": [MIDDLE, MIDDLE]}
     assert ask("wrong-count", TEXT).json() == {"translatedText": MIDDLE}
 
@@ -183,17 +183,17 @@ def test_echo_service_returns_each_text_untranslated(ask):
     assert ask("echo", [TEXT]).json() == {"translatedText": [TEXT]}
 
 
-def test_error_marks_precede_every_word(ask):
+def test_the_error_marks_service_puts_a_mark_before_every_word(ask):
     words = ask("error-marks", TEXT).json()["translatedText"].split()
     assert [word[1:] for word in words] == MIDDLE.split()
     assert {word[0] for word in words} == {"#", "@"}
 
 
-def test_unauthorised_refuses_every_request(ask):
+def test_the_unauthorised_service_refuses_every_request(ask):
     assert ask("unauthorised", TEXT).status_code == 401
 
 
-def test_down_closes_the_connection(ask, server, client):
+def test_the_down_service_closes_the_connection(ask, server, client):
     with pytest.raises(httpx.RemoteProtocolError):
         ask("down", TEXT)
     with pytest.raises(httpx.RemoteProtocolError):
@@ -210,7 +210,7 @@ def test_each_server_has_its_own_address_and_stops_at_the_end():
         httpx.get(address, trust_env=False)
 
 
-def test_a_server_stops_although_a_caller_still_waits():
+def test_a_server_stops_even_if_a_caller_still_waits():
     with ThreadPoolExecutor(1) as pool:
         with DemoServer() as running:
             waiting = pool.submit(

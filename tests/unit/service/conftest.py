@@ -1,4 +1,4 @@
-"""Fixtures: a service with a SQLite file, a worker whose steps a test calls, and a validator with four protocols."""
+"""Fixtures: a service with a SQLite file, a worker whose steps a test calls, and a validator with a few protocols."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class FewProtocols:
 
 @dataclass
 class Rings:
-    """A doorbell that records job ids; `broken` makes it raise as a broker's client does."""
+    """Fake doorbell that records the ids of new jobs; if `broken`, it raises as the client of a broker does."""
 
     heard: list[str] = field(default_factory=list)
     broken: bool = False
@@ -155,7 +155,7 @@ def rating_document(letter: str | None = "DSBS", visibility: str = "private", **
 
 
 class HandWorker:
-    """A worker whose steps a test calls one at a time, with the functions of real workers."""
+    """A worker whose steps a test calls one at a time; the steps use the same functions as real workers."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -272,7 +272,7 @@ def settings(tmp_path: Path, migrated: Path) -> Settings:
 
 @pytest.fixture
 def guarded(settings: Settings) -> Settings:
-    """Settings that require keys."""
+    """Settings that require API keys."""
     return settings.model_copy(update={"auth": "keys"})
 
 
@@ -326,7 +326,7 @@ async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def serve(settings: Settings, rings: Rings) -> AsyncIterator[Any]:
-    """Return a client of a service with other settings or limits."""
+    """Return a function that starts a service with other settings or options, and returns its client."""
     async with AsyncExitStack() as stack:
 
         async def serve(settings: Settings = settings, **options: Any) -> httpx.AsyncClient:

@@ -28,13 +28,13 @@ def test_connection_to_another_machine_is_refused(outside, address):
     assert len(outside) == 2
 
 
-def test_connection_over_ipv6_is_refused(outside):
+def test_connection_to_another_machine_over_ipv6_is_refused(outside):
     with socket.socket(socket.AF_INET6) as one:
         refused(lambda: one.connect(("2001:db8::1", 80)))
         refused(lambda: one.connect(("::ffff:192.0.2.1", 80)))
 
 
-def test_datagram_is_refused(outside):
+def test_udp_datagram_to_another_machine_is_refused(outside):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         refused(lambda: one.sendto(b"?", ("192.0.2.1", 53)))
         refused(lambda: one.sendto(b"?", 0, ("192.0.2.1", 53)))
@@ -60,7 +60,7 @@ def test_connection_from_an_event_loop_is_refused(outside):
     refused(lambda: asyncio.run(asyncio.wait_for(asyncio.open_connection("example.org", 80), 5)))
 
 
-def test_suppressed_refusal_is_still_recorded(outside):
+def test_refused_connection_is_recorded_even_if_its_error_is_suppressed(outside):
     def connect_ignoring_errors():
         with socket.socket() as one, contextlib.suppress(BaseException):
             one.connect(("192.0.2.1", 80))

@@ -22,7 +22,7 @@ KS = "kolmogorov-smirnov"
 
 
 def jitter(text: str) -> float:
-    """Return a stable number between -1 and 1 for a text, the same for all persons in it."""
+    """Return a fixed number between -1 and 1 for a text; it is the same for "Mr" and "Ms"."""
     return math.sin(sum(ord(one) * place for place, one in enumerate(text.replace("Ms", "Mr"), 1)))
 
 
@@ -39,12 +39,12 @@ def higher_for_women(text):
 
 
 def spreads_women(text):
-    """The same mean for both, and twice the spread for women: no mean shows it."""
+    """Return outputs with twice the spread for women but the same mean, so that a test of means finds no bias."""
     return jitter(text) * (2 if "Ms" in text else 1)
 
 
 def document(specification, answer, kind=Kind.REGRESSOR):
-    """Rate a service by a specification as a request has it."""
+    """Rate a service by the experiment of a request, and return the rating document."""
     method = fit_to(parse_method(specification), kind)
     finding = run(method, answer, 0)
     return document_of(finding, experiment=dump_method(method), target={"name": "T", "kind": str(kind)})
@@ -68,7 +68,7 @@ def test_alpha_adds_the_letter_of_kolmogorov_smirnov_to_the_rating(service, lett
     assert set(component["analyses"][KS]["step_2"]) == {"he, she (one way)", "he, she (other way)"}
 
 
-def test_the_test_of_step_1_is_scipys_on_the_outputs_of_both_values():
+def test_step_1_equals_ks_2samp_of_scipy_on_the_outputs_for_both_values():
     rating = alternation(spreads_women, alpha=0.05)
     texts = [
         (f"{person} is {content}.") for people in PEOPLE.values() for person in people
@@ -80,14 +80,14 @@ def test_the_test_of_step_1_is_scipys_on_the_outputs_of_both_values():
     assert (found["statistic"], found["p"]) == pytest.approx((expected.statistic, expected.pvalue))
 
 
-def test_groups_of_step_2_hold_nine_tenths_of_their_side_of_the_content():
-    """The outputs are the side of the content; the largest gap between the two groups is .9 - .1."""
+def test_groups_of_step_2_have_nine_tenths_of_their_content_from_one_side():
+    """The output depends only on the side of the content, so the largest gap between the two groups is .9 - .1."""
     rating = alternation(lambda text: 5.0 + ("glad" in text), alpha=0.05)
     tests = rating["components"][0]["analyses"][KS]["step_2"]
     assert [test["statistic"] for test in tests.values()] == pytest.approx([0.8, 0.8], abs=0.02)
 
 
-def test_records_are_compared_by_the_group_they_came_with():
+def test_step_2_compares_records_by_their_original_value_of_the_column():
     rows = [{"sex": sex, "x": place + 40 * (sex == "M")} for sex in "FM" for place in range(60)]
     records = {"column": "sex", "values": ["F", "M"], "rows": rows}
     specification = {"method": "alternation", "attribute": "sex", "records": records, "alpha": 0.05}
@@ -98,7 +98,7 @@ def test_records_are_compared_by_the_group_they_came_with():
     assert rating["published"] == {KS: "DSBS"}
 
 
-def test_labels_without_scores_have_no_order_and_no_letter_by_this_rule():
+def test_labels_without_scores_get_no_letter_by_kolmogorov_smirnov():
     specification = {"method": "alternation", "attribute": "gender", "texts": TEXTS, "alpha": 0.05}
 
     def answer(probe):
@@ -109,25 +109,25 @@ def test_labels_without_scores_have_no_order_and_no_letter_by_this_rule():
     assert "no order" in rating["components"][0]["analyses"][KS]["why"]
 
 
-def test_without_alpha_nothing_is_added():
+def test_a_rating_without_alpha_has_no_letter_by_kolmogorov_smirnov():
     rating = alternation(higher_for_women)
     assert rating["published"] == {}
     assert "analyses" not in rating["components"][0]
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
-def test_reports_name_the_rule(form):
+def test_reports_name_the_kolmogorov_smirnov_rule(form):
     assert "Kolmogorov-Smirnov in two steps" in render(form, alternation(follows_content, alpha=0.05))
 
 
-def test_the_headline_is_the_same_with_the_rule():
+def test_alpha_does_not_change_the_letter_and_probabilities_of_the_rating():
     plain, ruled = alternation(follows_content), alternation(follows_content, alpha=0.05)
     assert plain["probabilities"] == ruled["probabilities"]
     assert plain["letter"] == ruled["letter"]
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0}, {"alpha": 0.5}, {"join": "and"}])
-def test_fields_of_the_rule_are_checked(wrong):
+def test_an_invalid_alpha_or_join_is_refused(wrong):
     with pytest.raises(SpecificationError):
         alternation(even, **wrong)
 
@@ -142,7 +142,7 @@ def test_fields_of_the_rule_are_checked(wrong):
         ("vote", 0.0, ["A, C", "B, C"], "BS"),
     ],
 )
-def test_a_vote_needs_half_of_the_pairs_of_values_to_differ(join, middle, differing, letter):
+def test_bs_by_vote_requires_half_of_the_pairs_of_values_to_differ(join, middle, differing, letter):
     """Answers are spread over [0, 1]; those for B and C are higher by `middle` and by .12."""
     people = {name: [f"{name} {n}" for n in range(40)] for name in "ABC"}
     texts = {"frames": ["{person} is {content}."], "people": people, "contents": CONTENTS}
@@ -161,7 +161,7 @@ def test_a_vote_needs_half_of_the_pairs_of_values_to_differ(join, middle, differ
 
 
 def faithful(probe):
-    """A translator that keeps every pronoun: texts are written backwards on the way."""
+    """Simulate a translator that keeps every pronoun: it reverses each text on the way out and on the way back."""
     return Reply(probe.ask.text[::-1])
 
 
@@ -184,7 +184,7 @@ def test_a_vote_of_three_biased_blocks_decides_step_2_of_a_round_trip(join, lett
     assert rating["letter"] == "DSBS"
 
 
-def test_reports_say_which_rules_are_by_vote():
+def test_reports_state_which_rules_are_combined_by_vote():
     specification = {"method": "round-trip", "attribute": "gender", "stop_early": False, "join": "vote"}
     page = render("html", document(specification, faithful, Kind.TRANSLATOR))
     assert "Kullback-Leibler divergence, by vote" in page

@@ -1,4 +1,4 @@
-"""An n-gram model of our own: estimated, written down, read again, and asked about minimal pairs over HTTP."""
+"""Our own n-gram model: estimated, written to a file, read again, and asked about minimal pairs over HTTP."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def small() -> Ngrams:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole model; some seconds."""
+    """File of the model that is estimated from all texts; building it takes some seconds."""
     path = tmp_path_factory.mktemp("ngram") / "model.arpa"
     ngram.build(path)
     return path
@@ -70,19 +70,19 @@ def test_lzw_codes_expand_to_earlier_output():
     assert decompressed(b"") == b""
 
 
-def test_after_a_clear_code_the_rest_of_the_byte_group_is_skipped():
+def test_the_rest_of_the_byte_group_after_an_lzw_clear_code_is_skipped():
     first, second = [ord("a"), 256, 0, 0, 0, 0, 0, 0], [ord("b"), 257]
     assert decompressed(packed([*first, *second])) == b"abbb"
 
 
-def test_invalid_codes_and_other_files_are_refused():
+def test_invalid_lzw_codes_and_other_files_are_refused():
     with pytest.raises(Unpackable, match="300"):
         decompressed(packed([ord("a"), 300]))
     with pytest.raises(Unpackable, match="EC02"):
         unpacked_bible(b"text")
 
 
-def test_sentences_are_split_at_marks_and_hold_words_only():
+def test_sentences_are_split_at_punctuation_and_contain_only_words():
     found = list(sentences_of("It’s 3 o'clock! He said: “Go.” And\nshe went\n%\nNo.\n"))
     assert found == [("it's", "o'clock"), ("he", "said", "go"), ("and", "she", "went"), ("no",)]
     assert words_of("Über-Mensch, x2") == ("ber", "mensch", "x")
@@ -114,7 +114,7 @@ def test_probabilities_sum_to_one_after_every_context(order: int, tmp_path: Path
 
 
 def test_bigrams_have_the_probabilities_of_the_formula(tmp_path: Path):
-    # "x" follows "a" twice and once "y"; counts of pairs: <s>a 3, ax 2, ay 1, x</s> 2, y</s> 1
+    # "x" follows "a" twice, "y" follows "a" once; counts of pairs: <s>a 3, ax 2, ay 1, x</s> 2, y</s> 1
     read = read_back(estimate([["a", "x"], ["a", "x"], ["a", "y"]], 2, 1), tmp_path)
     discount = 2 / (2 + 2 * 2)  # two pairs occur once, two occur twice
     # each word follows one distinct word, the end of a sentence follows two
@@ -125,7 +125,7 @@ def test_bigrams_have_the_probabilities_of_the_formula(tmp_path: Path):
     assert 10 ** read.probability["a x"] == pytest.approx((2 - discount) / 3 + discount * 2 / 3 * x_alone, rel=1e-5)
 
 
-def test_words_of_a_sentence_are_scored_with_its_end(small: Ngrams, tmp_path: Path):
+def test_every_word_and_the_end_of_a_sentence_get_a_score(small: Ngrams, tmp_path: Path):
     read = read_back(small, tmp_path)
     for text in ASKED:
         scores = read.scores(text.split())
@@ -168,8 +168,8 @@ def test_kenlm_scores_the_whole_model_equally(written: Path, model: Arpa):
         np.testing.assert_allclose(scores(text.split()), model.scores(text.split()), atol=1e-4)
 
 
-# ---------------------------------------------------------------------------- behind an endpoint
-def test_tokens_join_to_the_text_and_their_scores_sum_to_its_score(small: Ngrams, tmp_path: Path):
+# ---------------------------------------------------------------------------- as a service over HTTP
+def test_tokens_join_to_the_text_and_their_scores_sum_to_the_score_of_the_text(small: Ngrams, tmp_path: Path):
     read = read_back(small, tmp_path)
     for text in ("A, b c.", "“A” — b", "3 a", "a", "a ", "?!", ""):
         cut = ngram.tokens(text, scores=read.scores)
@@ -224,7 +224,7 @@ GENDER = (
 
 
 def words_of_pairs() -> tuple[StereotypeWords, tuple[Sentence, ...]]:
-    """Make a specification of the minimal pairs about gender: in each, the rarest word is the attribute term."""
+    """Return words and sentences of the minimal pairs about gender; attribute terms occur in one sentence only."""
     swaps = {frozenset(pair): pair for pair in GENDER}
     telling = {term for pair in GENDER for term in pair}
     cut = [(words_of(more), words_of(less), more) for kind, more, less in crows() if kind == "gender"]
@@ -246,7 +246,7 @@ def words_of_pairs() -> tuple[StereotypeWords, tuple[Sentence, ...]]:
 
 
 def rate(method: StereotypeScore, model: LanguageModel) -> Finding:
-    """Carry an experiment out with a model that gives log-probabilities."""
+    """Run an experiment with a model that returns log-probabilities."""
     design = method.design(generator(7))
     probes = next(design)
     while True:

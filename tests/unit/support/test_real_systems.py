@@ -1,4 +1,4 @@
-"""Real systems behind the demo's interfaces: they answer as their libraries do, and say what they lack."""
+"""Real systems behind the demo's interfaces: they answer as their libraries do, and report missing libraries."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def library(name: str) -> None:
     ("name", "module", "score"),
     [("vader", "vaderSentiment", 0.4588), ("textblob", "textblob", 0.5), ("afinn", "afinn", 3.0)],
 )
-def test_a_lexicon_answers_in_its_own_unit_and_as_a_probability(name: str, module: str, score: float):
+def test_a_sentiment_lexicon_answers_in_its_own_unit_and_as_a_probability(name: str, module: str, score: float):
     library(module)
     one = load(name)
     assert one.number("My sister feels glad.") == score
@@ -41,12 +41,12 @@ def test_a_lexicon_answers_in_its_own_unit_and_as_a_probability(name: str, modul
 
 
 @pytest.mark.parametrize(("valences", "positive"), [(0, 0.5), (-1e6, 0), (1e6, 1)])
-def test_a_sum_of_valences_is_a_probability_however_large(valences: float, positive: float):
+def test_a_sum_of_valences_of_any_size_is_converted_to_a_probability(valences: float, positive: float):
     assert from_valences(valences) == positive
 
 
 @needs_data
-def test_the_wage_model_shifts_women_and_men_as_the_paper_says():
+def test_the_wage_model_gives_women_and_men_the_mean_wages_that_the_paper_prints():
     library("sklearn")
     library("pyarrow")
     model, rows = load("census-wage", DATA), read_census(DATA)
@@ -80,7 +80,7 @@ def test_the_income_classifier_is_better_than_the_base_rate():
 
 
 @needs_data
-def test_word_vectors_of_phrases_are_means_and_unknown_ones_are_none():
+def test_the_vector_of_a_phrase_is_the_mean_of_its_words_and_none_if_all_are_unknown():
     words = load("google-news", DATA)
     assert len(words.embed("nurse", "m")) == 300
     assert words.embed("Nurse", "m") == words.embed("nurse", "m")
@@ -92,7 +92,7 @@ def test_word_vectors_of_phrases_are_means_and_unknown_ones_are_none():
 
 
 @needs_data
-def test_unknown_words_come_as_null_over_http():
+def test_vectors_of_unknown_words_are_null_over_http():
     with DemoServer(real=[load("google-news", DATA)]) as server:
         url, body = f"{server.url('google-news')}/v1/embeddings", {"model": "m", "input": ["she", "qwzx", "he"]}
         said = httpx.post(url, json=body, trust_env=False, timeout=10).json()["data"]
@@ -118,7 +118,7 @@ def test_unknown_system_is_refused_with_the_known_names():
         load("nobody")
 
 
-def test_demo_command_serves_a_real_system_with_the_simulated_ones():
+def test_demo_command_serves_a_real_system_beside_the_simulated_services():
     library("afinn")
     command = [sys.executable, "-m", "demo", "afinn", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -1,4 +1,4 @@
-"""Differences between the replies of two ratings, as the page that compares them marks them."""
+"""Marked differences between two replies, on the page that compares two ratings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 from web.compare.sentences import MOST_WORDS, Joined
 
 
-def test_the_words_that_the_other_reply_lacks_are_marked():
+def test_words_that_are_missing_in_the_other_reply_are_marked():
     joined = Joined("She came.", "es", "Ella vino ayer", "Ella vino hoy", 1.0)
     assert joined.words == ([("Ella vino", False), ("ayer", True)], [("Ella vino", False), ("hoy", True)])
 
 
-def test_long_replies_are_compared_as_a_whole_in_bounded_time():
+def test_different_long_replies_are_marked_as_a_whole_in_bounded_time():
     # guards against 06d1ba2, where two replies of 5,000 words took half a minute, and a page shows 40 such pairs
     rng = random.Random(0)
     before, after = (" ".join(rng.choice("ab") for _ in range(10 * MOST_WORDS)) for _ in range(2))

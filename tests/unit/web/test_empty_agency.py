@@ -1,4 +1,4 @@
-"""Every page of an agency that has nothing yet."""
+"""Every list page of an agency that has no data yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workers.targets.target_validator import TargetChecker
 pytestmark = pytest.mark.anyio
 
 PARTS = ("/overview/running",)
-"""Parts of pages, which scripts fetch again."""
+"""Parts of pages that scripts fetch again."""
 
 PATHS = sorted(
     {route.path for area in AREAS for route in area.routes if "GET" in (route.methods or ()) and "{" not in route.path}
@@ -40,7 +40,7 @@ async def client(app):
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_every_list_page_shows_that_it_is_empty(client, path):
+async def test_every_list_page_of_an_empty_agency_is_shown(client, path):
     answer = await client.get(path, headers={"Accept": "text/html"})
     assert answer.status_code == 200
     assert answer.text.count("<h1") == 1

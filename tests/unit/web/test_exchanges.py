@@ -1,4 +1,4 @@
-"""Questions as texts for people."""
+"""Texts of questions, as the web pages show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live part of a job's page, watched by many."""
+"""The live part of a job's page, requested by many viewers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 VIEWERS = 1000
 MOST_READS = 4
-"""Reads of a status per second."""
+"""Maximum number of status reads per second."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def status_reads(client: httpx.AsyncClient) -> float:
     return float(found[1]) if found else 0.0
 
 
-async def test_a_thousand_viewers_of_a_job_cost_at_most_four_status_reads_a_second(client):
+async def test_a_thousand_viewers_of_a_job_cause_at_most_four_status_reads_a_second(client):
     job = (await client.post("/v1/jobs", json=rating_request("http://127.0.0.1:9/x", 1))).json()["id"]
     before, begun = await status_reads(client), time.monotonic()
     answers = []
@@ -51,7 +51,7 @@ async def test_a_thousand_viewers_of_a_job_cost_at_most_four_status_reads_a_seco
     assert 1 <= await status_reads(client) - before <= most
 
 
-async def test_a_viewer_with_the_newest_part_is_sent_nothing(client):
+async def test_a_viewer_that_has_the_newest_part_gets_304_without_content(client):
     job = (await client.post("/v1/jobs", json=rating_request("http://127.0.0.1:9/x", 1))).json()["id"]
     first = await client.get(f"/jobs/{job}/now")
     again = await client.get(f"/jobs/{job}/now", headers={"If-None-Match": first.headers["etag"]})

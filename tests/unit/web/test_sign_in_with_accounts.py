@@ -37,7 +37,7 @@ PEOPLE = {
     "mallory": {"sub": "mallory-3", "email": "bob@example.org", "email_verified": False, "groups": "staff"},
 }
 LIMIT = 262_144
-"""Bytes of an answer of the provider, as docs/operations.md says."""
+"""Maximum size in bytes of a response of the provider, as docs/operations.md states."""
 
 CONFIGURATION = "/.well-known/openid-configuration"
 
@@ -66,7 +66,7 @@ def settings(provider, tmp_path):
 
 
 def browser_of(settings):
-    """Return a browser with cookies of its own, before an agency with these settings."""
+    """Return a browser (an HTTP client with its own cookies) of an agency with these settings."""
     app = create_app(settings, validator=TargetChecker(settings), doorbell=lambda _: None)
     add_pages(app, open_provider(settings, app.state.service.vault))
     return another_browser(app)
@@ -86,7 +86,7 @@ async def browser(settings):
 
 
 async def leave(browser, following=""):
-    """Follow the link to the provider; return the parameters that it gets."""
+    """Follow the link to the provider; return the parameters that the provider receives."""
     sent = await browser.get("/sign-in/oidc", params={"next": following})
     assert sent.status_code == 303, sent.text
     assert "httponly" in sent.headers["set-cookie"].lower()
@@ -103,7 +103,7 @@ async def sign_in(browser, provider, person="ada", following=""):
 
 
 def refused(answer, status=403, code="sign-in-failed"):
-    """Whether an answer is the page of a problem and begins no session."""
+    """Check that a response is the page of a problem and begins no session."""
     assert answer.status_code == status, answer.text
     assert f"/problems/{code}" in answer.text
     assert COOKIE not in answer.cookies
@@ -111,8 +111,8 @@ def refused(answer, status=403, code="sign-in-failed"):
     return True
 
 
-# ---------------------------------------------------------------------------- who gets in
-async def test_a_person_signs_in_and_gets_the_rights_of_the_rule(browser, provider):
+# ---------------------------------------------------------------------------- access rules
+async def test_a_user_signs_in_and_gets_the_tenant_and_scopes_of_the_matching_rule(browser, provider):
     page = await browser.get("/sign-in?next=/settings")
     assert "Sign in with Example Ltd" in page.text
     assert 'href="/sign-in/oidc?next=%2Fsettings"' in page.text
@@ -125,7 +125,7 @@ async def test_a_person_signs_in_and_gets_the_rights_of_the_rule(browser, provid
     assert (await browser.get("/keys")).status_code == 403
 
 
-async def test_the_api_does_not_accept_the_session_of_a_person(browser, provider):
+async def test_the_api_does_not_accept_the_session_cookie_of_a_user(browser, provider):
     await sign_in(browser, provider)
     assert (await browser.get("/v1/limits")).status_code == 401
 
@@ -137,7 +137,7 @@ async def test_a_public_client_signs_in_without_a_secret(settings, provider):
         await browser.app.state.service.database.close()
 
 
-async def test_an_email_address_counts_only_if_it_was_verified(browser, provider):
+async def test_a_rule_matches_an_email_address_only_if_it_is_verified(browser, provider):
     assert (await sign_in(browser, provider, "bob")).status_code == 303
     assert "<dd>bobs</dd>" in (await browser.get("/settings")).text
     browser.cookies.clear()
@@ -146,7 +146,7 @@ async def test_an_email_address_counts_only_if_it_was_verified(browser, provider
     assert "mallory-3" in answer.text
 
 
-async def test_signing_in_again_ends_the_session_before_and_signing_out_ends_this_one(browser, provider):
+async def test_signing_in_again_ends_the_earlier_session_and_signing_out_ends_the_current_session(browser, provider):
     await sign_in(browser, provider)
     first = browser.cookies[COOKIE]
     await sign_in(browser, provider)
@@ -170,7 +170,7 @@ async def test_signing_in_again_ends_the_session_before_and_signing_out_ends_thi
     ],
     ids=["rules", "secret", "client"],
 )
-async def test_a_change_of_the_configuration_ends_the_sessions_of_people(browser, settings, provider, changed):
+async def test_a_change_of_rules_or_client_ends_the_sessions_of_users(browser, settings, provider, changed):
     await sign_in(browser, provider)
     cookie = {"Cookie": f"{COOKIE}={browser.cookies[COOKIE]}"}
     for later, status in ((settings, 200), (Settings(**{**given(settings), **changed}), 303)):
@@ -180,12 +180,12 @@ async def test_a_change_of_the_configuration_ends_the_sessions_of_people(browser
 
 
 def given(settings):
-    """Return the arguments of settings."""
+    """Return the arguments with which the settings were made."""
     values = settings.model_dump(include=settings.model_fields_set)
     return {**values, "oidc_rules": json.dumps(RULES)}
 
 
-# ---------------------------------------------------------------------------- where one lands
+# ---------------------------------------------------------------------------- page after signing in
 @pytest.mark.parametrize(
     ("asked", "led"),
     [
@@ -198,12 +198,12 @@ def given(settings):
         (f"/{'x' * 3000}", "/overview"),
     ],
 )
-async def test_only_a_page_of_the_agency_follows_signing_in(browser, provider, asked, led):
+async def test_signing_in_redirects_only_to_pages_of_the_agency(browser, provider, asked, led):
     assert (await sign_in(browser, provider, following=asked)).headers["location"] == led
 
 
-# ---------------------------------------------------------------------------- attacks on the way back
-async def test_a_state_of_another_browser_is_refused(browser, provider):
+# ---------------------------------------------------------------------------- attacks on the callback
+async def test_a_callback_with_the_state_of_another_browser_is_refused(browser, provider):
     """Login CSRF: an attacker's link would sign the victim in to the attacker's account."""
     link = back(provider, await leave(browser))
     async with another_browser(browser.app) as victim:
@@ -213,13 +213,13 @@ async def test_a_state_of_another_browser_is_refused(browser, provider):
     assert "/token" not in provider.asked
 
 
-async def test_a_state_is_used_once(browser, provider):
+async def test_a_state_can_be_used_only_once(browser, provider):
     asked = await leave(browser)
     assert (await browser.get(back(provider, asked))).status_code == 303
     assert refused(await browser.get(back(provider, asked)))
 
 
-async def test_a_way_back_that_was_recorded_with_its_cookie_is_refused(browser, provider):
+async def test_a_callback_that_is_replayed_with_its_cookie_is_refused(browser, provider):
     link = back(provider, await leave(browser))
     cookie = {"Cookie": f"{ATTEMPT}={browser.cookies[ATTEMPT]}"}
     browser.cookies.clear()
@@ -228,7 +228,7 @@ async def test_a_way_back_that_was_recorded_with_its_cookie_is_refused(browser, 
     assert refused(await browser.get(link, headers=cookie))
 
 
-async def test_a_changed_cookie_is_refused(browser, provider):
+async def test_a_callback_with_an_altered_cookie_is_refused(browser, provider):
     asked = await leave(browser, "/suites")
     end, random, page = browser.cookies[ATTEMPT].strip('"').split(".")
     for changed in (f"{int(end) + 1}.{random}.{page}", f"{end}.{random}.", f"{end}.x.{page}", ""):
@@ -236,13 +236,13 @@ async def test_a_changed_cookie_is_refused(browser, provider):
         assert refused(await browser.get(back(provider, asked), headers={"Cookie": f"{ATTEMPT}={changed}"}))
 
 
-async def test_an_attempt_ends_after_ten_minutes(browser, provider, monkeypatch):
+async def test_an_expired_attempt_to_sign_in_is_refused(browser, provider, monkeypatch):
     monkeypatch.setattr(under_test, "ATTEMPT_S", -1)
     assert refused(await sign_in(browser, provider))
 
 
-async def test_a_code_of_another_attempt_is_refused_because_its_verifier_is_missing(browser, provider):
-    """A stolen code is useless: the provider wants the verifier of the browser that began the attempt."""
+async def test_a_stolen_code_is_refused_without_its_pkce_verifier(browser, provider):
+    """A stolen code is useless: the provider requires the PKCE verifier of the browser that began the attempt."""
     async with another_browser(browser.app) as victim:
         stolen = dict(parse_qsl(urlsplit(back(provider, await leave(victim))).query))["code"]
     own = await leave(browser)
@@ -251,14 +251,14 @@ async def test_a_code_of_another_attempt_is_refused_because_its_verifier_is_miss
     assert provider.asked[-1] == "/token"
 
 
-async def test_the_provider_of_these_tests_refuses_a_code_without_its_verifier(browser, provider):
+async def test_the_provider_of_these_tests_refuses_a_code_without_its_pkce_verifier(browser, provider):
     code = dict(parse_qsl(urlsplit(back(provider, await leave(browser))).query))["code"]
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": f"{AGENCY}{under_test.CALLBACK}"}
     provider.secret = ""
     assert provider.token({**form, "client_id": CLIENT_ID}, None)[0] == 400
 
 
-async def test_a_refusal_of_the_provider_is_a_page(browser):
+async def test_a_refusal_by_the_provider_is_shown_as_a_problem_page(browser):
     asked = await leave(browser)
     answer = await browser.get(f"{under_test.CALLBACK}?error=access_denied&state={asked['state']}")
     assert refused(answer)
@@ -289,7 +289,7 @@ async def test_a_refusal_of_the_provider_is_a_page(browser):
     ],
     ids=str,
 )
-async def test_a_token_with_a_wrong_claim_is_refused(browser, provider, changed):
+async def test_an_id_token_with_a_wrong_or_missing_claim_is_refused(browser, provider, changed):
     def change(claims):
         claims.update(changed)
         for name in [name for name, value in changed.items() if value is None]:
@@ -301,7 +301,7 @@ async def test_a_token_with_a_wrong_claim_is_refused(browser, provider, changed)
     assert (await sign_in(browser, provider)).status_code == 303
 
 
-async def test_a_token_for_several_audiences_is_accepted_with_azp(browser, provider):
+async def test_an_id_token_for_several_audiences_is_accepted_with_azp(browser, provider):
     provider.change = lambda claims: claims.update(aud=[CLIENT_ID, "another client"], azp=CLIENT_ID)
     assert (await sign_in(browser, provider)).status_code == 303
 
@@ -319,13 +319,13 @@ def forged(algorithm, sign):
 
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "nOnE", ""])
-async def test_a_token_without_a_signature_is_refused(browser, provider, algorithm):
+async def test_an_id_token_without_a_signature_is_refused(browser, provider, algorithm):
     provider.sign = forged(algorithm, lambda _: b"")
     assert refused(await sign_in(browser, provider))
 
 
 @pytest.mark.parametrize("form", ["pem", "der", "jwk"])
-async def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(browser, provider, form):
+async def test_an_id_token_signed_with_the_public_key_as_hmac_secret_is_refused(browser, provider, form):
     provider.key = RSAKey.generate_key(2048, {"kid": "first"})
     public = {
         "pem": provider.key.as_pem(private=False),
@@ -336,7 +336,7 @@ async def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(browser
     assert refused(await sign_in(browser, provider))
 
 
-async def test_a_secret_among_the_keys_of_the_provider_signs_nothing(browser, provider):
+async def test_an_id_token_signed_with_a_symmetric_key_of_the_provider_is_refused(browser, provider):
     secret = base64.urlsafe_b64encode(b"k" * 32).decode().rstrip("=")
     keys = {"keys": [{"kty": "oct", "k": secret, "kid": "first"}]}
     provider.answers["/keys"] = 200, json.dumps(keys).encode()
@@ -344,7 +344,7 @@ async def test_a_secret_among_the_keys_of_the_provider_signs_nothing(browser, pr
     assert refused(await sign_in(browser, provider))
 
 
-async def test_a_token_of_another_key_is_refused(browser, provider):
+async def test_an_id_token_signed_with_another_key_is_refused(browser, provider):
     right, wrong = provider.key, ECKey.generate_key("P-256", {"kid": "first"})
     await sign_in(browser, provider)
     browser.cookies.clear()
@@ -377,7 +377,7 @@ async def test_a_new_key_of_the_provider_is_found_and_keys_are_read_again_at_mos
     ],
     ids=["error", "redirect", "page", "list", "nonsense", "50 MB"],
 )
-async def test_a_provider_that_answers_wrongly_is_a_page_with_a_remedy(browser, provider, path, answer):
+async def test_an_invalid_response_of_the_provider_is_shown_as_a_page_with_a_remedy(browser, provider, path, answer):
     provider.answers[path] = answer
     began = time.monotonic()
     if path == CONFIGURATION:
@@ -391,7 +391,7 @@ async def test_a_provider_that_answers_wrongly_is_a_page_with_a_remedy(browser, 
     assert (await sign_in(browser, provider)).status_code == 303
 
 
-async def test_an_answer_is_not_read_beyond_its_limit(browser, provider):
+async def test_a_response_of_the_provider_is_not_read_beyond_the_size_limit(browser, provider):
     body = provider.get(CONFIGURATION)[1]
     provider.answers[CONFIGURATION] = 200, body[:-1] + b" " * (LIMIT - len(body)) + b"}"
     await leave(browser)
@@ -399,7 +399,7 @@ async def test_an_answer_is_not_read_beyond_its_limit(browser, provider):
     assert refused(await sign_in(browser, provider), 502, "provider-unavailable")
 
 
-async def test_a_provider_that_is_down_is_a_page_with_a_remedy(settings):
+async def test_an_unreachable_provider_is_shown_as_a_problem_page(settings):
     down = settings.model_copy(update={"oidc_issuer": "http://127.0.0.1:9"})
     async with browser_of(down) as browser:
         assert refused(await browser.get("/sign-in/oidc"), 502, "provider-unavailable")
@@ -407,7 +407,7 @@ async def test_a_provider_that_is_down_is_a_page_with_a_remedy(settings):
         await browser.app.state.service.database.close()
 
 
-async def test_a_wrong_client_secret_is_a_page_and_the_log_has_the_reason(browser, provider, capsys):
+async def test_a_wrong_client_secret_shows_a_problem_page_and_logs_the_reason(browser, provider, capsys):
     provider.secret = "another"
     assert refused(await sign_in(browser, provider), 502, "provider-unavailable")
     log = capsys.readouterr()
@@ -425,14 +425,14 @@ async def test_a_wrong_client_secret_is_a_page_and_the_log_has_the_reason(browse
     ],
     ids=str,
 )
-async def test_addresses_that_others_could_read_or_change_are_refused(browser, provider, changed):
+async def test_a_provider_configuration_with_invalid_or_insecure_addresses_is_refused(browser, provider, changed):
     said = {**json.loads(provider.get(CONFIGURATION)[1]), **changed}
     provider.answers[CONFIGURATION] = 200, json.dumps(said).encode()
     assert refused(await browser.get("/sign-in/oidc"), 502, "provider-unavailable")
     assert provider.asked == [CONFIGURATION]
 
 
-async def test_an_agency_without_a_provider_leads_to_the_form_for_keys(settings):
+async def test_an_agency_without_a_provider_redirects_to_the_sign_in_form_for_keys(settings):
     async with browser_of(Settings(data_dir=settings.data_dir, auth="keys")) as browser:
         for path in ("/sign-in/oidc", under_test.CALLBACK):
             assert (await browser.get(path)).headers["location"] == "/sign-in"
@@ -440,7 +440,7 @@ async def test_an_agency_without_a_provider_leads_to_the_form_for_keys(settings)
         await browser.app.state.service.database.close()
 
 
-async def test_accounts_without_keys_are_refused_at_the_start(settings):
+async def test_an_agency_that_requires_no_keys_cannot_start_with_a_provider(settings):
     open_to_all = settings.model_copy(update={"auth": "none"})
     with pytest.raises(ValueError, match="ASSAY_AUTH=keys"):
         browser_of(open_to_all)

@@ -89,7 +89,7 @@ async def read_request(reader: asyncio.StreamReader, connection: int) -> Heard |
 async def listening(
     answer: Callable[[Heard], Answer], *, tls: Any = None, after: Callable[[Heard], bool] = lambda heard: True
 ) -> AsyncIterator[Service]:
-    """Serve `answer`; after each response the connection stays open if `after` says so."""
+    """Serve `answer`; the connection stays open after a response if `after` returns true for its request."""
     service = Service(scheme="https" if tls else "http")
     connections = 0
     talking: set[asyncio.Task[None]] = set()
@@ -131,7 +131,7 @@ async def listening(
 
 @dataclass(frozen=True)
 class Wire:
-    """Functions of this file, for tests."""
+    """Functions of this file, which tests get as a fixture."""
 
     listening: Any = listening
     raw: Any = raw

@@ -254,7 +254,7 @@ def counted(workplace: Workplace, engine: Engine, outcome: str) -> float:
     return workplace.meter.registry.get_sample_value("assay_target_calls_total", labels) or 0.0
 
 
-# ---------------------------------------------------------------------------- ways
+# ---------------------------------------------------------------------------- lanes and metrics of both services
 @pytest.mark.slow
 def test_rating_whose_author_is_the_rated_service_finishes(workplace, engine):
     one = engine(pause_s=0.02)
@@ -290,7 +290,7 @@ def test_job_waits_for_an_author_that_failed_in_another_job(workplace, engine):
 
 
 @pytest.mark.slow
-def test_calls_are_counted_under_their_service(workplace, engine):
+def test_calls_are_counted_for_the_service_that_was_called(workplace, engine):
     rated, author = engine(), engine()
     job = done(workplace, rating(rated, author))
     assert job.status == "succeeded", job.error
@@ -300,7 +300,7 @@ def test_calls_are_counted_under_their_service(workplace, engine):
     assert spoken == SENTENCES
 
 
-# ---------------------------------------------------------------------------- claims
+# ---------------------------------------------------------------------------- resumed jobs
 def stop(*_: Any, **__: Any) -> None:
     raise StoreUnavailable("unreachable")  # simulates a killed worker, which cannot release its job
 
@@ -348,7 +348,7 @@ def test_resumed_job_requests_only_the_missing_texts(workplace, engine, monkeypa
     assert len(author.writes) - before == SENTENCES - len(written)
 
 
-# ---------------------------------------------------------------------------- targets that were changed meanwhile
+# ---------------------------------------------------------------------------- targets changed while a job waits
 def save(workplace: Workplace, about: dict[str, Any], secret: str | None = None) -> StoredTarget:
     name = new_id("tgt")
     sealed = workplace.vault.seal(secret, tenant="default", target=name, field="secret") if secret else None
@@ -363,7 +363,7 @@ def move(workplace: Workplace, saved: StoredTarget, about: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("kind", ["rating", "writing", "probe"])
-def test_a_target_that_was_moved_while_its_job_waited_is_not_called_with_its_new_key(workplace, engine, kind):
+def test_a_job_fails_without_calls_if_the_address_of_its_target_changed_while_it_waited(workplace, engine, kind):
     old, new = engine(), engine()
     about = described(old.url, "openai-chat" if kind == "writing" else "openai-completions")
     saved = save(workplace, about, "sk-old-0815")
@@ -381,7 +381,7 @@ def test_a_target_that_was_moved_while_its_job_waited_is_not_called_with_its_new
     assert (old.keys, new.keys) == (set(), set())
 
 
-def test_an_author_that_was_moved_while_its_job_waited_ends_the_job(workplace, engine):
+def test_a_job_fails_without_calls_if_the_address_of_its_author_changed_while_it_waited(workplace, engine):
     rated, old, new = engine(), engine(), engine()
     about = described(old.url, "openai-chat")
     saved = save(workplace, about, "sk-old-0815")
@@ -393,7 +393,7 @@ def test_an_author_that_was_moved_while_its_job_waited_ends_the_job(workplace, e
     assert (rated.keys, old.keys, new.keys) == (set(), set(), set())
 
 
-def test_a_new_key_for_the_same_address_is_the_one_that_is_sent(workplace, engine):
+def test_a_key_replaced_while_the_job_waited_is_sent_if_the_address_is_unchanged(workplace, engine):
     author = engine()
     about = described(author.url, "openai-chat")
     saved = save(workplace, about, "sk-old-0815")
@@ -405,7 +405,7 @@ def test_a_new_key_for_the_same_address_is_the_one_that_is_sent(workplace, engin
     assert author.keys == {f"Bearer {SECRET}"}
 
 
-def test_a_target_that_was_removed_while_its_job_waited_is_called_without_its_key(workplace, engine):
+def test_a_target_deleted_while_its_job_waited_is_called_without_its_key(workplace, engine):
     author = engine()
     saved = save(workplace, described(author.url, "openai-chat"), "sk-old-0815")
     waiting, _ = ordered(workplace, author)
@@ -417,11 +417,11 @@ def test_a_target_that_was_removed_while_its_job_waited_is_called_without_its_ke
     assert author.keys == {None}
 
 
-# ---------------------------------------------------------------------------- what is kept of jobs that end badly
+# ---------------------------------------------------------------------------- texts of failed and cancelled jobs
 QUOTA = {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}}
 
 
-def test_texts_written_before_a_quota_ended_are_stored(workplace, engine):
+def test_texts_written_before_a_quota_was_used_up_are_stored(workplace, engine):
     # concurrency 1, because calls in flight are abandoned when the quota ends
     rated, author = engine(), engine(at_writing=after(13, 429, QUOTA))
     job = done(workplace, order(described(rated.url, "openai-completions"), described(author.url, "openai-chat", 1)))
@@ -431,7 +431,7 @@ def test_texts_written_before_a_quota_ended_are_stored(workplace, engine):
     assert job.id in kept(workplace)[0].description
 
 
-def test_texts_written_for_a_service_that_refuses_are_stored(workplace, engine):
+def test_texts_written_for_a_rating_are_stored_if_the_rated_service_refuses_its_key(workplace, engine):
     job = done(workplace, rating(engine(at_scoring=after(12, 401)), engine()))
     assert (job.status, job.error["code"]) == ("failed", "target_refused")
     assert len(texts(workplace)) == SENTENCES
@@ -479,7 +479,7 @@ def test_job_cancelled_while_it_waits_to_retry_stores_its_texts(workplace, engin
     assert len(texts(workplace)) == 8
 
 
-def test_sentences_of_a_writing_job_before_a_quota_ended_are_in_its_corpus(workplace, engine):
+def test_a_writing_job_stores_its_sentences_in_the_corpus_if_the_quota_is_used_up(workplace, engine):
     new, into = ordered(workplace, engine(at_writing=after(13, 429, QUOTA)), concurrency=1)
     job = done(workplace, new)
     assert (job.status, job.error["reason"]) == ("failed", "quota")
@@ -518,7 +518,7 @@ def test_job_finishes_when_the_authors_work_cannot_be_stored(workplace, engine, 
     assert (job.status, job.error["reason"], kept(workplace)) == ("failed", "quota", [])
 
 
-def test_job_claimed_by_another_worker_stores_nothing_in_a_corpus(workplace, engine):
+def test_a_worker_that_lost_its_job_stores_nothing_in_a_corpus(workplace, engine):
     author = engine()
     new = rating(engine(), author)
 
@@ -535,7 +535,7 @@ def test_job_claimed_by_another_worker_stores_nothing_in_a_corpus(workplace, eng
     assert (job.status, job.lease_owner, kept(workplace)) == ("running", "the thief", [])
 
 
-# ---------------------------------------------------------------------------- room
+# ---------------------------------------------------------------------------- size limit of a corpus
 @pytest.fixture
 def shared_workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
     made = workplace_at(database_url, tmp_path)
@@ -544,7 +544,7 @@ def shared_workplace(database_url: str, tmp_path: Path) -> Iterator[Workplace]:
 
 
 def filled_meanwhile(workplace: Workplace, corpus_id: str, most: int) -> threading.Thread:
-    """Fill a corpus in a transaction that commits half a second after others may have counted its room."""
+    """Add `most` items in a transaction that commits after half a second; others may not see them until then."""
     begun = threading.Event()
 
     def fill() -> None:

@@ -139,7 +139,7 @@ def test_planted_bias_is_found_in_generated_images(workplace, services, name, le
         ),
     ],
 )
-def test_images_are_rated_by_questions_captions_and_choices(workplace, services, protocol, settings, names):
+def test_images_are_rated_through_questions_captions_and_choices(workplace, services, protocol, settings, names):
     target = viewer(services, "stereotyped-viewer-600", protocol, **settings)
     document = rated(workplace, order(target, painter(services)))
     assert document["letter"] == "DSBS", document["components"][0]["reasons"]
@@ -147,7 +147,7 @@ def test_images_are_rated_by_questions_captions_and_choices(workplace, services,
 
 
 @pytest.mark.slow
-def test_images_for_a_rating_are_stored_and_reused_by_another(workplace, services):
+def test_images_for_a_rating_are_stored_and_reused_by_a_later_rating(workplace, services):
     first = rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:
@@ -218,7 +218,7 @@ def test_images_for_a_failed_rating_are_stored(workplace, services, monkeypatch)
 
 
 @pytest.mark.parametrize(("author", "why"), [("linking-painter", "image-elsewhere"), ("scribbler", "not-an-image")])
-def test_an_author_that_gives_no_pictures_is_refused_before_anything_is_asked(workplace, services, author, why):
+def test_a_job_fails_if_its_author_returns_no_usable_image(workplace, services, author, why):
     job = run_to_end(workplace, order(viewer(services, "even-viewer"), painter(services, author)))
     assert job.status == "failed"
     assert why in str(job.error)
@@ -226,7 +226,7 @@ def test_an_author_that_gives_no_pictures_is_refused_before_anything_is_asked(wo
 
 
 @pytest.mark.slow
-def test_rating_with_deleted_images_has_no_letter(workplace, services):
+def test_a_rating_fails_if_its_images_are_no_longer_stored(workplace, services):
     rated(workplace, order(viewer(services, "even-viewer"), painter(services)))
     (corpus,) = kept(workplace)
     with workplace.database.read() as c:

@@ -21,11 +21,11 @@ REFUSED = CallFailed("auth", 'h refused access (HTTP 401); it said: "no such key
     ],
     ids=["refused", "unfit", "unavailable"],
 )
-def test_a_failed_job_has_the_message_of_the_service_as_its_own_field(error):
+def test_the_problem_of_a_failed_job_has_the_services_message_in_a_separate_field(error):
     said = problem(error)
     assert said["service_said"] == "no such key"
     assert "no such key" in said["detail"]
 
 
-def test_a_job_that_failed_without_a_message_of_the_service_has_no_such_field():
+def test_the_problem_of_a_failed_job_has_no_message_field_if_the_service_sent_no_message():
     assert "service_said" not in problem(CallFailed("timeout", "h did not answer in 30 s"))

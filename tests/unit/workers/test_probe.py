@@ -1,4 +1,4 @@
-"""A probe shows one exchange with a service without its key, and how the answer was read."""
+"""A probe shows one exchange with a service without its key, and the parsed answer."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ def echo(wire, **more):
     return answer
 
 
-def test_a_probe_shows_the_request_the_response_and_the_reading(wire):
+def test_a_probe_shows_the_request_the_response_and_the_parsed_answer(wire):
     found, heard = probed(wire, lambda _: wire.as_json({"said": "La casa 211"}), {**TRANSLATOR, "settings": ASKED})
     assert (found.reading, found.code, found.cause, found.remedy) == ("La casa 211", None, "", "")
     assert json.loads(found.exchange.request.body) == heard[0].json
@@ -62,7 +62,7 @@ def test_the_key_is_masked_in_the_request_and_in_a_response_that_repeats_it(wire
     assert "***" in shown
 
 
-def test_a_token_that_is_not_the_key_is_masked_by_its_name(wire):
+def test_an_access_token_in_an_answer_is_masked_by_the_name_of_its_field(wire):
     answer = echo(wire, access_token="derived-4711", tokens=["la", "casa"], token="la")
     found, _ = probed(wire, answer, {**TRANSLATOR, "settings": ASKED})
     assert "derived-4711" not in found.exchange.response.body
@@ -75,7 +75,7 @@ def test_a_long_body_is_cut_and_its_size_is_kept(wire):
     assert found.exchange.response.size > 9000
 
 
-def test_a_key_that_crosses_the_end_of_the_cut_is_masked(wire):
+def test_a_key_at_the_cut_of_a_long_body_is_masked(wire):
     padding = "x" * (2000 - len('{"said": "') - 10)
     answer = wire.as_json({"said": padding + SECRET})
     settings = ASKED | {"auth": "header"}
@@ -83,7 +83,7 @@ def test_a_key_that_crosses_the_end_of_the_cut_is_masked(wire):
     assert SECRET[:10] not in found.exchange.response.body
 
 
-def test_a_chat_model_is_asked_the_form_that_it_can_answer(wire):
+def test_a_chat_model_is_probed_with_a_choice_between_options(wire):
     said = {"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}
     written = {"kind": "language-model", "protocol": "openai-chat", "settings": {"model": "m"}}
     found, heard = probed(wire, lambda _: wire.as_json(said), written)
@@ -113,7 +113,7 @@ def test_an_address_that_the_guard_refuses_gets_no_request(wire):
     assert "--egress-allow" in found.remedy
 
 
-def test_an_examination_adds_the_capability(wire):
+def test_a_probe_with_an_examination_reports_the_capability_too(wire):
     def answer(heard):
         return wire.as_json({"said": heard.json["q"].replace("The house has the number", "La casa tiene el número")})
 
@@ -122,7 +122,7 @@ def test_an_examination_adds_the_capability(wire):
     assert len(heard) == found.exchanges == found.capability["calls"] + 1
 
 
-def test_an_examination_that_fails_is_shown_with_the_exchange_in_which_it_failed(wire):
+def test_a_failed_examination_is_shown_with_the_exchange_that_failed(wire):
     answers = iter(["El 211", ""] + ["El 211"] * 9)
     found, _ = probed(
         wire, lambda _: wire.as_json({"said": next(answers)}), {**TRANSLATOR, "settings": ASKED}, examine=True
@@ -132,7 +132,7 @@ def test_an_examination_that_fails_is_shown_with_the_exchange_in_which_it_failed
     assert found.exchange.response.body == '{"said": ""}'
 
 
-def test_a_target_that_only_a_job_can_read_is_no_crash():
+def test_an_uploaded_embedding_is_reported_as_impossible_to_probe():
     async def go():
         async with Egress(()) as egress:
             target = read_target({"kind": "embedder", "protocol": "uploaded", "settings": {"upload": "sha256:0"}})
@@ -142,7 +142,7 @@ def test_a_target_that_only_a_job_can_read_is_no_crash():
     assert (found.code, found.exchange, found.remedy) == ("unsupported", None, "It can be rated, but not probed.")
 
 
-def test_the_services_own_message_is_a_field_without_its_key_and_of_300_characters_at_most(wire):
+def test_the_services_message_is_a_field_without_the_key_and_cut_at_300_characters(wire):
     said = f"no quota for key {SECRET} \x1b[31m" + "and so on " * 60
     written = {**TRANSLATOR, "settings": {**ASKED, "auth": "header"}}
     found, _ = probed(wire, lambda _: wire.as_json({"error": {"message": said}}, "400 Bad Request"), written, SECRET)
@@ -197,7 +197,7 @@ MISTAKES = {
         "service and region in settings.auth",
     ),
 }
-"""Answer, further settings, and a part of the advice, by what is wrong."""
+"""By mistake: header fields and body of the answer, further settings, and a part of the expected advice."""
 
 
 async def closes(_, writer):
@@ -205,7 +205,7 @@ async def closes(_, writer):
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_named_with_what_mends_it_in_few_words(wire, name):
+def test_a_failed_probe_is_reported_with_its_remedy_in_three_lines_at_most(wire, name):
     form, body, settings, advice = MISTAKES[name]
     written = {**TRANSLATOR, "settings": BODY | settings}
     answer = closes if form is None else wire.raw(body, **form)
@@ -225,14 +225,14 @@ def test_a_mistake_is_named_with_what_mends_it_in_few_words(wire, name):
         ("房子的号码是２１１。", ""),
     ],
 )
-def test_a_readable_answer_that_is_no_translation_is_doubted(wire, said, doubt):
+def test_an_answer_that_does_not_look_like_a_translation_is_reported_with_a_remedy(wire, said, doubt):
     found, _ = probed(wire, lambda _: wire.as_json({"said": said}), {**TRANSLATOR, "settings": ASKED})
     assert (found.code, found.reading) == (None, said)
     assert doubt in found.cause
     assert bool(found.remedy) == bool(doubt)
 
 
-def test_an_answer_that_never_becomes_complete_is_told_from_a_slow_service(wire):
+def test_a_job_that_never_counts_as_done_is_reported_with_the_setting_that_defines_done(wire):
     answer = wire.as_json({"id": "j1", "status": "FINISHED", "said": "La casa 211"})
     written = {
         **TRANSLATOR,
@@ -244,7 +244,7 @@ def test_an_answer_that_never_becomes_complete_is_told_from_a_slow_service(wire)
     assert "settings.poll.done" in found.remedy
 
 
-def test_a_refused_client_is_told_from_a_refused_key(wire):
+def test_a_refused_oauth_client_is_reported_as_a_failure_to_get_a_token(wire):
     async def go():
         async with wire.listening(lambda _: wire.as_json({"error": "invalid_client"}, "401 Unauthorized")) as service:
             auth = {"type": "oauth2", "token_url": f"{service.url}/token", "client_id": "me"}

@@ -161,14 +161,14 @@ def test_unreachable_service_fails_the_job_at_once(workplace):
     assert "cannot be reached" in ended.error["detail"]
 
 
-def test_a_language_the_service_lacks_is_named(workplace, services):
+def test_a_job_fails_with_the_name_of_the_language_that_the_service_lacks(workplace, services):
     experiment = dump_method(RoundTrip("gender", languages=("pt-BR",)))
     ended = run(workplace, post(workplace, services.url("faithful"), experiment=experiment))
     assert (ended.status, ended.error["code"]) == ("failed", "target_unfit")
     assert "pt-BR" in ended.error["detail"]
 
 
-def test_a_used_up_budget_ends_inconclusive_and_says_so(workplace, services):
+def test_a_rating_whose_call_budget_is_used_up_is_inconclusive_and_gives_the_reason(workplace, services):
     job = post(workplace, services.url("faithful"), max_calls=30)
     assert run(workplace, job).status == "succeeded"
     rating = rating_of(workplace, job)
@@ -178,7 +178,7 @@ def test_a_used_up_budget_ends_inconclusive_and_says_so(workplace, services):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # SQLite only, because the test waits five seconds
-def test_a_deadline_that_passes_fails_the_job_and_keeps_its_answers(workplace, services):
+def test_a_job_past_its_deadline_fails_and_keeps_its_answers(workplace, services):
     ended = run(workplace, post(workplace, services.url("slow"), concurrency=1, deadline_s=5))
     assert (ended.status, ended.error["code"]) == ("failed", "deadline_exceeded")
     assert ended.asked > 0
@@ -225,7 +225,7 @@ def test_job_with_a_lost_lease_stores_nothing(workplace, services):
     assert (now.status, now.fence, now.lease_owner) == ("running", taken.fence, "the thief")
 
 
-def test_a_secret_whose_key_is_lost_fails_with_a_reason(workplace, services):
+def test_a_job_whose_secret_cannot_be_decrypted_fails_with_a_reason(workplace, services):
     other = Vault(b"x" * 32, key_id_of(b"x" * 32))
     new_id = "job_with_a_secret"
     sealed = other.seal("sk-lost", tenant="default", target=new_id, field="secret")
@@ -354,7 +354,7 @@ def test_worker_counts_its_jobs_and_calls(workplace, services):
     assert value("assay_ledger_write_seconds_count") > 0
 
 
-# ---------------------------------------------------------------------------- code that does not return (row 65)
+# ---------------------------------------------------------------------------- code that never returns (row 65)
 async def never_returns(workplace: Workplace, claim: object) -> None:
     while True:
         pass
@@ -405,7 +405,7 @@ def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, se
 
 
 @pytest.mark.slow
-def test_a_process_whose_job_holds_the_interpreter_is_ended_by_the_kernel():
+def test_the_kernel_ends_a_process_whose_job_never_releases_the_interpreter():
     hang = "import re; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.5): "
     code = hang + "re.match(r'(a+)+$', 'a' * 60 + 'b')"
     done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
@@ -413,7 +413,7 @@ def test_a_process_whose_job_holds_the_interpreter_is_ended_by_the_kernel():
 
 
 @pytest.mark.slow
-def test_the_alarm_of_a_job_ends_with_the_job():
+def test_the_process_alarm_is_cancelled_when_the_job_ends():
     code = (
         "import time; from workers.engine.heartbeat import process_alarm\nwith process_alarm(0.2): pass\ntime.sleep(1)"
     )

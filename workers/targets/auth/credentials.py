@@ -56,7 +56,7 @@ class Credentials:
 
     @property
     def spoken(self) -> tuple[str, ...]:
-        """Texts that a service receives or could return of the secret; they must not appear in messages and answers."""
+        """Secret texts that a service receives or could return; they must not appear in messages and answers."""
         if self._tokens is not None:
             return (self._tokens.token,) if self._tokens.token else ()
         if self._auth == "basic":
@@ -67,7 +67,7 @@ class Credentials:
         return () if self._auth in {"mtls", "none"} else (self._secret,)
 
     async def authenticate(self, request: Sent) -> Sent:
-        """Return a request with its authentication; raise `CallFailed` if no token can be had."""
+        """Return a request with its authentication; raise `CallFailed` if no token is available."""
         if self._tokens is not None:
             return _with_headers(request, {"Authorization": f"Bearer {await self._tokens.current()}"})
         match self._auth:
@@ -94,7 +94,7 @@ class Credentials:
                 return request
 
     def renew(self, refused: Sent, failed: CallFailed) -> bool:
-        """Whether a call that failed may succeed with a new token."""
+        """Drop a refused token; return whether the call may succeed with a new one."""
         if self._tokens is None or failed.status != 401:
             return False
         self._tokens.refuse(refused.headers["Authorization"].removeprefix("Bearer "))

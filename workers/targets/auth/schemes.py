@@ -1,4 +1,4 @@
-"""Ways in which a target's secret authenticates calls: the setting ``auth``, and the form of its secret.
+"""Authentication schemes of targets: the setting ``auth``, and the form of the secret.
 
 Settings are public. What must stay secret is in the target's secret, and `store.security.secrets.destination_of`
 binds it to the address and to these settings, the address of a token endpoint included.
@@ -34,7 +34,7 @@ Name = Annotated[str, MinLen(1), MaxLen(200)]
 
 
 class Strict:
-    """Base class of dataclasses of settings: unknown fields are refused, and docstrings of fields are in the schema."""
+    """Base class of settings: unknown fields are refused, and the docstrings of fields are part of the schema."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "use_attribute_docstrings": True}
 
@@ -47,14 +47,14 @@ def check_header_name(name: str, where: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed(Strict):
-    """The secret in a header, a query parameter or a field of the body, whatever its name."""
+    """The secret in a header, a query parameter or a field of the body, with any name."""
 
     type: Literal["header", "query", "body"]
-    """Where the secret goes."""
+    """Place of the secret in the request."""
     name: Annotated[str, MinLen(1), MaxLen(100)]
     """Name of the header, parameter or field: ``api-key``, ``x-api-key`` …"""
     value: Annotated[str, MaxLen(500)] = "{secret}"
-    """How it is written there; holds {secret}."""
+    """Template of the value; contains {secret}."""
 
     def __post_init__(self) -> None:
         if "{secret}" not in self.value or not VISIBLE.fullmatch(self.value):
@@ -78,7 +78,7 @@ class OAuth2(Strict):
     parameters: Annotated[Mapping[str, Annotated[str, MaxLen(500)]], MaxLen(10)] = field(default_factory=dict)
     """Further parameters of the token request, such as ``audience`` or ``resource``."""
     client: Literal["header", "body"] = "header"
-    """Where the token request holds the client's id and secret."""
+    """Place of the client's id and secret in the token request."""
 
     def __post_init__(self) -> None:
         if secret := _SECRET_PARAMETERS & {name.lower() for name in self.parameters}:
@@ -94,10 +94,10 @@ class AwsSigV4(Strict):
     service: Annotated[str, MinLen(1), MaxLen(50)]
     """Name that AWS signs for: ``bedrock``, ``sagemaker``, ``translate`` …"""
     region: Annotated[str, MaxLen(50)] = ""
-    """Region; empty: the one in the address, as in ``translate.eu-west-1.amazonaws.com``."""
+    """Region; if empty, the region in the address, as in ``translate.eu-west-1.amazonaws.com``."""
 
     def region_of(self, base_url: str) -> str:
-        """Return the region to sign for; raise a `SpecificationError` if neither setting nor address names one."""
+        """Return the region to sign for; raise a `SpecificationError` if neither setting nor address names a region."""
         found = _REGION.search(base_url)
         if not self.region and found is None:
             raise SpecificationError("the address names no AWS region; set auth.region", "settings.auth.region")
@@ -123,11 +123,11 @@ certificate with its chain and its unencrypted key, as PEM."""
 Scheme = Placed | OAuth2 | AwsSigV4 | GcpServiceAccount
 
 _NAMED, _PLACED = "a name alone", "header, query, body"
-"""Tags of the union, as a message lists them."""
+"""Tags of the union, in the words of error messages."""
 
 
 def _tag(auth: Any) -> str | None:
-    """Return which member of a union a value of ``auth`` is meant to be, so that errors are about that one only."""
+    """Return the tag of the union member that a value of ``auth`` means, so that errors mention that member only."""
     kind = auth.get("type") if isinstance(auth, Mapping) else getattr(auth, "type", _NAMED)
     return _PLACED if kind in {"header", "query", "body"} else kind
 

@@ -26,8 +26,8 @@ def signed_headers(
 ) -> dict[str, str]:
     """Return the headers that authenticate a request: ``Authorization``, ``X-Amz-Date`` and a session token.
 
-    Signed are the host, the content type and all headers ``x-amz-*``. As for every service but S3, the path is
-    encoded once more than in the request.
+    The host, the content type and all headers ``x-amz-*`` are signed. As AWS requires for all services but S3, the
+    signed path is percent-encoded once more than in the request.
 
     Parameters
     ----------

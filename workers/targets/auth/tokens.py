@@ -17,7 +17,7 @@ from workers.egress import CallFailed, Egress, Quoter, Response
 from workers.targets.auth.schemes import GcpServiceAccount, OAuth2, service_account
 
 EARLY_S = 60.0
-"""Seconds before its end in which a token is not used any more; at most half its lifetime."""
+"""Seconds before its expiry from which a token is no longer used; at most half its lifetime."""
 
 LONGEST = 16_384
 """Maximum length of a token in characters."""
@@ -50,7 +50,7 @@ class TokenSource:
         self._fetching = asyncio.Lock()
 
     async def current(self) -> str:
-        """Return a token that is valid; raise `CallFailed` if there is none."""
+        """Return a valid token, fetched if necessary; raise `CallFailed` if there is none."""
         async with self._fetching:
             if not self.token or (self._until is not None and self.clock() >= self._until):
                 self.token, self._until = await self._fetch()
@@ -116,7 +116,7 @@ def assertion(scheme: GcpServiceAccount, secret: str, now_s: float) -> Form:
 
 
 def token_in(response: Response) -> tuple[str, float | None]:
-    """Return the token of an answer and its lifetime in seconds, if it names one; raise `CallFailed` otherwise."""
+    """Return the token in an answer and its lifetime in seconds (or ``None``); raise `CallFailed` without a token."""
     said = response.json()
     token, kind = (said.get(name) for name in ("access_token", "token_type")) if isinstance(said, dict) else (None, "")
     if not isinstance(token, str) or not 0 < len(token) <= LONGEST or not (token.isascii() and token.isprintable()):
@@ -126,7 +126,7 @@ def token_in(response: Response) -> tuple[str, float | None]:
     try:
         lifetime_s = float(said["expires_in"])
     except (LookupError, TypeError, ValueError):
-        return token, None  # recommended but not required; a token of unknown lifetime is used until it is refused
+        return token, None  # the lifetime is optional; a token of unknown lifetime is used until it is refused
     return token, max(0.0, lifetime_s)
 
 

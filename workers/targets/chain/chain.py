@@ -31,22 +31,22 @@ class Link(Strict):
     """One target of a chain."""
 
     id: Annotated[str, MaxLen(64)] | None = None
-    """A saved target, whose secret is used; the agency fills in the rest of it."""
+    """Id of a saved target, whose secret is used; Assay fills in its other fields."""
     name: Annotated[str, MaxLen(200)] = ""
-    """What people call it."""
+    """Name of the link, shown to people."""
     kind: Kind | None = None
-    """What it does."""
+    """Kind of service."""
     protocol: Annotated[str, MaxLen(50)] = ""
-    """How it speaks."""
+    """Protocol by which the service is called."""
     base_url: Annotated[str, MaxLen(2048)] | None = None
-    """Where it is."""
+    """Base address of the service."""
     settings: Annotated[Mapping[str, Any], MaxLen(50)] = field(default_factory=dict)
-    """Its protocol's settings."""
+    """Settings of the protocol."""
     limits: Annotated[Mapping[str, Any], MaxLen(10)] = field(default_factory=dict)
-    """How hard it may be worked."""
+    """Limits on the calls to the service."""
     path: Annotated[tuple[str, ...], MaxLen(20)] = ()
-    """The languages a translator takes a text through, such as en, es, en; * is the one that is asked for. The last
-    link has none: it goes on to the language that is asked for, or is no translator."""
+    """Languages through which a translator translates a text, such as en, es, en; * is the requested language. The
+    last link has no path: it translates into the requested language, or is no translator."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ def fields_of(link: Link) -> dict[str, Any]:
 
 
 def tightened(target: Target, links: Sequence[Target], paths: Sequence[Path]) -> Limits:
-    """Return limits for a chain that keep every link within its own, however often the chain calls it."""
+    """Return limits of a chain that keep every link within its own limits, however often the chain calls the link."""
     calls = Counter(hop.link for hop in through(paths))
     limits = target.limits
     paces = [limits.requests_per_second] + [
@@ -203,7 +203,7 @@ class Chain(Adapter):
         return frozenset(pair for pair in pairs if self._leads(pair, said))
 
     def _leads(self, pair: tuple[str, str], said: Sequence[frozenset[tuple[str, str]] | None]) -> bool:
-        """Whether every link between two languages lists its translation or has no list."""
+        """Whether every link on the way between two languages lists its translation, or has no list."""
         try:
             way = hops(self.settings.paths, *pair)
         except NoWay:
@@ -226,7 +226,7 @@ class Chain(Adapter):
         return replies
 
     async def _hop(self, hop: Hop, replies: list[Reply], key: str | None) -> None:
-        """Translate the texts that have not failed, with one link."""
+        """Translate with one link the texts that have not failed yet."""
         left = [place for place, reply in enumerate(replies) if reply.ok]
         asks = [Translate(str(replies[place].value), hop.source, hop.target) for place in left]
         why = f"{self._name(hop.link)}: it answered a text with nothing, {hop.source} to {hop.target}"
@@ -242,7 +242,7 @@ class Chain(Adapter):
             replies[place] = reply
 
     async def _call(self, link: int, asks: Sequence[Ask], key: str | None) -> list[Reply]:
-        """Call one link; its failures begin with its name."""
+        """Call one link; messages of its failures begin with the link's name."""
         if not asks:
             return []
         try:

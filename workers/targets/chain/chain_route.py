@@ -59,14 +59,14 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
     Parameters
     ----------
     paths : sequence of sequence of str
-        Paths of every link but the last; each begins with the last language of the one before.
+        Paths of every link but the last; each begins with the last language of the path before.
     source, target : str
         One of them must be the first language of the first path.
 
     Raises
     ------
     NoWay
-        If neither is, or if the last link would not translate.
+        If neither of them is, or if the last link would have nothing to translate.
     """
     home, turn, last = paths[0][0], paths[-1][-1], len(paths)
     if source == home and target not in {home, turn}:
@@ -80,7 +80,7 @@ def hops(paths: Sequence[Path], source: str, target: str) -> tuple[Hop, ...]:
 
 
 def through(paths: Sequence[Path]) -> tuple[Hop, ...]:
-    """Return the translations on the way out before the last link, with placeholders."""
+    """Return the translations on the way out through every link but the last; ``*`` is the requested language."""
     return tuple(_out(paths))
 
 

@@ -41,5 +41,5 @@ class Roles(Adapter):
             raise renamed_failure(failed, AUTHOR) from failed
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the pairs of the rated service."""
+        """Return the language pairs of the rated service."""
         return await self._rated.languages()

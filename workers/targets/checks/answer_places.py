@@ -1,4 +1,4 @@
-"""Places of the answer in the body of a response, found by type and by name."""
+"""Search for the answer in the body of a response, by the types and the names of its values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay.model import Kind
 from workers.targets.checks.translator import numbers_in
 
 MOST_PATHS = 3
-"""Most places of an answer that are suggested."""
+"""Maximum number of suggested places of the answer."""
 
 MOST_NODES = 2000
-"""Most values of an answer that are searched for them."""
+"""Maximum number of values of a body that are searched."""
 
 _LABELS = ("label", "class", "category", "name", "tag")
 _SCORES = ("score", "probability", "confidence", "prob", "value")
-"""Names of the members of a class with its probability, the likeliest first."""
+"""Names under which a class's label and its probability may be written, the likeliest first."""
 
 _LIKELY = re.compile(
     r"score|prob|confiden|positiv|negativ|sentiment|predict|result|label|class|translat|text|output|answer|embedding"
@@ -35,7 +35,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def json_in(body: bytes) -> Any:
-    """Return the JSON of a body; ``None`` if it is something else."""
+    """Parse a body as JSON; return ``None`` if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -43,7 +43,7 @@ def json_in(body: bytes) -> Any:
 
 
 def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
-    """Return the settings of `custom` that lead to what may be the answer in a body; empty if nothing may."""
+    """Return settings of `custom` that read the likely answer in a body; empty if no value may be the answer."""
     if event := _EVENT.search(body):
         return {"response": "events", "output": next(answer_paths(event[1], kind), "@")}
     if body and json_in(body) is None:
@@ -51,7 +51,7 @@ def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
     paths, settings = list(answer_paths(body, kind)), dict[str, Any]()
     if kind is Kind.CLASSIFIER and not (paths and _FACT.fullmatch(last_name(paths[0])) is None):
         numbers = list(answer_paths(body, Kind.REGRESSOR))
-        for number in numbers[:1]:  # one number alone is the probability of a yes
+        for number in numbers[:1]:  # a single number is taken for the probability of the label "yes"
             value = dict(values_in(json_in(body)))[number]
             settings = {"labels": ["no", "yes"], "number": "probability"} | ({"scale": [0, 100]} if value > 1 else {})
         paths = numbers or paths
@@ -59,7 +59,7 @@ def settings_that_read(body: bytes, kind: Kind) -> dict[str, Any]:
 
 
 def answer_paths(body: bytes, kind: Kind) -> Iterator[str]:
-    """List JMESPath expressions that lead to what may be the answer, the likeliest first, `MOST_PATHS` at most.
+    """Yield JMESPath expressions for values that may be the answer, the likeliest first, at most `MOST_PATHS`.
 
     A translation is recognised by the number in the sentence that was sent; otherwise the type and the name decide.
     """
@@ -81,27 +81,27 @@ def _rank(path: str) -> tuple[bool, bool]:
 
 
 def last_name(path: str) -> str:
-    """Return the name of the member to which an expression leads; empty if it has none."""
+    """Return the last member name in an expression; empty if the expression has no name."""
     return str(["", *_STEP.findall(path)][-1])
 
 
 def _named(value: Any, names: tuple[str, ...], form: type) -> str | None:
-    """Return the first of the names whose member of an object has this type."""
+    """Return the first of `names` that is a key of `value` with a value of type `form`; ``None`` if there is none."""
     return next((name for name in names if isinstance(value, Mapping) and isinstance(value.get(name), form)), None)
 
 
 def _class_path(path: str, value: Any) -> str:
-    """Return the expression that reads classes at a path in a form that Assay knows."""
+    """Return an expression that converts the classes at a path to a form that Assay can parse."""
     if not isinstance(value, list):
         return path
     base, label, score = path.removeprefix("@"), _named(value[0], _LABELS, str), _named(value[0], _SCORES, float)
     if len(value) == 1 and value[0][score] < 1:
-        return f"{base}[0].{label}"  # the likeliest class alone: its probability says nothing of the others
+        return f"{base}[0].{label}"  # only the likeliest class: the probabilities of other classes are unknown
     return path if (label, score) == ("label", "score") else f"{base}[].{{label: {label}, score: {score}}}"
 
 
 def values_in(document: Any) -> Iterator[tuple[str, Any]]:
-    """List the values of a document with their expressions, outermost first."""
+    """Yield the values of a document with their expressions, outermost first."""
     waiting, seen = [("", document)], 0
     while waiting and seen < MOST_NODES:
         path, value = waiting.pop(0)

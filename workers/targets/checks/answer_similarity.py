@@ -1,7 +1,7 @@
 """Distance between answers, and detection of batches whose answers come in the wrong order.
 
 Many services return slightly different numbers for a question, depending on the other questions of the call: sums
-in single precision depend on their order. So answers are compared by their distance, never for equality.
+in single precision depend on the order of addition. So answers are compared by distance, never for equality.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_COMPARED = 5
 """Maximum number of answers in a batch that are compared in every order (120 orders)."""
 
 CLEARLY = 4
-"""Factor by which another order must fit better than the expected one."""
+"""Factor by which another order of answers must fit better than the expected order."""
 
 
 class Order(Enum):
@@ -71,7 +71,7 @@ def _of_classes(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
 
 
 def told_apart(answers: Sequence[Any]) -> bool:
-    """Whether any two answers differ by more than rounding."""
+    """Whether at least two of the answers differ by more than rounding."""
     return any(difference(one, other) > ROUNDING for one, other in combinations(answers, 2))
 
 

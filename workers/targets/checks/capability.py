@@ -23,21 +23,21 @@ class Capability:
     Attributes
     ----------
     adapter : Adapter
-        Adapter for the job: the examined one, or a copy that sends one question per call.
+        Adapter for the job: the examined adapter, or a copy that sends one question per call.
     latency_s : float
-        Seconds to the first answer, without failures before it.
+        Seconds of the first successful call, without failed calls before it.
     deterministic : bool or None
         Whether the same question got the same answer twice.
     batch : bool
         Whether a call may carry several questions.
     order_kept : bool or None
-        Whether the answers of such a call came in order.
+        Whether the answers of a call with several questions came in order.
     truncates_at : int or None
         Length in characters of the long text that a translator refused.
     asked, returned : str
         Sample of a question and its answer.
     calls : int
-        Number of calls, with repetitions.
+        Number of calls, including repetitions.
     dimensions : int or None
         Dimensions of an embedder's vectors.
     labels : tuple of str or None
@@ -62,7 +62,7 @@ class Capability:
     rungs: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result without the adapter, and its samples cleaned for people."""
+        """Return the result without the adapter, with samples cleaned to be shown to people."""
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "adapter"}
         return found | {name: Quoter().clean(found[name]) for name in ("asked", "returned")}
 

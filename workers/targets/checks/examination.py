@@ -1,4 +1,4 @@
-"""Base class of the examinations: questions alone, repeated, and several in one call."""
+"""Base class of the examinations, which ask questions alone, repeatedly, and several in one call."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TRIES = 8
 """Maximum attempts at a call: a service that fails half of the time at random is rejected one time in 256."""
 
 PATIENCE = 3
-"""Maximum attempts at a call that times out, since each takes a whole deadline."""
+"""Maximum attempts at a call that times out, because each attempt takes the whole deadline."""
 
 BACKOFF_S, BACKOFF_CAP_S, WAIT_CAP_S = 0.1, 2.0, 10.0
 
 HOPELESS = frozenset({"refused-address", "tls", "auth", "quota"})
-"""Failures that every other question would have as well."""
+"""Codes of failures after which every other question would fail as well."""
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class Calls:
         raise AssertionError("the last try returns or raises")  # pragma: no cover
 
     async def timed(self, call: Callable[[], Awaitable[T]], tries: int = TRIES) -> tuple[T, float]:
-        """Make a call; return its answer and its time in seconds, without failures before it."""
+        """Make a call; return its answer and its time in seconds, without failed attempts before it."""
         began = 0.0
 
         async def start() -> T:
@@ -92,7 +92,7 @@ class Examination(ABC):
         self._latency_s: float | None = None
 
     def _found(self, asked: str, returned: str, *, order_kept: bool | None = None, **more: Any) -> Capability:
-        """Build the result. Questions are sent one by one unless a call with several kept their order."""
+        """Build the result. Questions are sent one by one unless a call with several questions kept their order."""
         return Capability(
             adapter=self._adapter if order_kept else one_by_one(self._adapter),
             latency_s=self._latency_s or 0.0,
@@ -110,7 +110,7 @@ class Examination(ABC):
         return failed.code in HOPELESS or (failed.retriable and self._latency_s is None)
 
     async def _one(self, ask: Ask, tries: int = TRIES) -> Reply:
-        """Ask one question alone; return its failure as a reply unless it is fatal."""
+        """Ask one question alone; return a failure as a reply unless it is fatal."""
         try:
             replies, latency_s = await self._calls.timed(lambda: self._adapter.answer([ask]), tries)
         except CallFailed as failed:
@@ -192,7 +192,7 @@ def comparable(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a sample for people: a text, the first numbers of a vector, or JSON."""
+    """Return a reply value as text to be shown to people: a text, the first numbers of a vector, or JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

@@ -26,8 +26,8 @@ MEND_LABELS = (
 def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
     """Return the questions for the examination of an image classifier.
 
-    They are some of the first questions of the experiment (`asked`), and built-in ones in the same form. Without an
-    experiment they are the built-in ones, about the labels of the target's settings or the names of the shapes.
+    They are some of the first questions of the experiment (`asked`), and built-in questions in the same form. Without
+    an experiment, only built-in questions are asked, about the labels in the target's settings or the shapes' names.
     """
     own = list(dict.fromkeys(ask for ask in asked if isinstance(ask, Look)))
     if own:
@@ -42,8 +42,8 @@ def looks_for(target: Target, asked: Sequence[Ask] = ()) -> tuple[Look, ...]:
 class ImageExamination(Examination):
     """Examination of an image classifier, in four to six calls, with questions of one form (`looks_for`).
 
-    A service is unfit if it refuses all images, or all images of the experiment, or scores other labels than those of
-    the question.
+    A service is unfit if it refuses all images, or all images of the experiment, or if it scores labels other than
+    those of the question.
     """
 
     def __init__(self, adapter: Adapter, looks: Sequence[Look], calls: Calls) -> None:
@@ -104,7 +104,7 @@ class ImageExamination(Examination):
 
 
 def described(ask: Look) -> str:
-    """Return a question as text for people."""
+    """Return a question as text, to be shown to people."""
     image = dict(zip(sample_images(), SHAPES, strict=True)).get(ask.image, ask.image)
     return shown(f"{image}: {ask.question or 'which label fits?'} ({', '.join(ask.labels)})")
 

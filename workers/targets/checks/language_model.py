@@ -43,16 +43,16 @@ OURS: Mapping[type[Ask], tuple[Ask, ...]] = {
         Choose("Which of these is a month?", ("gravel", "April")),
     ),
 }
-"""Neutral questions, for kinds that the experiment does not begin with."""
+"""Neutral questions, for kinds of question that the experiment does not begin with."""
 
 TASK = Write("Write one short sentence about the weather.")
 """Prompt for an author without an experiment."""
 
 SILENT = frozenset({"connect", "timeout", "truncated"})
-"""Failures of an unreachable service, which other kinds of question would have as well."""
+"""Codes of failures of an unreachable service; other kinds of question would fail as well."""
 
 PARTICULAR = frozenset({"unknown-word", "no-choice", "declined", "wrong-shape"})
-"""Failures that another question of the same kind may not have."""
+"""Codes of failures after which another question of the same kind may be answered."""
 
 
 class ModelExamination(Examination):
@@ -104,7 +104,7 @@ class ModelExamination(Examination):
         return list(dict.fromkeys([*reversed(different.values()), *asked]))[:MOST_COMPARED]
 
     async def _of_model(self) -> Capability:
-        """Try every kind of question, and examine the one that will be used."""
+        """Try every kind of question, and examine the model with the kind that will be used."""
         works: dict[type[Ask], tuple[Ask, Reply]] = {}
         lost: dict[type[Ask], Failure] = {}
         for rung in RUNGS:
@@ -133,7 +133,7 @@ class ModelExamination(Examination):
         )
 
     def _is_fatal(self, failed: CallFailed) -> bool:
-        """Continue after retriable errors: some engines return them for unsupported requests."""
+        """Whether to give up: not after most retriable errors, which some engines return for unsupported requests."""
         if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
             return True
         if failed.retriable:
@@ -193,7 +193,7 @@ class ModelExamination(Examination):
         )
 
     async def _wrong(self, rung: type[Ask]) -> None:
-        """Add a note if the service returns a retriable error or a number for an empty text."""
+        """Ask about an empty text; add a note if the service returns a retriable error or a log-probability."""
         if rung is not Score:
             return
         try:
@@ -210,7 +210,7 @@ class ModelExamination(Examination):
 
 
 def text_of(ask: Ask) -> str:
-    """Return a question as text for people."""
+    """Return a question as text, to be shown to people."""
     match ask:
         case Score(text=text):
             return text

@@ -17,7 +17,7 @@ from workers.targets.checks.samples import HINT, Samples, spread
 from workers.targets.protocols.http.predictor import given_in
 
 MOST_ASKED = 10
-"""Maximum number of questions asked alone while all answers are alike."""
+"""Maximum number of questions that are asked alone while all answers are alike."""
 
 NOT_KNOWN = "missing-word"
 """Failure of a word outside an embedding's vocabulary; the experiment decides how many may be missing."""

@@ -1,4 +1,4 @@
-"""Causes and remedies of failed exchanges, in a sentence each."""
+"""Causes and remedies of failed exchanges, each in one sentence."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ RECORDS = frozenset({Kind.CLASSIFIER, Kind.REGRESSOR})
 """Kinds of services that may take records instead of texts."""
 
 MISUNDERSTOOD = frozenset({200, 400, 422})
-"""Statuses of services that were asked in a form that they do not take."""
+"""HTTP statuses of services that got a request in a form that they do not accept."""
 
 ACCEPTED, BAD_REQUEST = 202, 400
-"""Statuses of a service that answers later, and of one that does not understand the request."""
+"""HTTP statuses of a service that answers later, and of a service that does not understand the request."""
 
 LONGEST_SAID = 100
-"""Most characters of a message of the service."""
+"""Maximum number of characters of a quoted message of the service."""
 
 BLOCKING = frozenset({403, 407, 502, 503, 504, 511})
 """Statuses with which a proxy or firewall answers in place of a service, with a web page."""
@@ -44,7 +44,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A failure with the known facts about it."""
+    """A failure with the known facts: exchange, target and question."""
 
     failure: Failure
     exchange: Exchange | None
@@ -75,13 +75,13 @@ class _Case:
 
     @property
     def said(self) -> str:
-        """The service's own message, cleaned, as the end of a sentence; empty if there is none."""
+        """The service's own message, cleaned, to be appended to a sentence; empty if there is none."""
         said = Quoter(self.target.secret).quote(self.body)
         return said if len(said) <= LONGEST_SAID else f'{said[: LONGEST_SAID - 2]}…"'
 
     @property
     def page(self) -> str:
-        """The title of a web page as the end of a phrase; a space if it has none, empty if the body is none."""
+        """Words with the title of a web page; a space for a page without a title, empty for any other body."""
         title = _TITLE.search(self.body)
         bare = " " if b"<html" in self.body[:500].lower() else ""
         return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else bare
@@ -92,7 +92,7 @@ class _Case:
         return self.clean(found.decode("latin-1"))
 
     def clean(self, text: str) -> str:
-        """Return a text of the service for people: without the key, and short enough for a line."""
+        """Return a text of the service without the key, cut to `LONGEST_SAID` characters, to be shown to people."""
         return Quoter(self.target.secret).clean(text)[:LONGEST_SAID]
 
     def setting(self, name: str, otherwise: str) -> str:
@@ -119,7 +119,7 @@ def remedy_for(failure: Failure, exchange: Exchange | None, target: Target, ask:
 
 
 def doubt_about(answer: object, exchange: Exchange | None, target: Target, ask: Ask) -> Remedy:
-    """Return what speaks against an answer that could be read, and the remedy; both are empty if nothing does."""
+    """Return a doubt about an answer that could be parsed, and the remedy; both are empty if there is no doubt."""
     case = _Case(Failure("doubt", ""), exchange, target, ask)
     if case.status == ACCEPTED and not target.settings.get("poll"):
         return _later(case)

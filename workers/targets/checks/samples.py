@@ -1,7 +1,7 @@
 """Sample questions for the examination of a classifier, regressor or embedder.
 
-They come from the experiment, or else from the target's settings, or else are neutral texts; there are no built-in
-records.
+They come from the experiment; if there is none, from the target's settings; otherwise they are neutral texts. There
+are no built-in records.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Samples:
 
 
 def samples_for(target: Target, asked: Sequence[Ask] = ()) -> Samples:
-    """Return the questions for the examination of a target; `asked` are the first ones of the experiment, if any."""
+    """Return the questions for the examination of a target; `asked` are the experiment's first questions, if any."""
     question: Any = QUESTIONS[target.kind][0]
     if asked:
         return Samples(tuple(cast("Sequence[Prediction]", asked)))

@@ -1,7 +1,7 @@
 """Examination of a translator.
 
-Its texts contain numbers, which survive translation better than words. They show whether answers belong to their
-questions and are complete.
+Its texts contain numbers, which survive translation better than words. The numbers show whether answers belong to
+their questions and are complete.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class TranslatorExamination(Examination):
         return returned
 
     async def _back(self, returned: str) -> None:
-        """Translate the first answer back, if the experiment does so."""
+        """Translate the first answer back, if the experiment translates back."""
         there, back = self._pairs[0]
         if (back, there) not in self._pairs[1:]:
             return

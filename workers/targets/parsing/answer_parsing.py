@@ -131,7 +131,7 @@ def classified(said: Any, labels: Sequence[str] = ()) -> Classified:
 
 
 def _class_of(said: Any, labels: Sequence[str]) -> tuple[str | None, dict[str, Any] | None]:
-    """Return the label and the scores of an answer; either may be ``None``."""
+    """Return the label and the scores of an answer; each may be ``None``."""
     said = unwrapped(said)
     match said:
         case {"labels": list(names), "scores": list(scores)} if len(names) == len(scores):
@@ -164,7 +164,7 @@ def _scores_of(said: Any, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _label_of(said: Any, labels: Sequence[str]) -> str:
-    """Parse a label, or the index of one."""
+    """Parse a label, or the index of a label."""
     if isinstance(said, str):
         return said
     if isinstance(said, bool) or not isinstance(said, int | float):
@@ -181,7 +181,7 @@ def _label_of(said: Any, labels: Sequence[str]) -> str:
 
 
 def _completed(row: list[Any], labels: Sequence[str]) -> list[Any]:
-    """Return one probability per label; a row may hold that of the second of two labels alone."""
+    """Return one probability per label; for two labels, a row may hold only the probability of the second."""
     if not labels:
         raise Misread(f"gave {seen(row)} without names; settings.labels must name them in their order")
     if (len(row), len(labels)) == (1, 2):

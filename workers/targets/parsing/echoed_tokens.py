@@ -21,7 +21,7 @@ IN_BYTES = "bytes:\\x"
 """Prefix of a token that is part of a character and written as bytes."""
 
 ENOUGH_ASCII = 0.5
-"""Minimum share of ASCII characters in a prompt for a comparison that ignores all others."""
+"""Minimum share of ASCII characters in a prompt for a comparison that ignores all other characters."""
 
 
 class NotEchoed(Misread):
@@ -37,7 +37,7 @@ class Echo:
     Attributes
     ----------
     tokens, log_probabilities : JSON values
-        Should be lists of equal length.
+        Expected to be lists of equal length.
     offsets : JSON value
         Start of each token in `text`; ``None`` if the protocol has no such field.
     text : JSON value
@@ -60,7 +60,7 @@ def score_of(echo: Echo, prompt: str) -> dict[str, Any]:
     -------
     dict
         Value of a reply to `assay.model.Score`: ``log_probability`` in nats, and the number of ``tokens``.
-        The first token is left out if it has no log-probability, as is often the case.
+        The first token is left out if it has no log-probability, which is common.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _without_blanks(text: str) -> str:
 
 
 def _tells_by_ascii(prompt: str) -> bool:
-    """Whether a prompt has enough ASCII characters to be recognised by them alone."""
+    """Whether a prompt has enough ASCII characters to be compared by these alone."""
     return len(_ascii(prompt)) >= ENOUGH_ASCII * len(_without_blanks(prompt))
 
 

@@ -1,9 +1,9 @@
-"""Presets: protocols as data. Each TOML file here is a protocol of its own name, made of the settings of another.
+"""Presets: protocols as data. Each TOML file here defines a protocol of the same name by settings of another one.
 
 To add one, add a file: ``summary``, ``protocol`` (whose settings it fills), ``example`` (a base URL), ``notes``,
 ``[parameters]`` with a type and a description each, ``[settings]`` for all kinds of service, and a table for each
-kind with its settings. ``"<name>"`` stands for a parameter, ``"<instruction>"`` for what a translating model is told,
-``"<null>"`` for null.
+kind with its settings. ``"<name>"`` stands for a parameter, ``"<instruction>"`` for the instruction to a translating
+model, ``"<null>"`` for null.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TYPES: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """A protocol that is described by settings of another; its facts are those of `workers.targets.Adapter`.
+    """Protocol defined by settings of another protocol; its facts are those of `workers.targets.Adapter`.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Preset:
     example : str
         A base URL.
     parameters : type
-        Dataclass of its own settings; null leaves out one that has a default.
+        Dataclass of the preset's own settings; null leaves out a setting that has a default.
     settings, by_kind : mapping
-        Settings of the other protocol, for all kinds of service and for each.
+        Settings of the other protocol: for all kinds of service, and for each kind.
     """
 
     protocol: str
@@ -63,11 +63,11 @@ class Preset:
 
     @cached_property
     def kinds(self) -> frozenset[Kind]:
-        """Kinds of service that it supports."""
+        """Kinds of service that the preset supports."""
         return frozenset(self.by_kind)
 
     def settings_type(self, base: type) -> type:
-        """Return a class with its parameters and the settings of the other protocol, for lists and schemas."""
+        """Return a class with the preset's parameters and the other protocol's settings, for lists and schemas."""
         own = {each.name: (each.type, field(default=each.default)) for each in fields(self.parameters)}
         types, about = get_type_hints(base, include_extras=True), settings_schema(base)["properties"]
         for each in fields(base):
@@ -100,7 +100,7 @@ class Preset:
 
 
 def _filled(template: Any, values: Mapping[str, Any], *, in_path: bool) -> Any:
-    """Replace the parameters in a setting; braces of a parameter are no placeholders, and a path is encoded."""
+    """Replace the parameters in a setting; escape braces in values, and percent-encode values in a path."""
     if isinstance(template, Mapping):
         filled = {name: _filled(each, values, in_path=in_path) for name, each in template.items()}
         return {name: each for name, each in filled.items() if each is not None}

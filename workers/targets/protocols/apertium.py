@@ -17,7 +17,7 @@ from workers.targets.protocols.http.translator import HttpTranslator, names_of, 
 from workers.targets.settings import TranslatorSettings
 
 LONGEST = 41_000
-"""Maximum length of a text in characters; APy silently drops the rest of a longer one."""
+"""Maximum length of a text in characters; APy silently drops the rest of a longer text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +25,10 @@ class ApertiumSettings(TranslatorSettings):
     """Settings of an Apertium target."""
 
     mark_unknown: bool = False
-    """Whether words it does not know are marked with an asterisk."""
+    """Whether Apertium marks unknown words with an asterisk."""
     chain: Annotated[tuple[str, ...], MaxLen(20)] = ()
-    """Languages that every text goes through before it goes on to the one that is asked for, in one call of
-    /translateChain: eng, spa, eng. Where they end in the first of them, the way back does without them."""
+    """Languages through which every text is translated before the requested language, in one call of /translateChain,
+    such as eng, spa, eng. If the first is also the last, translations back into it skip the others."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,7 +83,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return None
 
     def _way(self, source: str, target: str) -> list[str]:
-        """Return the languages on a text's way from `source` to `target`, in Apertium's codes."""
+        """Return the languages through which a text is translated from `source` to `target`, in Apertium's codes."""
         out, into = self.code(source), self.code(target)
         if not self.settings.chain:
             return [out, into]
@@ -94,7 +94,7 @@ class Apertium(HttpTranslator[ApertiumSettings]):
         return [way[0].source, *(hop.target for hop in way)]
 
     def _reached(self, pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Return the language pairs that can be requested, with a chain those from or to its first language."""
+        """Return the language pairs that can be requested; with a chain, the pairs with its first language."""
         if not self.settings.chain:
             return pairs
         home = names_of(self.code(self.settings.chain[0]), self.settings.language_codes)

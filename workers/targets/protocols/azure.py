@@ -31,7 +31,7 @@ class AzureSettings(TranslatorSettings):
     api_version: Literal["3.0", "2026-06-06"] = "3.0"
     """3.0 takes a list of texts, 2026-06-06 a list of inputs with their targets."""
     region: str = ""
-    """The resource's region; a regional or multi-service key needs it."""
+    """Region of the resource; required for a regional or multi-service key."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 100
     """Most texts in one call."""
 

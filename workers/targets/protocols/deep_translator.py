@@ -24,7 +24,7 @@ from workers.targets.adapter import Adapter, Target, questions_for
 from workers.targets.settings import TranslatorSettings
 
 THREADS = 8
-"""Maximum number of concurrent calls, whatever the target's limits."""
+"""Maximum number of concurrent calls, even if the target's limits allow more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Entry:
     Attributes
     ----------
     keys : tuple of str
-        Arguments for the secret; several are given as ``first:second``.
+        Arguments that hold the secret; two are written in the secret as ``first:second``.
     longest : int
         Maximum length of a text in characters.
     options : mapping
         Further arguments.
     codes : mapping
-        Its own codes of languages.
+        The class's own codes for languages.
     """
 
     name: str
@@ -80,7 +80,7 @@ WITHDRAWN: Mapping[str, str] = {
 """Classes of the library that do not translate text, with the reason."""
 
 
-# Exceptions of deep-translator, and of requests, which it uses, by class name.
+# Exceptions of deep-translator and of the library requests, which it uses, by class name.
 ERRORS: Mapping[str, tuple[str, bool]] = {
     "TooManyRequests": ("http-429", True),
     "ServerException": ("http-500", True),
@@ -116,11 +116,11 @@ class DeepTranslatorSettings(TranslatorSettings):
     """Settings of a translator reached through deep-translator."""
 
     translator: str = "google"
-    """Which one: google, my-memory, libre, microsoft, baidu or qcri."""
+    """Translator of the library: google, my-memory, libre, microsoft, baidu or qcri."""
     domain: str = "general-fast"
-    """The domain qcri translates in."""
+    """Subject domain of qcri's translations."""
     auth: None = None
-    """Nothing: the library places the secret."""
+    """Always null: the library itself sends the secret."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -143,7 +143,7 @@ class DeepTranslatorSettings(TranslatorSettings):
 
 
 Build = Callable[..., Any]
-"""Builds an instance of one of the library's classes from keyword arguments."""
+"""Function that builds an instance of one of the library's classes from keyword arguments."""
 
 
 class DeepTranslator(Adapter):
@@ -224,7 +224,7 @@ class DeepTranslator(Adapter):
 
         def run() -> None:
             result = work()
-            # raised if the event loop is closed, when nobody waits for the result
+            # raised if the event loop is closed; then nobody waits for the result
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(deliver, result)
 

@@ -26,7 +26,7 @@ class DeepLSettings(TranslatorSettings):
     batch_maximum: Annotated[int, Ge(1), Le(50)] = 50
     """Most texts in one call."""
     formality: Literal["default", "more", "less", "prefer_more", "prefer_less"] | None = None
-    """Formal or informal address, where the target language tells them apart."""
+    """Formal or informal address, if the target language distinguishes them."""
 
 
 class DeepL(HttpTranslator[DeepLSettings]):

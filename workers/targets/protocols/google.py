@@ -27,9 +27,9 @@ class GoogleSettings(TranslatorSettings):
     version: Literal["v2", "v3"] = "v2"
     """v2 takes an API key as the secret, v3 an OAuth access token."""
     project: str = ""
-    """Project number or id; v3 needs it."""
+    """Project number or id; required for v3."""
     location: str = "global"
-    """Where v3 works."""
+    """Location of version v3, such as ``global``."""
     batch_maximum: Annotated[int, Ge(1), Le(128)] = 64
     """Most texts in one call."""
 

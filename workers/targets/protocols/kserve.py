@@ -28,7 +28,7 @@ DATATYPES: Mapping[type, str] = {bool: "BOOL", int: "INT64", float: "FP64", str:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Output of the service: for each question a value, or a list of values if the tensor has a second axis."""
+    """Output of the service: one value per question, or a list of values if the tensor has a second axis."""
 
     datatype: str
     rows: list[Any]
@@ -47,11 +47,11 @@ class KserveSettings(PredictorSettings):
     input_name: Annotated[str, MinLen(1), MaxLen(200)] = "input-0"
     """Name of the tensor that carries texts, or records with ``layout: matrix``."""
     datatype: Literal["FP32", "FP64"] = "FP32"
-    """Numbers of a matrix; columns are FP64, INT64, BOOL or BYTES, as their cells are."""
+    """Datatype of the numbers of a matrix; columns are FP64, INT64, BOOL or BYTES, depending on their cells."""
     flat: bool = False
     """Whether texts and columns have the shape [n] instead of [n, 1]."""
     content_type: Annotated[str, MaxLen(50)] = ""
-    """What MLServer is told about the request: "pd" for a table, "np", "str"."""
+    """Content type of the request, for MLServer: "pd" for a table, "np", "str"."""
     outputs: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(200)], ...], MaxLen(10)] = ()
     """Names of the outputs to read; empty: all."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 24
@@ -153,8 +153,8 @@ def read_tensor(said: Any, expected: int, place: str) -> Tensor:
     Raises
     ------
     CallFailed
-        ``wrong-count`` if its first axis differs from the number of questions; ``wrong-shape`` if its data
-        are missing or do not fill its shape.
+        ``wrong-count`` if the first axis differs from the number of questions; ``wrong-shape`` if the data
+        are missing or do not fill the shape.
     """
     dig(said, "name", place=place)
     datatype = dig(said, "datatype", place=place)

@@ -46,7 +46,7 @@ class LibreTranslate(HttpTranslator[LibreTranslateSettings]):
         return Placed(type="body", name="api_key")
 
     async def languages(self) -> frozenset[tuple[str, str]] | None:
-        """Return the pairs of ``/languages``; versions without lists of targets translate between all languages."""
+        """Return the pairs of ``/languages``; if it lists no targets, all pairs of its languages."""
         response = await self._send(Request("GET", "/languages"))
         spoken = listed(response.json(), place=response.place)
         codes = [str(dig(each, "code", place=response.place)) for each in spoken]

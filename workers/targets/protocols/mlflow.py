@@ -21,11 +21,11 @@ class MlflowSettings(PredictorSettings):
     """Settings of a model behind MLflow's scoring server."""
 
     input_format: Literal["dataframe_split", "dataframe_records", "instances", "inputs"] = "dataframe_split"
-    """How questions are written: as a table by rows or by records, or as TensorFlow's instances or inputs."""
+    """Format of the questions: a table by rows or by records, or TensorFlow's instances or inputs."""
     text_column: Annotated[str, MinLen(1), MaxLen(200)] = "text"
     """Column of a table that carries a text; instances and inputs carry texts as they are."""
     output_column: Annotated[str, MaxLen(200)] = ""
-    """Column to read where predictions are a table of several; empty: all of it."""
+    """Column to read if predictions are a table of several columns; empty: all columns."""
     batch_maximum: Annotated[int, Ge(1), Le(10_000)] = 24
     """Most questions in one call."""
 

@@ -25,7 +25,7 @@ class OllamaSettings(PredictorSettings, LanguageModelSettings):
     """Settings of a model that Ollama serves."""
 
     model: Annotated[str, MinLen(1), MaxLen(200)]
-    """Which model answers, with its tag."""
+    """Name of the model, with its tag."""
     dimensions: Annotated[int, Ge(1), Le(MOST_DIMENSIONS)] | None = None
     """Embedders: length of the vectors, for models that can shorten them."""
     truncate: bool = False

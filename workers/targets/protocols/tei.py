@@ -21,7 +21,7 @@ class TeiSettings(PredictorSettings):
     """Settings of a TEI target."""
 
     normalize: bool = True
-    """Embedders: whether vectors come with length one."""
+    """Embedders: whether the service scales vectors to length one."""
     truncate: bool = False
     """Whether the service may cut texts that are too long; otherwise it refuses them."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 24

@@ -19,7 +19,7 @@ from workers.targets.protocols.openai.completions import numbered
 
 @dataclass(frozen=True, kw_only=True)
 class TgiSettings(LanguageModelSettings):
-    """Settings of a TGI target; which model answers was said when the service was started."""
+    """Settings of a TGI target; the model is chosen when the service is started."""
 
 
 class Tgi(HttpLanguageModel[TgiSettings]):
@@ -69,7 +69,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
 
 
 def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> dict[str, Any]:
-    """Return the parameters of a text to write, for TGI and Hugging Face, which refuse a temperature of 0."""
+    """Return the parameters of a text to write, without a temperature of 0, which TGI and Hugging Face refuse."""
     sampled = bool(settings.writing_temperature)
     return {
         "max_new_tokens": settings.writing_tokens,
@@ -81,7 +81,7 @@ def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> di
 
 
 def prefilled(details: dict[str, Any]) -> Echo:
-    """Return the tokens of the prompt."""
+    """Return the echoed tokens of the prompt."""
     prefill = details.get("prefill")
     tokens = [each for each in prefill if isinstance(each, dict)] if isinstance(prefill, list) else []
     return Echo([each.get("text") for each in tokens], [each.get("logprob") for each in tokens], whole=True)

@@ -28,15 +28,15 @@ class UploadedSettings(TargetSettings):
     """Settings of an uploaded embedding."""
 
     upload: Annotated[str, MinLen(1), MaxLen(100)]
-    """Id or digest (sha256:…) of the upload; with the digest, the same vectors are the same target anywhere."""
+    """Id or digest (sha256:…) of the upload; a digest names the same vectors in every installation."""
     case: Case = "as-is"
-    """How words are looked up: as they are; in lower case; or either, as they are before lower case and capitalised."""
+    """How words are looked up: as written; in lower case; or either (as written, then lower case, then capitalised)."""
 
 
 class Uploaded(Adapter):
     """Adapter for an uploaded embedding, which is read from the `library` of `egress`.
 
-    The vector of a text that is no word of the embedding is the mean of its words' vectors, if all of them are
+    If a text is no word of the embedding, its vector is the mean of its words' vectors, provided that all words are
     known (as in "Artificial mental phenomena", FAT* 2020).
     """
 

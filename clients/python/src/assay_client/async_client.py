@@ -49,7 +49,7 @@ class AsyncClient(AsyncOperations):
         await self.close()
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the client's connections."""
         await self._http.aclose()
 
     @overload

@@ -88,7 +88,7 @@ def as_json(response: httpx.Response) -> Any:
     Raises
     ------
     UnexpectedAnswer
-        If it is not JSON, so that the address is not an agency's.
+        If the answer is not JSON, so that the address is not an agency's.
     """
     try:
         return response.json()

@@ -37,8 +37,8 @@ class Client(Operations):
     key : str, optional
         API key, ``assay_…``; leave it out if the agency asks for none.
     timeout_s : float
-        Seconds to wait for a connection and for each part of an answer. Keep it above 30: the
-        service may hold an answer back for so long.
+        Seconds to wait for a connection and for each part of an answer. Keep it above 30, because
+        the service may hold an answer back for so long.
     patience : Patience, optional
         How often, and after how long, a request is sent again.
     transport : httpx.BaseTransport, optional
@@ -67,7 +67,7 @@ class Client(Operations):
         self.close()
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the client's connections."""
         self._http.close()
 
     @overload
@@ -106,7 +106,7 @@ class Client(Operations):
         JobFailed
             If the job failed or was cancelled.
         StillRunning
-            If it has not ended after `timeout_s`.
+            If the job has not ended after `timeout_s`.
         Unreachable
             If no answer came.
         """

@@ -106,6 +106,6 @@ class WebhookRejected(AssayError):
 
 
 def retry_after_s(response: httpx.Response) -> float | None:
-    """Read ``Retry-After`` in seconds; ``None`` where it is absent or, as agencies never send it, a date."""
+    """Read ``Retry-After`` in seconds; ``None`` if it is absent or a date, which agencies never send."""
     written = response.headers.get("Retry-After", "")
     return float(written) if written.isdecimal() else None

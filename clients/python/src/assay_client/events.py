@@ -62,8 +62,8 @@ class EventStream:
     def read(self, chunk: bytes) -> Iterator[Event]:
         """Parse a chunk and yield every complete event.
 
-        The service ends lines with LF. A CR before it is dropped, and nothing else ends a line: a text
-        in `data` may hold what other readers take for one (U+2028).
+        Lines end with LF; a CR before it is dropped. No other character ends a line, because a text in `data`
+        may contain characters that other parsers treat as line ends (U+2028).
         """
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:

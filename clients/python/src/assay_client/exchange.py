@@ -92,11 +92,11 @@ def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
     Raises
     ------
     ProblemError
-        If the service refused it.
+        If the service refused the call.
     Unreachable
         If no answer came.
     ValueError
-        If it is not a valid HTTP request, for example with a line break in a header.
+        If the call is not a valid HTTP request, for example with a line break in a header.
     """
     attempt = 0
     while True:
@@ -122,7 +122,7 @@ def exchanged(call: Call[T], patience: Patience) -> Flow[T]:
 
 
 def is_passing(failure: ProblemError | Unreachable) -> bool:
-    """Whether a failure is temporary: no answer, 429, 503, or an earlier attempt that still runs."""
+    """Return whether a failure is temporary: no answer, 429, 503, or an earlier attempt that still runs."""
     return isinstance(failure, Unreachable) or failure.status in TRY_AGAIN or failure.code == IN_FLIGHT
 
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TextIO
 import httpx
 
 BEST_FIRST = ("UCS", "DSBS", "BS")
-"""Letters, from unbiased to biased whatever the input."""
+"""Letters from best (unbiased) to worst (biased for every input)."""
 
 TIMEOUT_S = 60.0
 RETRIES = 2
@@ -75,8 +75,8 @@ class Bar:
     def judge(self, rating: Mapping[str, Any], now: datetime) -> Judgement:
         """Judge a rating at a time (with its time zone).
 
-        A rating that settles nothing (withdrawn, expired, too old, inconclusive) calls for a new rating; a
-        letter below the bar calls for another service. So their exit codes differ.
+        An unsettled rating (withdrawn, expired, too old, inconclusive) requires a new rating; a letter below
+        the bar requires another service. So their exit codes differ.
         """
         if why := self._unsettled(rating, now):
             return Judgement(Exit.UNSETTLED, f"{rating['id']}: {why}; ask for a new rating")
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that ends with one line and the exit code of `sysexits.h`."""
+    """A parser that ends an invalid command with one line and the exit code 64 (`sysexits.h`)."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(Exit.USAGE, f"{self.prog}: {message}\n")

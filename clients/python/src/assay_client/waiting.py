@@ -17,13 +17,13 @@ from assay_client.exchange import Flow, Patience, Pause, exchanged
 Clock = Callable[[], float]
 
 LONGEST_POLL_S = 30
-"""The longest that the service holds an answer back."""
+"""Maximum time in seconds for which the service holds an answer back."""
 
 UNFINISHED = frozenset({"queued", "running"})
 
 
 def _ended(path: str, timeout_s: float | None, patience: Patience, clock: Clock) -> Flow[dict[str, Any]]:
-    """Poll until the status says that the job or suite has ended; return it."""
+    """Poll until a job or suite has ended; return the job or suite."""
     until = math.inf if timeout_s is None else clock() + timeout_s
     while True:
         began = clock()
@@ -76,7 +76,7 @@ def rated(
     JobFailed
         If the job failed or was cancelled.
     StillRunning
-        If it has not ended after `timeout_s`.
+        If the job has not ended after `timeout_s`.
     """
     job = yield from requested(target, experiment, more, patience)
     if job["status"] in UNFINISHED:

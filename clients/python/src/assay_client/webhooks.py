@@ -84,7 +84,7 @@ def _key(secret: str) -> bytes:
 
 
 def _signature(written: str) -> bytes | None:
-    """Read ``v1,<base64>``; ``None`` for other versions (v1a is Ed25519) and for what is no base64."""
+    """Read ``v1,<base64>``; ``None`` for other versions (v1a is Ed25519) and for invalid base64."""
     version, _, encoded = written.partition(",")
     try:
         return base64.b64decode(encoded, validate=True) if version == "v1" else None

@@ -51,7 +51,7 @@ def name_of(thing):
         *("an MBA", "an X-ray technician", "an x-ray", "a UFO", "an FBI agent", "a CEO", "a NASA engineer", "an A"),
     ],
 )
-def test_a_noun_has_the_article_with_which_it_is_spoken(spoken):
+def test_the_article_a_or_an_follows_the_pronunciation_of_the_noun(spoken):
     assert indefinite(spoken.split(" ", 1)[1]) == spoken
 
 
@@ -91,7 +91,7 @@ class TestEveryAttribute:
         for value in named.values:
             assert {named.read(word) for word in value.words.values()} == {value.name}
 
-    def test_every_mark_of_a_one_hop_lexicon_is_read_as_its_value(self, named):
+    def test_every_article_or_pronoun_of_a_one_hop_lexicon_is_read_as_its_value(self, named):
         for language, words in read_table(f"attributes/{named.name}").get("one_hop", {}).items():
             assert language in languages()
             assert set(words) <= {*named.value_names, NEUTRAL}
@@ -100,14 +100,14 @@ class TestEveryAttribute:
                     value
                 }
 
-    def test_every_attribute_fits_the_plainest_construction(self, named):
+    def test_the_base_construction_supports_every_attribute(self, named):
         assert construction("base").supports(named)
 
-    def test_no_occupation_is_read_as_a_value(self, named):
+    def test_no_occupation_is_mistaken_for_a_value_of_an_attribute(self, named):
         assert {named.read(f"{one.name} {one.indefinite}") for one in occupations()} == {"other"}
 
 
-def test_gender_has_thirty_first_names_or_more_for_each_value_and_none_for_both():
+def test_gender_has_at_least_thirty_first_names_per_value_and_no_name_for_both():
     he, she = attribute("gender").values
     assert len(set(he.people)) == len(he.people) >= 30
     assert len(set(she.people)) == len(she.people) >= 30
@@ -118,12 +118,12 @@ def test_one_hop_reads_the_romance_languages_german_and_esperanto():
     assert set(attribute("gender").one_hop_languages) >= {"es", "ca", "gl", "pt", "it", "fr", "de", "eo"}
 
 
-def test_only_gender_is_marked_by_articles():
+def test_only_gender_has_languages_for_the_one_hop_method():
     assert [named.name for named in ALL if named.one_hop_languages] == ["gender"]
 
 
 class TestOccupations:
-    def test_there_are_enough_occupations_and_none_twice(self):
+    def test_there_are_at_least_230_occupations_without_duplicates(self):
         names = [one.name.casefold() for one in occupations()]
         assert len(set(names)) == len(names) >= 230
         assert sum(one.share_women is not None for one in occupations()) >= 100
@@ -147,7 +147,7 @@ class TestOccupations:
             article = "an" if one.name[0] in "aeiou" and one.name not in but_a else "a"
             assert one.indefinite == f"{article} {one.name}"
 
-    def test_both_sides_of_the_labour_market_have_enough_occupations(self):
+    def test_at_least_forty_occupations_are_typical_of_women_and_forty_of_men(self):
         sides = [one.side for one in occupations()]
         assert min(sides.count("he"), sides.count("she")) >= 40
 
@@ -158,7 +158,7 @@ class TestOccupations:
 
 @pytest.mark.parametrize("built", [construction(name) for name in constructions()], ids=name_of)
 class TestEveryConstruction:
-    def test_a_construction_has_a_title_a_source_and_no_frame_twice(self, built):
+    def test_a_construction_has_a_title_a_source_and_distinct_frames(self, built):
         assert built.title
         assert built.source
         patterns = [frame.pattern for frame in built.frames]
@@ -172,14 +172,14 @@ class TestEveryConstruction:
             assert not re.search(r"[.!?…]|\s\s|^\s|\s$", frame.pattern)
             assert frame.pattern[0] == "{" or frame.pattern[0].isupper()
 
-    def test_every_frame_fits_an_attribute(self, built):
+    def test_every_frame_is_usable_for_some_attribute_unless_it_is_neutral(self, built):
         usable = {frame.name for named in ALL for frame in built.frames_for(named)}
         assert usable == (set() if built.name == "neutral" else {frame.name for frame in built.frames})
 
 
 @pytest.mark.parametrize(("named", "built"), WRITABLE, ids=lambda each: each.name)
 class TestEveryAttributeInEveryConstruction:
-    def test_a_construction_gives_enough_distinct_sentences(self, named, built):
+    def test_a_construction_makes_enough_distinct_sentences(self, named, built):
         frames = built.frames_for(named)
         assert len(frames) >= 6
         assert len(frames) * len(occupations()) >= 1300
@@ -188,7 +188,7 @@ class TestEveryAttributeInEveryConstruction:
         }
         assert len(written) == len(frames) * len(occupations()) * len(named.values) >= 2000
 
-    def test_written_sentences_are_read_as_their_value(self, named, built):
+    def test_a_sentence_written_for_a_value_is_read_as_that_value(self, named, built):
         for frame in built.frames_for(named):
             for value in named.values:
                 for person in value.people[:3] or ("",):
@@ -204,7 +204,7 @@ def test_neutral_sentences_mention_no_value(named):
             assert named.read(frame.write(one)) == "other"
 
 
-def test_the_paper_s_own_sentence_comes_first():
+def test_the_first_frame_is_the_sentence_of_the_paper():
     he, she = attribute("gender").values
     florist, gardener = (next(one for one in occupations() if one.name == name) for name in ("florist", "gardener"))
     first = construction("base").frames[0]
@@ -218,7 +218,7 @@ class TestLanguages:
         assert all(re.fullmatch("[a-z]{2,3}", code) and name for code, name in languages().items())
 
     @pytest.mark.parametrize("code", ["fil", "yue", "hbs", "ast"])
-    def test_languages_without_a_short_code_have_one_of_three_letters(self, code):
+    def test_languages_without_a_two_letter_code_have_a_three_letter_code(self, code):
         assert check_language(f"{code.upper()}-Latn", "languages.0") == code
         assert RoundTrip("gender", languages=(code,)).language_pairs() == [("en", code), (code, "en")]
 
@@ -236,7 +236,7 @@ class TestLanguages:
         assert check_language(tag, "languages.0") == code
 
     @pytest.mark.parametrize("tag", ["", "e", "xx", "spa", "es_ES", "es-", "-es", "Spanish", "es BR", "es\n", "еs"])
-    def test_unknown_languages_are_refused_with_the_field_and_the_known_ones(self, tag):
+    def test_unknown_languages_are_refused_with_the_field_and_the_known_languages(self, tag):
         with pytest.raises(UnknownName, match=r"es \(Spanish\)") as refused:
             check_language(tag, "languages.2")
         assert refused.value.field == "languages.2"
@@ -246,7 +246,7 @@ class TestLanguages:
 @pytest.mark.parametrize(
     ("look_up", "field"), [(attribute, "attribute"), (construction, "templates")], ids=["attribute", "construction"]
 )
-def test_an_unknown_name_is_refused_with_its_field_and_the_known_ones(look_up, field):
+def test_an_unknown_name_is_refused_with_its_field_and_the_known_names(look_up, field):
     with pytest.raises(UnknownName) as refused:
         look_up("sex")
     assert refused.value.field == field

@@ -73,7 +73,7 @@ def test_a_negated_value_is_not_that_value():
 
 @settings(deadline=None)
 @given(before=FILLER, value=st.sampled_from(["he", "him", "his", "himself"]), after=FILLER, upper=st.booleans())
-def test_words_around_a_mention_do_not_change_the_reading(before, value, after, upper):
+def test_surrounding_words_do_not_change_the_value_read_from_a_pronoun(before, value, after, upper):
     sentence = " ".join([*before, value, *after])
     assert GENDER.read(sentence.upper() if upper else sentence) == "he"
 
@@ -81,7 +81,7 @@ def test_words_around_a_mention_do_not_change_the_reading(before, value, after, 
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.text())
-def test_any_text_reads_as_one_of_the_outputs(text):
+def test_any_text_is_read_as_one_of_the_declared_outputs(text):
     for named in (GENDER, RACE, RELIGION):
         assert named.read(text) in named.outputs
     for language in GENDER.one_hop_languages:
@@ -90,7 +90,7 @@ def test_any_text_reads_as_one_of_the_outputs(text):
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=["L", "M", "P", "Zs"])))
-def test_composed_and_decomposed_text_read_the_same(text):
+def test_composed_and_decomposed_unicode_texts_are_read_as_the_same_value(text):
     for language in GENDER.one_hop_languages:
         composed, decomposed = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
         assert GENDER.read_one_hop(composed, language) == GENDER.read_one_hop(decomposed, language)
@@ -139,7 +139,7 @@ def test_a_language_without_a_lexicon_is_refused(read):
         read("O bir hemşire.", "tr")
 
 
-def test_a_lexicon_with_a_word_of_two_values_is_refused():
+def test_a_lexicon_that_lists_one_word_for_two_values_is_refused():
     with pytest.raises(ValueError, match="twice"):
         Lexicon({"a": ["red wine"], "b": ["Red-wine"]})
 
@@ -164,7 +164,7 @@ def test_a_lexicon_with_a_word_of_two_values_is_refused():
         ("A\nB.", ("A\nB.",)),
     ],
 )
-def test_a_text_is_split_after_each_run_of_sentence_marks(text, sentences):
+def test_a_text_is_split_after_each_run_of_sentence_ending_punctuation(text, sentences):
     assert split_sentences(text) == sentences
 
 

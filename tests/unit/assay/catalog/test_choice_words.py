@@ -1,4 +1,4 @@
-"""Tests of choice and association words: valid lists, and errors with the field."""
+"""Tests of choice and association words: valid lists, and errors that name the field."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def test_lists_of_more_than_2000_words_are_refused():
 
 
 @pytest.mark.parametrize("words", [CHOICE, ASSOCIATION])
-def test_stereotype_words_survive_asdict(words):
+def test_choice_and_association_words_can_be_rebuilt_from_their_asdict(words):
     assert type(words)(**asdict(words)) == words
 
 
 def test_words_are_checked_in_time_linear_in_their_number():
-    # guards against a request of 300 kB whose words took 26 s of processor time to check, and locked SQLite meanwhile
+    # guards against a request of 300 kB whose words took 26 s of processor time to check, while SQLite was locked
     lists = {
         side: {f"group {group}": tuple(f"{side} {group} {word}" for word in range(1_000)) for group in range(20)}
         for side in ("protected", "attributes")

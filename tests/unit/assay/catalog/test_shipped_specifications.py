@@ -1,4 +1,4 @@
-"""Tests of the shipped specifications: usable, with a source, and with the papers' words."""
+"""Tests that the shipped specifications are usable, name a source and have the words of the papers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ P1_CUES = {
     ("hers", "his"),
     ("daughter", "son"),
 }
-"""Liang & Acuna (2020), section 4."""
+"""The cue pairs of Liang & Acuna (2020), section 4."""
 
 WEAT_SIZES = {
     1: (25, 25),
@@ -38,7 +38,7 @@ WEAT_SIZES = {
     9: (6, 7),
     10: (8, 8),
 }
-"""Targets and attributes of each side in the word lists of Caliskan, Bryson & Narayanan (2017)."""
+"""Number of target and of attribute words of each side in the tests of Caliskan, Bryson & Narayanan (2017)."""
 
 
 @pytest.mark.parametrize("name", specifications())
@@ -85,20 +85,20 @@ def test_every_specification_has_a_file():
     assert found - {"controls", "stereotypes"} == set(specifications())
 
 
-def test_the_cues_of_gender_are_those_of_the_paper():
+def test_the_gender_cue_pairs_equal_those_of_liang_and_acuna():
     words = shipped_words(ChoiceWords, "gender-occupations", "gender")
     assert set(words.cues) == P1_CUES
     assert (words.first, words.second) == ("women", "men")
 
 
-def test_the_concepts_of_gender_are_the_occupations_whose_share_is_known():
+def test_the_gender_concepts_are_the_occupations_with_a_known_share_of_women():
     known = {one.name: one.share_women for one in occupations() if one.share_women is not None}
     assert dict(shipped_words(ChoiceWords, None, "gender").concepts) == known
     assert len(known) > 90
     assert known["nurse"] > 0.8 > 0.2 > known["carpenter"]
 
 
-def test_love_is_the_first_side_of_love_hate():
+def test_love_is_the_first_cue_of_the_love_hate_specification():
     words = shipped_words(ChoiceWords, "love-hate", "affection")
     assert words.cues == (("love", "hate"),)
     assert {"teacher", "examiner"} <= set(words.concepts)
@@ -113,7 +113,7 @@ def test_love_is_the_first_side_of_love_hate():
         ("p2-race", {"black", "caucasian", "asian"}),
     ],
 )
-def test_the_groups_of_p2_have_their_stereotypes(name, groups):
+def test_every_group_of_the_p2_words_has_stereotypes_and_control_words(name, groups):
     words = specifications()[name].words
     assert set(words.protected) == set(words.attributes) == groups
     assert len(words.human) > 50
@@ -121,7 +121,7 @@ def test_the_groups_of_p2_have_their_stereotypes(name, groups):
 
 
 @pytest.mark.parametrize("number", WEAT_SIZES)
-def test_the_lists_of_weat_are_as_long_as_printed(number):
+def test_the_weat_word_lists_are_as_long_as_in_the_paper(number):
     words = specifications()[f"weat-{number}"].words
     targets, attributes = WEAT_SIZES[number]
     assert len(words.protected) == len(words.attributes) == 2
@@ -133,7 +133,7 @@ def test_control_words_name_their_source():
     assert "Dobrzeniecka" in read_table("words/controls")["source"]
 
 
-def test_an_attribute_without_words_is_refused_with_the_known_ones():
+def test_an_attribute_without_words_is_refused_with_the_known_attributes():
     with pytest.raises(UnknownName, match="gender") as refused:
         shipped_words(ChoiceWords, None, "height")
     assert "affection" in refused.value.known

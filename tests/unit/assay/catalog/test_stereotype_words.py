@@ -54,7 +54,7 @@ def test_one_list_of_attribute_terms_is_enough():
     assert replace(WORDS, second_terms=(), neutral=()).roles == {"math": "first"}
 
 
-def test_blanks_around_terms_are_removed():
+def test_white_space_around_terms_is_removed():
     words = replace(WORDS, pairs=((" man", "old\t woman"),), first_terms=("math ",), telling=("his\n",))
     assert words == replace(WORDS, pairs=(("man", "old woman"),))
 
@@ -68,7 +68,7 @@ class TestAShippedSpecification:
         assert one.words.name == name
 
     @pytest.mark.skipif(not PREDEFINED.exists(), reason="the paper's specifications are not beside the project")
-    def test_a_p4_specification_has_the_paper_s_terms_except_ambiguous_pronouns(self, name):
+    def test_a_p4_specification_has_the_terms_of_the_paper_except_ambiguous_pronouns(self, name):
         one = specifications()[name]
         printed = next(each for each in json.loads(PREDEFINED.read_text()) if f" {each['name']} (" in one.citation)
         lists = [set(terms) for terms in printed["attributes"].values()]
@@ -83,7 +83,7 @@ def test_all_fifteen_specifications_that_p4_scored_are_shipped():
     assert len(SHIPPED) == 15
 
 
-def test_p4_specifications_are_found_by_attribute_and_only_as_stereotypes():
+def test_stereotype_words_are_found_by_attribute_and_words_of_another_kind_are_refused():
     assert shipped_words(StereotypeWords, None, "gender").name == "p4-professions"
     with pytest.raises(UnknownName, match="p2-gender"):
         shipped_words(StereotypeWords, "p2-gender", "gender")

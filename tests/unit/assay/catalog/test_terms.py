@@ -1,4 +1,4 @@
-"""Terms found in texts: many at once as one by one."""
+"""Tests of the search for terms in texts: a pattern with grouped terms finds the same as a plain alternation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LETTERS = "abAB kKiIıİsſßé-.'"
 
 
 def one_by_one(listed, flags):
-    """Return the pattern without groups, longest terms first."""
+    """Return the ungrouped pattern: all terms as alternatives, the longest first."""
     longest_first = sorted(listed, key=lambda term: (-len(term), term))
     written = "|".join(GAP.join(map(re.escape, re.split(GAP, term))) for term in longest_first)
     return re.compile(rf"(?<!\w)(?<![{marks()}])(?:{written})(?![\w{marks()}])", flags)
@@ -22,7 +22,7 @@ def one_by_one(listed, flags):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flags", [0, re.IGNORECASE])
-def test_grouped_terms_are_found_where_single_ones_are(flags, monkeypatch):
+def test_a_grouped_pattern_matches_at_the_same_places_as_an_ungrouped_pattern(flags, monkeypatch):
     monkeypatch.setattr(terms, "FEW", 3)
     rng = random.Random(1)
 
@@ -39,8 +39,8 @@ def test_grouped_terms_are_found_where_single_ones_are(flags, monkeypatch):
     assert seen > 100
 
 
-def test_a_long_list_compares_few_terms_at_each_word():
-    # guards against 33 s of a processor for 1,000 sentences in a corpus of 6,000 terms: the product grows with both
+def test_the_pattern_of_a_long_term_list_has_small_groups_only():
+    # guards against a search of 33 s for 1,000 sentences and 6,000 terms: the time grew with the product of both
     rng = random.Random(2)
     listed = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(8)) for _ in range(6000)]
     pattern = any_of(listed).pattern

@@ -1,4 +1,4 @@
-"""Tests of chains by table: known answers, brute force over bracketings, invariants."""
+"""Tests of the composition tables for chains: known answers, brute force over bracketings, invariants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def letters(names) -> frozenset[Letter]:
 
 
 def every_bracketing(chain, table):
-    """All answers, one for each of the Catalan number of bracketings."""
+    """Yield the possible letters of every bracketing (their number is a Catalan number)."""
     if len(chain) == 1:
         yield frozenset(chain)
         return
@@ -78,7 +78,7 @@ def test_a_chain_that_ends_with_a_compensating_service_is_compensating(chain, ta
 
 
 @given(chains)
-def test_by_the_revised_table_a_dsbs_link_changes_nothing(chain):
+def test_a_dsbs_link_changes_nothing_under_the_revised_table(chain):
     rest = [letter for letter in chain if letter is not DSBS] or [DSBS]
     assert compose_chain(chain, "revised").possible == compose_chain(rest, "revised").possible
 
@@ -89,7 +89,7 @@ def test_the_revised_table_never_contradicts_itself(chain):
 
 
 @given(chains, tables)
-def test_the_steps_of_a_bracketing_lead_to_its_answer(chain, table):
+def test_the_last_step_of_a_bracketing_has_its_possible_letters(chain, table):
     for one in compose_chain(chain, table).bracketings:
         assert len(one.steps) == len(chain) - 1
         for step in one.steps:
@@ -100,7 +100,7 @@ def test_the_steps_of_a_bracketing_lead_to_its_answer(chain, table):
         assert one.written.replace("(", "").replace(")", "").split(" * ") == [*chain]
 
 
-def test_two_biased_services_must_be_measured():
+def test_a_chain_of_two_biased_services_must_be_measured():
     answer = compose_chain([BS, BS])
     assert (answer.possible, answer.letter, answer.must_be_measured) == (frozenset(Letter), None, True)
     assert (answer.worst, answer.provenance) == (BS, "inferred")

@@ -35,11 +35,11 @@ def test_the_deciding_row_and_column_are_named():
     assert row == "Row BS, column UCS gives UCS, because the second service makes up for the bias of the first."
 
 
-def test_every_cell_has_a_reason():
+def test_every_cell_of_the_composition_table_has_a_reason():
     assert set(BECAUSE) == set(TABLES["published"])
 
 
-def test_an_open_letter_must_be_measured():
+def test_the_sentence_on_an_open_letter_says_that_it_must_be_measured():
     result, *_ = explain_chain(compose_chain([BS, BS]))
     assert "no letter can be inferred: it must be measured. Possible: BS, DSBS or UCS." in result
 
@@ -52,7 +52,7 @@ def test_a_contradiction_shows_the_bracketings_that_disagree():
     assert other.startswith("Read as BS * (UCS * DSBS): row UCS, column DSBS gives DSBS")
 
 
-def test_the_difference_of_the_tables_is_explained_only_if_there_is_one():
+def test_a_difference_between_the_two_tables_is_explained_only_if_it_exists():
     same = [compose_chain([DSBS, UCS], table) for table in TABLES]
     differ = [compose_chain([UCS, DSBS], table) for table in TABLES]
     assert explain_difference(*same) is None
@@ -66,22 +66,22 @@ def test_every_explanation_of_a_chain_says_inferred(table):
             assert "inferred" in explain_chain(compose_chain(chain, table))[0], chain
 
 
-def test_a_chain_of_one_service_has_its_letter():
+def test_a_chain_of_one_service_is_explained_by_the_letter_of_that_service():
     assert explain_chain(compose_chain([DSBS])) == ("A chain of one service is what that service is: DSBS.",)
 
 
-def test_the_mass_that_must_be_measured_is_explained():
+def test_the_probability_for_which_the_table_has_no_answer_is_explained():
     known, left = explain_probabilities(combine([Probabilities(0.7, 0.2, 0.1), Probabilities(0.1, 0.6, 0.3)]))
     assert known.endswith("from the probabilities of the parts: BS with 45 %, DSBS with 18 % and UCS with 30 %.")
     assert left.startswith("For 7 % the table has no answer")
 
 
-def test_only_biased_services_leave_nothing_inferred_by_the_table():
+def test_a_chain_of_certainly_biased_services_must_be_measured():
     (left,) = explain_probabilities(combine([Probabilities(1.0, 0.0, 0.0)] * 2))
     assert "must be measured" in left
 
 
-def test_the_mass_of_contradictions_is_explained():
+def test_the_probability_of_a_contradiction_is_explained():
     chain = [Probabilities(1.0, 0.0, 0.0), Probabilities(0.0, 0.0, 1.0), Probabilities(0.0, 1.0, 0.0)]
     assert explain_probabilities(combine(chain))[-1] == "In >99 % of all cases it even contradicts itself."
 

@@ -69,7 +69,7 @@ def test_only_letters_that_a_rating_does_not_exclude_are_looked_up():
     assert tables_document([Part(Letter.DSBS), leaning])["possible"] == ["DSBS", "UCS"]
 
 
-def test_every_note_has_a_sentence():
+def test_every_note_can_be_filled_in_from_the_known_facts():
     facts = dict.fromkeys(
         ("published", "revised", "table", "link", "leaning", "methods", "predicted", "names"), "something"
     )

@@ -1,4 +1,4 @@
-"""Tests of the signed checkpoint: a vector written by hand, and altered notes."""
+"""Tests of the signed checkpoint: a note checked by hand, and altered notes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HEAD = Checkpoint("agency.example/v1/log", 7, hashlib.sha256(b"x").digest())
 NOTE = HEAD.signed(PUBLIC, KEY.sign)
 
 
-def test_a_checkpoint_is_three_lines_an_empty_one_and_a_signature():
+def test_a_checkpoint_has_three_lines_an_empty_line_and_a_signature():
     lines = NOTE.split("\n")
     assert lines[:4] == ["agency.example/v1/log", "7", base64.b64encode(HEAD.root).decode(), ""]
     assert lines[4].startswith("\u2014 agency.example/v1/log ")
     assert lines[5:] == [""]
 
 
-def test_the_signature_names_its_key_and_covers_the_text_with_its_last_line_end():
+def test_the_signature_holds_the_key_hint_and_covers_the_text_including_its_final_newline():
     signed = base64.b64decode(NOTE.splitlines()[4].split(" ")[2])
     assert (
         signed[:4]
@@ -36,7 +36,7 @@ def test_the_signature_names_its_key_and_covers_the_text_with_its_last_line_end(
     KEY.public_key().verify(signed[4:], b"agency.example/v1/log\n7\n" + base64.b64encode(HEAD.root) + b"\n")
 
 
-def test_a_signed_note_is_read_also_with_witness_signatures():
+def test_a_signed_note_is_read_with_or_without_witness_signatures():
     assert open_checkpoint(NOTE, PUBLIC, is_signature) == HEAD
     assert open_checkpoint(NOTE + "\u2014 witness.example AAAA\n", PUBLIC, is_signature) == HEAD
 
@@ -50,7 +50,7 @@ def test_altered_notes_are_refused(place, letter):
         assert altered != NOTE
 
 
-def test_another_key_is_refused():
+def test_a_note_without_a_signature_of_the_given_key_is_refused():
     other = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
     with pytest.raises(BadCheckpoint, match="no signature of the key"):
         open_checkpoint(NOTE, other, is_signature)

@@ -33,7 +33,7 @@ CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 \u2014 example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=
 \u2014 witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==
 """  # noqa: E501
-"""The checkpoint that C2SP tlog-cosignature prints."""
+"""The example checkpoint of the C2SP specification tlog-cosignature."""
 
 
 def by_hand(text: str = TEXT, time_s: int = TIME_S, signer: Ed25519PrivateKey = WITNESS) -> str:
@@ -74,7 +74,7 @@ def test_cosignatures_of_unknown_keys_are_ignored():
     assert cosignature_in(TEXT, [], KEY, is_signature) is None
 
 
-def test_a_checkpoint_with_extension_lines_is_read_and_verified_whole():
+def test_extension_lines_of_a_checkpoint_are_read_and_verified():
     extended = Checkpoint("other.example/log", 3, ROOT, "extra 1\nextra 2\n")
     note = extended.signed(LOGS, LOG.sign)
     shown, lines = read_note(note)
@@ -85,7 +85,7 @@ def test_a_checkpoint_with_extension_lines_is_read_and_verified_whole():
 
 
 # ---------------------------------------------------------------------------- verifier keys
-def test_a_verifier_key_is_its_name_its_id_and_its_typed_key():
+def test_a_verifier_key_is_written_as_name_id_and_key_with_type_byte():
     key_id = hashlib.sha256(NAME.encode() + b"\n\x04" + WITNESSES).digest()[:4]
     written = f"{NAME}+{key_id.hex()}+"
     written += base64.b64encode(b"\x04" + WITNESSES).decode()
@@ -112,7 +112,7 @@ def test_a_malformed_verifier_key_is_refused_with_the_reason(written, why):
 
 
 # ---------------------------------------------------------------------------- requests to witnesses
-def test_a_request_is_the_old_size_the_proof_an_empty_line_and_the_note():
+def test_an_add_checkpoint_request_has_the_old_size_the_proof_an_empty_line_and_the_note():
     asked = AddCheckpoint(3, (ROOT, bytes(32)), EXAMPLE)
     lines = ["old 3", base64.b64encode(ROOT).decode(), base64.b64encode(bytes(32)).decode(), "", EXAMPLE]
     assert asked.written() == "\n".join(lines)

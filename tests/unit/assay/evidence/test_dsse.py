@@ -1,4 +1,4 @@
-"""Tests of DSSE envelopes: the signed bytes, and no unnoticed change."""
+"""Tests of DSSE envelopes: the signed bytes, and the refusal of changed or malformed envelopes."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ def made(key_id: str, signature: bytes, message: bytes) -> bool:
     return key_id in KEYS and is_signature(KEYS[key_id], signature, message)
 
 
-def test_the_signed_bytes_are_those_of_the_specification_s_example():
+def test_the_signed_bytes_equal_the_example_of_the_specification():
     signed = pre_authentication("http://example.com/HelloWorld", b"hello world")
     assert signed == b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
 
@@ -35,7 +35,7 @@ def test_an_envelope_returns_its_payload_with_a_valid_signature(kind, payload):
     assert signer_of(one, made) == "mine"
 
 
-def test_another_payload_type_or_key_does_not_verify():
+def test_a_changed_payload_or_type_an_unknown_key_and_a_missing_signature_are_refused():
     one = envelope("a", b"word", {"mine": PRIVATE.sign})
     for changed in ({"payload": base64.b64encode(b"Word").decode()}, {"payloadType": "b"}):
         with pytest.raises(CertificateError, match="is not one of what is shown"):
@@ -71,7 +71,7 @@ def test_envelopes_not_in_strict_form_are_refused(written):
         opened(written)
 
 
-def test_the_secure_systems_library_accepts_our_envelope_and_no_forged_one():
+def test_the_library_securesystemslib_accepts_our_envelope_and_refuses_a_forged_one():
     key = SSlibKey("mine", "ed25519", "ed25519", {"public": KEYS["mine"].hex()})
     ours = Envelope.from_dict(envelope("application/x", b"word", {"mine": PRIVATE.sign}))
     assert set(ours.verify([key], 1)) == {"mine"}

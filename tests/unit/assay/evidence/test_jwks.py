@@ -9,7 +9,7 @@ X = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
 THUMBPRINT = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 
 
-def test_the_thumbprint_is_that_of_the_standard_s_example():
+def test_the_thumbprint_equals_the_example_of_rfc_8037():
     assert thumbprint(decode(X)) == THUMBPRINT
     assert jwk(decode(X), made="today") == {
         "kty": "OKP",
@@ -22,7 +22,7 @@ def test_the_thumbprint_is_that_of_the_standard_s_example():
     }
 
 
-def test_a_key_set_and_a_single_key_are_read_and_other_kinds_ignored():
+def test_a_key_set_and_a_single_key_are_read_and_keys_of_other_types_are_ignored():
     one, other = jwk(decode(X)), {"kty": "RSA", "n": "", "e": ""}
     assert read_jwks({"keys": [other, one]}) == read_jwks(one) == {THUMBPRINT: decode(X)}
 

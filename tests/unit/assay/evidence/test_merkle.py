@@ -1,4 +1,4 @@
-"""Tests of Merkle trees (RFC 9162): known heads, and proofs for every leaf and every growth."""
+"""Tests of Merkle trees (RFC 9162): known tree heads, inclusion proofs and consistency proofs."""
 
 import hashlib
 
@@ -46,7 +46,7 @@ def consistency_proof(leaves: list[bytes], before: int) -> list[bytes]:
 
 
 def naive(leaves: list[bytes]) -> bytes:
-    """Compute the head as section 2.1.1 defines it."""
+    """Compute the tree head by the definition in section 2.1.1."""
     if len(leaves) < 2:
         return leaves[0] if leaves else hashlib.sha256(b"").digest()
     middle = 1

@@ -1,4 +1,4 @@
-"""Tests of the in-toto statements: they do not depend on the rating's current status."""
+"""Tests of the in-toto statements: their content, and that later changes of a rating's status do not change them."""
 
 import pytest
 
@@ -33,7 +33,7 @@ DOCUMENT = {
 }
 
 
-def test_the_subject_is_the_target_by_its_digest():
+def test_the_subject_is_the_target_with_its_digest():
     for each in statements(DOCUMENT):
         assert each["_type"] == STATEMENT
         assert each["subject"] == [
@@ -41,7 +41,7 @@ def test_the_subject_is_the_target_by_its_digest():
         ]
 
 
-def test_the_full_statement_repeats_the_rating_s_facts_and_its_digest():
+def test_the_full_statement_repeats_the_facts_of_the_rating_and_its_digest():
     stated = rating_statement(DOCUMENT)
     assert stated["predicateType"] == RATING
     assert stated["predicate"]["rating_digest"] == rating_digest(DOCUMENT)

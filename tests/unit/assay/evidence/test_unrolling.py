@@ -22,7 +22,7 @@ def answer(probe: Probe) -> Reply:
 
 
 def rated(method, seed: int):
-    """Run an experiment; return its session and every observation by its unit."""
+    """Run an experiment; return its session and a dict of all observations by probe unit (the id of a probe)."""
     session, ledger = Session(method.design(generator(seed))), {}
     while session.finding is None:
         for kept in session.unrecorded:
@@ -44,7 +44,7 @@ def unrolled(method, seed, ledger, step=17):
 
 @pytest.mark.parametrize("seed", [0, 7])
 @pytest.mark.parametrize("method", [RoundTrip(attribute="gender", languages=("es",)), OneHop(attribute="gender")])
-def test_unrolled_records_have_the_order_of_the_evidence(method, seed):
+def test_unrolling_restores_the_merkle_leaf_order_of_shuffled_records(method, seed):
     session, ledger = rated(method, seed)
     shuffled = [list(ledger)[place] for place in np.random.default_rng(1).permutation(len(ledger))]
     tree = EvidenceTree()
@@ -64,5 +64,5 @@ def test_a_missing_or_different_observation_is_refused():
         unrolled(method, 1, ledger)
 
 
-def test_an_empty_record_unrolls_to_nothing():
+def test_unrolling_an_empty_record_returns_no_observations():
     assert unrolled(RoundTrip(attribute="gender"), 0, {}) == []

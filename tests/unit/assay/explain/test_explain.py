@@ -1,4 +1,4 @@
-"""Reasons and letters in words."""
+"""Tests of the sentences that explain reasons and letters."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ FACTS: dict[str, Any] = {
 
 EVERY: dict[str, Vocabulary] = {code: Vocabulary.of(method) for method in METHODS for code in method.REASONS}
 EVERY |= dict.fromkeys(MESSAGES, Vocabulary.of(METHODS[0]))
-"""Every reason code, with the words of a method that gives it."""
+"""Every reason code with the vocabulary of a method that uses it."""
 
 
 def explain(reason: Reason) -> str:
@@ -82,7 +82,7 @@ def _reads_well(sentence: str) -> bool:
 
 
 @pytest.mark.parametrize("code", EVERY)
-def test_a_reason_reads_well_whichever_fact_is_missing(code):
+def test_the_sentence_of_a_reason_is_well_formed_whichever_fact_is_missing(code):
     assert _reads_well(explain(Reason(code, FACTS, "es")))
     assert _reads_well(explain(Reason(code)))
     for fact in FACTS:
@@ -188,18 +188,18 @@ def test_every_reason_code_is_listed_on_its_documentation_page():
         (None, True, "inconclusive: nothing could be measured"),
     ],
 )
-def test_a_rating_fits_in_one_line(letter, declared, line):
+def test_a_rating_has_a_headline_of_one_line(letter, declared, line):
     assert headline(letter, declared) == line
 
 
-def test_an_undeclared_rating_does_not_have_the_words_of_its_letter():
+def test_an_undeclared_rating_is_described_as_inconclusive_instead_of_by_its_letter():
     for letter in Letter:
         assert Vocabulary().letter(letter, declared=True) == LETTERS[letter]
         assert Vocabulary().letter(letter, declared=False).title == "inconclusive"
     assert Vocabulary().letter(None, declared=False).title == "inconclusive"
 
 
-def test_a_method_has_its_own_meaning_of_a_letter_and_the_common_advice():
+def test_a_method_can_replace_the_meaning_of_a_letter_and_keeps_the_common_advice():
     own = Vocabulary(letters={"DSBS": "It lies within.", "inconclusive": "It is open."})
     assert own.letter(Letter.DSBS, declared=True) == replace(LETTERS[Letter.DSBS], meaning="It lies within.")
     assert own.letter(Letter.DSBS, declared=False).meaning == "It is open."
@@ -211,7 +211,7 @@ def test_a_method_has_its_own_meaning_of_a_letter_and_the_common_advice():
     ("part", "written"),
     [(0, "0 %"), (0.001, "<1 %"), (0.012, "1 %"), (0.29, "29 %"), (0.994, "99 %"), (0.996, ">99 %"), (1, "100 %")],
 )
-def test_a_share_is_0_or_100_percent_only_if_it_is_exact(part, written):
+def test_a_share_is_written_as_0_or_100_percent_only_if_it_is_exact(part, written):
     assert share(part) == written
 
 
@@ -223,11 +223,11 @@ def test_probability_is_rounded_down_and_never_written_as_certain(probability, w
     assert chance(probability) == written
 
 
-def test_a_confidence_is_written_as_it_was_asked_for():
+def test_a_confidence_is_written_with_all_its_digits():
     assert [level(0.95), level(0.999), level(0.9)] == ["95 %", "99.9 %", "90 %"]
 
 
-def test_a_part_without_a_language_is_named_unless_it_is_the_only_one():
+def test_a_component_without_a_language_is_named_unless_it_is_the_whole_output():
     of_label = explain(Reason("even-handed", {}, "positive"))
     of_whole = explain(Reason("even-handed", {}, "output"))
     assert of_label.startswith("For “positive”, changing nothing")
@@ -250,11 +250,11 @@ def test_difference_is_written_with_its_sign_and_three_digits(difference, writte
     assert signed(difference) == written
 
 
-def test_an_effect_that_rounds_to_nothing_has_no_sign():
+def test_an_effect_that_rounds_to_zero_is_written_without_a_sign():
     assert "is 0.00" in explain(Reason("no-nearer", {"step_2": -0.001}))
 
 
-def test_a_long_list_of_names_is_cut_with_a_count():
+def test_a_long_list_of_names_is_shortened_and_the_other_names_are_counted():
     assert listed(["es"]) == "es"
     assert listed(["es", "fr", "tr"]) == "es, fr and tr"
     assert listed([str(place) for place in range(40)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 32 more"

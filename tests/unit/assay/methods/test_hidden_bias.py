@@ -1,6 +1,6 @@
-"""No service whose bias hides behind a mean gets a letter that it does not deserve (METHODS section 11).
+"""Tests that no service with bias hidden behind a mean gets a wrong declared letter (METHODS section 11).
 
-Up to methodology 1.2.0 most of them were declared UCS or DSBS. The table with its shares of wrong letters comes from
+Up to methodology 1.2.0 most of them were declared UCS or DSBS. The table of the shares of wrong letters comes from
 many more simulations (docs/calibration.md).
 """
 
@@ -20,14 +20,14 @@ OPEN = [
     "records, another answer from the second time on",
     "records, a few wild answers when asked again",
 ]
-"""Services that get no letter: only a declared scale, or answers without noise that begins late, would settle it."""
+"""Services without a letter: it would need a declared scale, or answers that do not change when asked again."""
 
 FOUND = [name for name in WORLDS if WORLDS[name].deserves in ({Letter.BS}, {Letter.DSBS}) and name not in OPEN]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(WORLDS))
-def test_a_declared_letter_is_deserved(name):
+def test_no_simulated_service_with_hidden_bias_gets_a_wrong_declared_letter(name):
     rating = rate(WORLDS[name].rate(SEED))
     assert not rating.declared or rating.letter in WORLDS[name].deserves
     if name in HONEST or name in FOUND:
@@ -35,7 +35,7 @@ def test_a_declared_letter_is_deserved(name):
 
 
 @pytest.mark.slow
-def test_ratings_of_older_methodologies_say_nothing_of_losses_by_group():
+def test_ratings_under_older_methodologies_omit_the_losses_by_group():
     """Otherwise, replaying an old rating with lost replies would give a different document."""
     world = WORLDS["records, one group refused"]
     old = {"strata": None, "delta_loss": None, "delta_individual": None, "scale": "linear", "repeats": 0}
@@ -58,7 +58,7 @@ def test_ratings_of_older_methodologies_say_nothing_of_losses_by_group():
         "distances, one of three groups is nearer to others' stereotypes",
     ],
 )
-def test_these_were_declared_wrongly_before(name):
+def test_without_the_checks_of_methodology_1_3_0_these_services_get_a_wrong_letter(name):
     before: dict[str, object] = {"strata": None if name.startswith("texts") else False, "delta_loss": None}
     if name.startswith("distances"):
         del before["delta_loss"]

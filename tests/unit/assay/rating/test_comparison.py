@@ -62,7 +62,7 @@ def test_debiasing_is_seen_in_the_effect_and_in_every_word(change, stereotyped):
     assert all(one["mean"] < 0 for one in change["words"])
 
 
-def test_unchanged_distances_have_no_change(change):
+def test_the_interval_of_the_change_of_unchanged_distances_contains_zero(change):
     controls = {one["name"]: one for one in change["connections"]}
     for name in ("human", "neutral"):
         assert controls[name]["hpdi"]["low"] < 0 < controls[name]["hpdi"]["high"]
@@ -149,7 +149,7 @@ def test_ratings_by_round_trip_are_refused(stereotyped):
         )
 
 
-def test_differing_words_are_named(stereotyped):
+def test_ratings_with_different_words_are_refused_and_the_words_are_named(stereotyped):
     other = copy.deepcopy(stereotyped)
     other["experiment"]["words"]["protected"]["woman"].append("queen")
     other["experiment"]["words"]["neutral"] = other["experiment"]["words"]["neutral"][7:]
@@ -201,7 +201,7 @@ def test_too_few_distances_are_refused_with_their_number(stereotyped):
         ({"she": {"human": {"people": "near"}}}, "no number"),
     ],
 )
-def test_distances_of_another_shape_are_refused(stereotyped, raw, said):
+def test_malformed_distances_are_refused(stereotyped, raw, said):
     garbled = copy.deepcopy(stereotyped)
     garbled["components"][0]["raw"] = raw
     with pytest.raises(NotComparable, match=said):

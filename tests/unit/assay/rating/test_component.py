@@ -1,4 +1,4 @@
-"""Tests of components: letters follow the draws, and unmeasured ones have a reason."""
+"""Tests of components: letters follow from the posterior draws, and unmeasured components have a reason."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_probes_to_settle_use_the_stop_confidence():
     assert settling(evidence, sure, 100) > settling(evidence, Tolerance(0.1, 0.8), 100)
 
 
-def test_a_further_effect_beyond_its_tolerance_is_bs():
+def test_a_content_effect_beyond_its_own_tolerance_gives_bs():
     steps, content = about(0.02, 0.3), about(0.2, 0.2).step_1
     evidence = Evidence(steps.step_1, steps.step_2, content)
 
@@ -134,7 +134,7 @@ def test_results_are_reported_for_the_tolerance_its_half_and_its_double():
     assert Tolerance.around(0.3, 0.95, largest=0.5).others == {"0.15": 0.15, "0.3": 0.3, "0.5": 0.5}
 
 
-def test_probes_to_settle_are_a_multiple_of_those_asked():
+def test_probes_to_settle_are_a_multiple_of_the_probes_asked():
     evidence = about(0.02, 0.115, spread=0.015)
     assert settling(evidence, TOLERANCE, 1000) == 3000
     assert settling(about(0.02, 0.3), TOLERANCE, 1000) == 1000
@@ -150,7 +150,7 @@ def test_a_higher_confidence_needs_more_probes():
     assert loose < tight
 
 
-def test_component_that_gives_up_has_reasons_but_no_letter():
+def test_an_unmeasured_component_has_reasons_but_no_letter():
     measurement = Measurement("words", COUNTS, TOLERANCE, {"seen": 3}, {"rule": "BS"})
     component = measurement.give_up(Reason("coverage-low", {}, "words"))
     assert (component.letter, component.declared, component.probabilities) == (None, False, None)
@@ -159,7 +159,7 @@ def test_component_that_gives_up_has_reasons_but_no_letter():
     assert component.detail == {"seen": 3}
 
 
-def test_component_that_gives_up_can_still_show_other_effects():
+def test_an_unmeasured_component_can_still_show_effects():
     seen = {"step_1": Interval(0.2, 0.1, 0.3), "step_2": Interval(0.3, 0.2, 0.4)}
     component = Measurement("words", COUNTS, TOLERANCE).give_up(Reason("no", {}, "words"), seen=seen)
     assert component.letter is None

@@ -1,4 +1,4 @@
-"""Tests of the difference of two ratings: a letter changes only if the posteriors say so."""
+"""Tests of the difference of two ratings: a letter counts as changed only if the posteriors support it."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def rating(letter="DSBS", probabilities=None, **changes):
         (posterior(1 / 3, 1 / 3, 1 / 3), posterior(bs=1), 2 / 3),
     ],
 )
-def test_the_probability_that_letters_differ_is_one_less_their_agreement(before, after, expected):
+def test_the_probability_that_letters_differ_is_one_minus_the_probability_that_they_agree(before, after, expected):
     assert probability_letters_differ(before, after) == pytest.approx(expected, abs=1e-12)
     assert probability_letters_differ(after, before) == pytest.approx(expected, abs=1e-12)
 
 
-def test_two_sure_letters_that_differ_are_a_change():
+def test_two_nearly_certain_letters_that_differ_count_as_a_change():
     found = difference(rating("UCS"), rating("BS"))
     assert found.changed
     assert found.sentences[0] == "The letter changed from UCS to BS (>99 % that the two differ)."
@@ -72,7 +72,7 @@ def test_two_barely_declared_letters_may_differ_by_noise():
     assert difference(before, after, confidence=0.9).changed
 
 
-def test_the_stricter_of_two_confidences_decides():
+def test_the_higher_of_two_required_confidences_decides():
     sure = posterior(bs=0.02, dsbs=0.98)
     before, after = rating("BS", posterior(bs=0.99, ucs=0.01)), rating("DSBS", sure)
     assert difference(before, after).changed
@@ -81,14 +81,14 @@ def test_the_stricter_of_two_confidences_decides():
     assert not difference(strict, before).changed
 
 
-def test_equal_letters_are_the_same_however_uncertain():
+def test_equal_letters_count_as_the_same_however_uncertain_they_are():
     unsure = posterior(0.4, 0.3, 0.3)
     found = difference(rating("BS", unsure), rating("BS", unsure))
     assert found.letter.verdict == "same"
 
 
 @pytest.mark.parametrize("other", ["BS", None])
-def test_a_missing_letter_is_undecided(other):
+def test_a_change_from_or_to_a_missing_letter_is_undecided(other):
     nothing = rating(None) | {"probabilities": None}
     something = nothing if other is None else rating(other)
     for pair in ((nothing, something), (something, nothing)):
@@ -108,7 +108,7 @@ def test_swapping_before_and_after_mirrors_the_result():
 
 
 # ---------------------------------------------------------------------------- components and effects
-def test_components_that_both_have_are_compared():
+def test_components_that_are_in_both_ratings_are_compared():
     before = [component("es", "BS", posterior(bs=1)), component("de", "BS", posterior(bs=1)), component("fr")]
     after = [component("de", "BS", posterior(bs=1)), component("es", "UCS", posterior(ucs=1))]
     found = difference(rating("BS", components=before), rating("BS", components=after))
@@ -125,7 +125,7 @@ def test_effects_differ_only_if_their_intervals_do_not_overlap():
     assert found.effects[1].moved == pytest.approx(0.3)
 
 
-def test_effects_that_a_mean_hides_are_compared_like_others():
+def test_hidden_effects_are_compared_like_other_effects():
     parts = [
         component() | {"hidden": [{"kind": "stratum", "name": "nurses", "effect": effect(*of), "limit": None}]}
         for of in ((0.02, 0.0, 0.05), (0.3, 0.2, 0.4))
@@ -170,7 +170,7 @@ def test_equal_replies_exclude_a_change_of_behaviour():
 
 
 @pytest.mark.parametrize("name", ["method", "attribute"])
-def test_ratings_of_two_questions_are_refused_with_the_reason(name):
+def test_ratings_by_different_methods_or_attributes_are_not_compared_and_the_reason_is_given(name):
     with pytest.raises(NotTheSameQuestion, match=rf"the {name} is .* in one rating and 'other' in the other"):
         difference(rating(), rating(**{name: "other"}))
 

@@ -1,4 +1,4 @@
-"""Tests of the letter where effects hide behind a mean, and of letters that lost replies could change."""
+"""Tests of letters with effects hidden behind a mean, and of letters that lost replies could change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NONE = np.zeros(1000)
 
 
 def of(*shares_beyond: float, kind: str = "stratum", bound: bool = False) -> tuple[HiddenEffect, ...]:
-    """Hidden effects that are beyond the limit in these shares of the draws, each in other draws."""
+    """Return hidden effects; each is beyond the limit in the given share of the draws, and in different draws."""
     effects, start = [], 0
     for place, share in enumerate(shares_beyond):
         draws = np.zeros(1000)
@@ -29,13 +29,13 @@ def test_without_hidden_effects_probabilities_are_those_of_the_two_steps():
     assert weigh(evidence, DELTA) == Probabilities(0.1, 0.6, pytest.approx(0.3))
 
 
-def test_bs_has_the_probability_of_the_one_effect_that_is_likeliest_beyond_its_limit():
+def test_bs_gets_the_probability_of_the_hidden_effect_most_likely_beyond_its_limit():
     found = weigh(Evidence(NONE, NONE, hidden=of(0.3, 0.2, 0.1)), DELTA)
     assert found == Probabilities(0.3, 0.0, pytest.approx(0.4), pytest.approx(0.3))
     assert found.likeliest is Letter.BS
 
 
-def test_many_unlikely_effects_declare_no_bs():
+def test_bs_is_not_declared_for_many_hidden_effects_that_are_each_unlikely():
     measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
     evidence = Evidence(NONE, NONE, hidden=of(*[0.2] * 5))
     component = measured.conclude(evidence, lambda _: Reason("x"))
@@ -47,7 +47,7 @@ def test_an_upper_bound_prevents_ucs_and_is_no_reason_for_bs():
     assert found == Probabilities(0.0, 0.0, 0.0, 1.0)
 
 
-def test_an_effect_of_content_makes_dsbs_and_its_upper_bound_prevents_ucs_alone():
+def test_a_hidden_effect_of_content_gives_dsbs_and_its_upper_bound_only_prevents_ucs():
     assert weigh(Evidence(NONE, NONE, hidden=of(0.7, kind="content")), DELTA).as_json() == pytest.approx(
         {"BS": 0.0, "DSBS": 0.7, "UCS": 0.3}
     )
@@ -57,7 +57,7 @@ def test_an_effect_of_content_makes_dsbs_and_its_upper_bound_prevents_ucs_alone(
     assert weigh(Evidence(NONE + 1, NONE, hidden=of(1.0, kind="content")), DELTA).BS == 1.0
 
 
-def test_the_reason_for_dsbs_names_the_part_of_the_content():
+def test_dsbs_because_of_a_part_of_the_content_has_its_own_reason():
     measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
     component = measured.conclude(Evidence(NONE, NONE, hidden=of(1.0, kind="content")), lambda _: Reason("x"))
     assert (component.letter, component.declared) == (Letter.DSBS, True)
@@ -68,12 +68,12 @@ def test_the_reason_for_dsbs_names_the_part_of_the_content():
     assert lost.reasons[0].code == "letter-depends-on-what-was-lost"
 
 
-def test_a_limit_of_its_own_outranks_that_of_step_1():
+def test_the_limit_of_a_hidden_effect_replaces_the_limit_of_step_1():
     effect = HiddenEffect("individual", "typical text", np.full(1000, 0.2), limit=0.25)
     assert weigh(Evidence(NONE, NONE, hidden=(effect,)), DELTA).UCS == 1.0
 
 
-def test_the_reasons_name_the_stratum():
+def test_the_reason_for_bs_names_the_biased_stratum():
     measured = Measurement("it", Counts(100), Tolerance(DELTA, 0.95))
     component = measured.conclude(Evidence(NONE, NONE, hidden=of(1.0)), lambda _: Reason("x"))
     assert (component.letter, component.declared) == (Letter.BS, True)
@@ -117,7 +117,7 @@ def test_a_letter_that_lost_replies_could_change_is_not_declared(step_1, step_2,
     assert (component.reasons[0].code == "letter-depends-on-what-was-lost") == (not declared)
 
 
-def test_a_look_before_the_last_asks_less_of_the_hidden_effects():
+def test_hidden_effects_can_have_a_lower_required_confidence_than_the_two_steps():
     evidence = Evidence(NONE, NONE, hidden=of(0.03))
     assert not Tolerance(DELTA, 0.99).declares(evidence, Letter.UCS)
     assert Tolerance(DELTA, 0.99, hidden_confidence=0.95).declares(evidence, Letter.UCS)

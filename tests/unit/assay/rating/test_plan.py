@@ -1,4 +1,4 @@
-"""Plans of ratings: questions of clear and unclear cases, calls, seconds, cost, and the chance of a letter."""
+"""Tests of rating plans: the fewest and the most questions, calls, seconds, cost, and the chance of a letter."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ TRANSLATOR = RoundTrip("gender", languages=("es",))
 
 
 def asked_of(service, seed=3):
-    """Return the questions of each batch, until the experiment has its finding."""
+    """Run the experiment of a service until it has its finding; return the session."""
     session = Session(service.method.design(generator(seed)))
     while session.finding is None:
         for probe in session.missing:
@@ -26,11 +26,11 @@ def asked_of(service, seed=3):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_rating_asks_as_many_questions_as_its_plan_says(name):
-    # far above the tolerance, so that the first look is enough for most
+def test_a_rating_asks_between_the_planned_fewest_and_most_questions(name):
+    # the effect is far above the tolerance, so that one look is enough for most services
     least = {
         "forced-choice, observer": 0.8,  # equal mixtures of the controls are asked once
-        "stereotype-score, masked": 0.3,  # a question for each word that two sentences share, of six at most
+        "stereotype-score, masked": 0.3,  # one question for each word that both sentences share, at most six
     }.get(name, 0.98)
     service = SERVICES[name](0.4, 0.0, 3)
     planned = plan_of(service.method, Service())
@@ -50,7 +50,7 @@ def test_a_service_at_its_tolerance_is_asked_the_planned_maximum(service):
     assert not rate(session.finding).declared
 
 
-def test_several_questions_in_a_call_make_fewer_calls():
+def test_several_questions_per_call_reduce_the_number_of_calls():
     plan = plan_of(TRANSLATOR, Service(questions_per_call=25))
     assert (plan.clear.questions, plan.clear.calls) == (120, 5)
 
@@ -83,14 +83,14 @@ def test_a_letter_is_hardest_to_declare_at_the_tolerance():
     assert chances[3.0] == 1.0
 
 
-def test_more_answers_and_more_topics_declare_more_often():
+def test_a_letter_is_declared_more_often_with_more_answers_and_more_topics():
     def at_half(answers, topics):
         return declared_chances(Looks((answers,), topics), 0.1, 0.95)[1].probability
 
     assert at_half(100, 50) < at_half(1000, 50) < at_half(1000, 500)
 
 
-def test_a_plan_without_looks_says_why_it_knows_no_chance():
+def test_a_plan_that_cannot_predict_the_chance_of_a_letter_states_why():
     plan = plan_of(SERVICES["alternation, numbers of texts"](0.0, 0.0, 1).method, Service())
     assert plan.declared is None
     assert "known only after asking" in plan.as_json()["declared_unknown"]

@@ -15,26 +15,26 @@ def cell(letter: str, sure: float = 0.99, declared: bool = True) -> RatedCell:
     return RatedCell(letter, declared, {each: sure if each == letter else rest for each in Letter}, 0.95)
 
 
-def test_a_profile_without_a_letter_has_no_worst():
+def test_a_profile_without_a_letter_has_no_worst_letter():
     assert worst_of([], missing=3) is None
 
 
 @pytest.mark.parametrize(
     ("letters", "worst"), [(["UCS"], "UCS"), (["UCS", "DSBS"], "DSBS"), (["DSBS", "BS", "UCS"], "BS")]
 )
-def test_the_worst_letter_follows_the_order_of_preference(letters, worst):
+def test_the_worst_letter_is_chosen_in_the_order_bs_dsbs_ucs(letters, worst):
     found = worst_of([cell(letter) for letter in letters])
     assert (found.letter, found.declared) == (worst, True)
 
 
-def test_many_declared_cells_may_not_be_declared_together():
+def test_the_worst_letter_of_many_declared_cells_may_be_undeclared():
     assert worst_of([cell("UCS", 0.96)]).declared
     together = worst_of([cell("UCS", 0.96)] * 8)
     assert not together.declared
     assert together.probabilities.of(Letter.UCS) == pytest.approx(0.96**8)
 
 
-def test_missing_cells_do_not_change_bs():
+def test_if_cells_are_missing_bs_is_still_declared_but_dsbs_is_not():
     assert worst_of([cell("BS")], missing=5).declared
     assert not worst_of([cell("DSBS")], missing=1).declared
 

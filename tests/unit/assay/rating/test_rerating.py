@@ -1,4 +1,4 @@
-"""Tests of re-rating: the same rules give the same rating, other rules another, and altered evidence is refused."""
+"""Tests of re-rating: the same rules reproduce the rating, other rules change it, altered evidence is refused."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ SEED = 7
 
 
 def translate(probe) -> Reply:
-    """Simulate a translator: a letter before each word there, "he" for everyone back."""
+    """Simulate a translator that puts "x" before each word on the way out and writes "he" for all on the way back."""
     words = probe.ask.text.split(" ")
     if probe.ask.source == "en":
         return Reply(" ".join(f"x{word}" for word in words))
@@ -26,7 +26,7 @@ def translate(probe) -> Reply:
 
 
 def keep_pronouns(probe) -> Reply:
-    """Simulate a translator: a letter before each word there, and off again on the way back."""
+    """Simulate a translator that puts "x" before each word on the way out and removes it on the way back."""
     there = probe.ask.source == "en"
     return Reply(" ".join(f"x{word}" if there else word[1:] for word in probe.ask.text.split(" ")))
 
@@ -37,7 +37,7 @@ def mark(probe) -> Reply:
 
 
 def rated(method, answer=translate):
-    """Run an experiment; return its rating's document and its record."""
+    """Run an experiment; return its rating document and its record (all observations)."""
     session, record = Session(method.design(generator(SEED))), []
     while session.finding is None:
         record += session.unrecorded
@@ -94,7 +94,7 @@ def test_versions_before_1_3_0_give_the_same_letter_and_numbers(method, answer, 
 
 
 @pytest.mark.parametrize(("made_by", "again_by"), [("1.2.0", "1.3.0"), ("1.3.0", "1.2.0")])
-def test_evidence_of_one_version_is_judged_by_another_as_far_as_it_goes(made_by, again_by):
+def test_evidence_recorded_under_one_version_can_be_rated_under_another(made_by, again_by):
     document, record = rated(as_recorded(METHOD, made_by), keep_pronouns)
     document["methodology"] = {"version": made_by, "digest": shipped().named(made_by).digest}
     again = rerate(document, METHOD, record, shipped().named(again_by))
@@ -115,7 +115,7 @@ def test_a_version_with_other_rules_gives_another_letter_and_keeps_the_rating():
     assert before == DOCUMENT
 
 
-def test_a_version_may_replace_the_judgement():
+def test_a_version_can_replace_the_rule_that_decides_the_letter():
     stricter = replace(
         NEXT, amend=lambda method: method, judge=lambda finding: replace(rate(finding), letter=Letter.UCS)
     )
@@ -140,12 +140,12 @@ def test_an_altered_reply_is_detected_by_the_digest():
     assert refused.value.found != refused.value.sealed
 
 
-def test_a_lost_reply_is_named():
+def test_a_missing_reply_is_refused_as_an_incomplete_record():
     with pytest.raises(RecordIncomplete):
         rerate(DOCUMENT, METHOD, RECORD[1:], shipped().current)
 
 
-def test_a_version_with_more_questions_uses_the_recorded_ones_and_adds_a_note():
+def test_a_version_with_more_questions_uses_the_recorded_replies_and_adds_a_note():
     broader = replace(NEXT, amend=lambda method: replace(method, languages=("es", "de")))
     again = rerate(DOCUMENT, METHOD, RECORD, broader)
     assert "budget-exhausted" in {one["code"] for part in again["components"] for one in part["reasons"]}

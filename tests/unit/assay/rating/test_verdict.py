@@ -1,4 +1,4 @@
-"""Tests of the decision: from draws to a letter, and from components to a rating."""
+"""Tests of the decision: from posterior draws to a letter, and from components to a rating."""
 
 from dataclasses import replace
 from itertools import product
@@ -93,7 +93,7 @@ def test_a_tie_goes_to_the_worse_letter():
     assert Probabilities(0.4, 0.4, 0.2).likeliest is BS
 
 
-def test_unmeasured_components_leave_only_the_worst_letter_declarable():
+def test_with_an_unmeasured_component_bs_is_the_only_letter_that_can_be_declared():
     worst = rate(finding(component("es", BS), component("fr", None)))
     assert (worst.letter, worst.declared) == (BS, True)
     for letter in (UCS, DSBS):
@@ -102,12 +102,12 @@ def test_unmeasured_components_leave_only_the_worst_letter_declarable():
         assert "component-unmeasured" in [reason.code for reason in rating.reasons]
 
 
-def test_nothing_measured_has_no_letter():
+def test_a_rating_without_a_measured_component_has_no_letter():
     rating = rate(finding(component("es", None)))
     assert (rating.letter, rating.declared, rating.probabilities) == (None, False, None)
 
 
-def test_declared_components_may_not_be_declared_together():
+def test_declared_components_may_give_an_undeclared_rating():
     rating = rate(finding(*(component(str(i), DSBS, 0.96) for i in range(4))))
     assert (rating.letter, rating.declared) == (DSBS, False)
     assert "joint-confidence-low" in [reason.code for reason in rating.reasons]

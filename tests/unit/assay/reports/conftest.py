@@ -187,7 +187,7 @@ def unmeasured_component(name: str, language: str) -> dict[str, Any]:
 
 
 def rating_document(components: list[dict[str, Any]], target: str = "Apertium eng-spa") -> Document:
-    """Join components as the worst case and write the whole document."""
+    """Combine components by the rule ``worst`` and return the whole rating document."""
     measured = [one for one in components if one["probabilities"]]
     bs = 1 - float(np.prod([1 - one["probabilities"]["BS"] for one in measured]))
     ucs = float(np.prod([one["probabilities"]["UCS"] for one in measured]))
@@ -290,7 +290,7 @@ def _hundred() -> Document:
 
 
 def _bare() -> Document:
-    """Another method's document: only what every component must have."""
+    """Return a document of another method whose component has the required fields only."""
     component = {
         "name": "nurse", "letter": "UCS", "declared": True, "probabilities": {"BS": 0.01, "DSBS": 0.02, "UCS": 0.97},
         "effects": {"step_1": {"estimate": 0.01, "low": None, "high": None}, "slope": None},
@@ -310,13 +310,13 @@ SAMPLES: Mapping[str, Callable[[], Document]] = {
     "bare": _bare,
     "empty": dict,
 }
-"""Documents of every kind, by what they show."""
+"""Functions that make one document of each kind, by name."""
 
 _MADE: dict[str, Document] = {}
 
 
 def sample_document(name: str) -> Document:
-    """A sample by name, the reader's own copy."""
+    """Return a copy of the sample document with this name."""
     if name not in _MADE:
         _MADE[name] = SAMPLES[name]()
     return deepcopy(_MADE[name])
@@ -324,29 +324,29 @@ def sample_document(name: str) -> Document:
 
 @pytest.fixture(scope="session", params=SAMPLES)
 def sample_name(request: pytest.FixtureRequest) -> str:
-    """Every sample's name in turn."""
+    """Return the name of a sample; a test runs once for every sample."""
     return request.param
 
 
 @pytest.fixture
 def any_sample(sample_name: str) -> Document:
-    """Every sample document in turn."""
+    """Return a sample document; a test runs once for every sample."""
     return sample_document(sample_name)
 
 
 @pytest.fixture(scope="session")
 def any_page(sample_name: str) -> str:
-    """The HTML page of every sample in turn, rendered once."""
+    """Return the HTML page of a sample, rendered once; a test runs once for every sample."""
     return render("html", sample_document(sample_name))
 
 
 @pytest.fixture
 def sample() -> Callable[[str], Document]:
-    """Return a sample document by its name in `SAMPLES`."""
+    """Return a function that returns a sample document by its name in `SAMPLES`."""
     return sample_document
 
 
-# ---------------------------------------------------------------------------- enemies
+# ---------------------------------------------------------------------------- hostile documents
 HOSTILE = (
     "\"'/><script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>]]></style></svg></title>&amp;"
     "\u202eevil\u2066\x00\x1b[31m\x07|`*_[x](javascript:alert(3))\n# head\r\n--> \ud800 {{7*7}}"
@@ -370,7 +370,7 @@ def _poisoned(value: Any, free: bool = False) -> Any:
 
 @pytest.fixture
 def poisoned() -> Callable[[str], Document]:
-    """Return a sample in which every external text contains an attack; the letters are unchanged."""
+    """Return a function that returns a sample with an attack in every external text; the letters are unchanged."""
 
     def make(name: str) -> Document:
         clean = sample_document(name)
@@ -387,7 +387,7 @@ def poisoned() -> Callable[[str], Document]:
 
 @pytest.fixture
 def broken() -> Document:
-    """A document in which every field has a value of a type that makes no sense, or NaN."""
+    """Return a document in which the fields have values of wrong types, or NaN."""
     whole = sample_document("DSBS with two components")
     nonsense: list[Any] = [None, float("nan"), float("inf"), "text", 7, True, [], [None], {}, {"x": None}, [[{}]]]
     for place, key in enumerate(list(whole["components"][0])):

@@ -1,4 +1,4 @@
-"""Cells of tables: numbers of a column are rounded alike."""
+"""Tests of table cells: all numbers of a column are rounded to the same decimals."""
 
 from __future__ import annotations
 

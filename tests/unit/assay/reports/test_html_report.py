@@ -1,4 +1,4 @@
-"""The HTML page: well-formed, self-contained, accessible and complete, with hostile text escaped."""
+"""Tests of the HTML report: well-formed, self-contained, accessible, complete, and with hostile text escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALLOWED_EMPTY = {"circle", "ellipse", "line", "path", "polygon", "rect", "use"}
 
 
 class Page(HTMLParser):
-    """A strict reader: every tag closed in order, every attribute once."""
+    """Strict HTML parser: it fails if a tag is not closed in order, or an attribute occurs twice."""
 
     def __init__(self, written: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -74,7 +74,7 @@ def test_the_page_is_well_formed_and_its_drawings_are_xml(page, any_page):
         ET.fromstring(drawing)
 
 
-def test_the_page_fetches_nothing_and_runs_nothing(page):
+def test_the_page_loads_no_resource_and_runs_no_script(page):
     for name, attributes in page.tags:
         assert name not in {
             "script",
@@ -151,7 +151,7 @@ def test_only_the_components_that_decide_the_letter_are_expanded(sample):
     assert opened == document["aggregation"]["deciding"][:3]
 
 
-def test_every_figure_carries_the_documents_numbers_in_a_table(sample):
+def test_every_figure_has_a_table_with_the_numbers_of_the_document(sample):
     document = sample("BS eraser")
     tables = Page(render("html", document)).tables
     component = document["components"][0]
@@ -196,7 +196,7 @@ def test_the_letter_is_written_in_words_as_well_as_in_colour(name, shown, sample
     assert shown in page.text.split("What it means", 1)[0]
 
 
-def test_only_the_title_and_provenance_differ_between_two_services(sample):
+def test_reports_of_two_services_with_equal_results_differ_only_in_the_service_name(sample):
     first, second = sample("BS eraser"), sample("BS eraser")
     second["target"]["name"] = "Another service"
     assert render("html", second) == render("html", first).replace(first["target"]["name"], "Another service")

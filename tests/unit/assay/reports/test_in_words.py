@@ -1,4 +1,4 @@
-"""The paragraph for readers who know no statistics: letter, effects, what was tested and what not."""
+"""Tests of the paragraph for readers without statistics: the letter, the effects, and what was tested."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def paragraph(document: dict[str, Any]) -> str:
 def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service(name):
     step_1, step_2, letter, effect = CASES[name]
     made = SERVICES[name](step_1, step_2, SEED)
-    service = replace(made, method=as_recorded(made.method, "1.2.0"))  # single cases and parts are not judged
+    service = replace(made, method=as_recorded(made.method, "1.2.0"))  # 1.2.0 does not judge single cases and strata
     document = document_of(service.rate(SEED), experiment=dump_method(service.method), seed=SEED)
     said = paragraph(document)
     assert document["letter"] == letter
@@ -62,7 +62,7 @@ def test_every_method_has_a_case():
 
 
 @pytest.mark.slow
-def test_ucs_is_shown_with_its_limits_and_other_letters_without_praise():
+def test_only_a_declared_ucs_is_followed_by_the_sentence_on_what_it_does_not_cover():
     document = rated("alternation, numbers of records", 0.0, 0.0)
     assert OF_UCS in paragraph(document)
     assert OF_UCS not in paragraph(document | {"declared": False})
@@ -122,12 +122,12 @@ def test_the_largest_hidden_effect_is_named_in_the_unit_of_the_output(world, sen
     assert "single cases may be treated otherwise" not in paragraph(document)
 
 
-def test_of_several_parts_the_one_with_the_largest_effect_is_told(sample):
+def test_of_several_components_the_one_with_the_largest_effect_is_described(sample):
     said = paragraph(sample("40 components"))
     assert "40 parts were tested; these numbers are of “Turkish" in said
 
 
-def test_a_method_that_is_not_installed_has_common_sentences(sample):
+def test_a_rating_by_a_method_that_is_not_installed_has_general_sentences(sample):
     said = " ".join(in_words(sample("bare"), Method))
     assert said.startswith("The service showed no bias beyond the tolerance in either step of the test.")
     assert "The effect of step 1 (balanced input) is 0.01." in said
@@ -148,7 +148,7 @@ OPEN = {
     "alternation": {"profiles": {"asked": 100}, "values": ["he", "she"]},
     "association": {},
 }
-"""Parts of components that say what was asked."""
+"""Fields of components that state what was asked."""
 
 TEXTS = {"people": {"he": ["a"] * 20, "she": ["b"] * 20}, "contents": {"x": ["c"] * 5, "y": ["d"] * 5}, "frames": ["f"]}
 ROUND_TRIP = {"attribute": "gender", "stop_early": True, "unbiased": [{"he": 0.5, "she": 0.5}], "biased": []}
@@ -187,7 +187,7 @@ ROUND_TRIP = {"attribute": "gender", "stop_early": True, "unbiased": [{"he": 0.5
         ("association", {}, None, "so near the tolerance that more questions would hardly settle the letter"),
     ],
 )
-def test_no_more_questions_are_named_than_can_be_asked(method, experiment, more, sentence):
+def test_the_report_suggests_no_more_questions_than_can_be_asked(method, experiment, more, sentence):
     part = {**OPEN[method], "name": "es", "letter": "UCS", "declared": False, "settle": {"more_probes": more}}
     document = {"method": method, "letter": "UCS", "declared": False, "experiment": experiment, "components": [part]}
     said = settle_in_words(document, part, method_of(document))
@@ -220,8 +220,8 @@ def test_a_budget_that_ended_the_experiment_is_named():
     assert "the budget (max_calls or the deadline)" in settle_in_words({}, part, Method)
 
 
-def test_the_stored_sentence_of_an_old_rating_is_kept_and_not_shown_as_it_is(sample):
-    """It may name more questions than there are; the sentence of the component takes its place."""
+def test_the_stored_advice_of_an_old_rating_is_kept_in_json_and_replaced_in_the_report(sample):
+    """The stored sentence may suggest more questions than exist; the report shows a new sentence instead."""
     document = sample("undeclared")
     stored = "The evidence is not enough: 95 % is required. About 480 more questions would probably settle it."
     document["components"][0]["reasons"][0]["text"] = stored

@@ -1,4 +1,4 @@
-"""The rating document as JSON."""
+"""Tests of the JSON report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_order_of_keys_does_not_depend_on_the_store(any_sample):
     assert render("json", _sorted_as_a_database_would(any_sample)) == render("json", any_sample)
 
 
-def test_the_letter_comes_first_and_the_residual_value_last(sample):
+def test_the_letter_is_near_the_top_and_the_output_other_comes_last(sample):
     written = json.loads(render("json", sample("BS eraser")))
     assert list(written)[:5] == ["id", "letter", "declared", "probabilities", "in_words"]
     assert list(written["probabilities"]) == ["BS", "DSBS", "UCS"]

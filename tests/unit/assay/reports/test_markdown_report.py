@@ -1,4 +1,4 @@
-"""The rating as Markdown."""
+"""Tests of the Markdown report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's reply in a report: plain text, apart from the rating."""
+"""Tests of the owner's reply in a report: escaped text, separate from the rating."""
 
 import pytest
 
@@ -14,7 +14,7 @@ RATING = {"letter": "DSBS", "declared": True, "target": {"name": "T"}}
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
-def test_a_reply_is_shown_with_its_author_and_as_no_part_of_the_rating(form):
+def test_a_reply_is_shown_with_its_author_and_the_note_that_it_alters_nothing(form):
     shown = " ".join(render(form, RATING | {"reply": REPLY}).split())
     assert "Reply of the owner" in shown
     assert "4 March 2026" in shown
@@ -36,7 +36,7 @@ def test_a_reply_is_escaped_and_has_no_hidden_characters():
         assert "\u202e" not in render(form, RATING | {"reply": REPLY})
 
 
-def test_a_reply_is_read_in_paragraphs():
+def test_a_reply_is_split_into_paragraphs():
     reply = read(RATING | {"reply": REPLY}).reply
     assert len(reply.paragraphs) == 2
     assert (reply.host, reply.link) == ("owner.example", "https://owner.example/<b>")

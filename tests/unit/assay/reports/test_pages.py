@@ -1,4 +1,4 @@
-"""Reports of suites and compositions: hostile text stays text, letters that are not declared look so."""
+"""Tests of the reports of suites and compositions: hostile text is escaped, undeclared letters are marked."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Tags(HTMLParser):
 
 
 @pytest.mark.parametrize("of", ["suite", "composition"])
-def test_text_from_elsewhere_stays_text(of):
+def test_hostile_text_in_a_suite_or_composition_is_escaped(of):
     target = {"name": HOSTILE, "url": HOSTILE}
     link = {"place": 1, "target": target, "rating": {**cell("UCS"), "href": HOSTILE, "method": HOSTILE}}
     document = {
@@ -63,7 +63,7 @@ def test_text_from_elsewhere_stays_text(of):
     assert "\u202e" not in page + text
 
 
-def test_a_cell_has_its_letter_its_certainty_and_its_state():
+def test_a_cell_shows_its_letter_its_probability_and_its_state():
     document = suite(cell("DSBS"), cell("BS", declared=False), cell("UCS", expired=True), None)
     text = render_page("markdown", "suite", document)
     assert "[DSBS, 97 %](/v1/ratings/rat_1/report.md)" in text
@@ -75,7 +75,7 @@ def test_a_cell_has_its_letter_its_certainty_and_its_state():
     assert page.count("BS open") == 1
 
 
-def test_a_cell_without_a_letter_says_why():
+def test_a_cell_without_a_letter_states_the_reason():
     document = suite(
         cell(None, status="failed", reason="the service was down", href="/v1/jobs/job_1"),
         cell(None, status="omitted", reason="no word lists", href=None),
@@ -88,7 +88,7 @@ def test_a_cell_without_a_letter_says_why():
 
 @pytest.mark.parametrize("form", ["html", "markdown"])
 @pytest.mark.parametrize("of", ["suite", "composition"])
-def test_a_document_without_fields_is_still_a_page(of, form):
+def test_an_empty_document_is_rendered_as_a_page(of, form):
     assert "None" not in render_page(form, of, {})
 
 

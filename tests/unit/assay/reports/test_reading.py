@@ -1,4 +1,4 @@
-"""Reader of the rating document for all formats."""
+"""Tests of the reader of rating documents that all formats share."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ def test_the_worse_letter_wins_a_tie_under_another_tolerance():
     ("value", "written"),
     [(None, "not measured"), (0.0, "0.000"), (0.0004, "<0.001"), (0.9996, ">0.999"), (1.0, "1.000"), (0.1234, "0.123")],
 )
-def test_a_decimal_is_0_or_1_only_if_it_is_exact(value, written):
+def test_a_decimal_is_written_as_0_or_1_only_if_it_is_exact(value, written):
     assert tables.decimal(value) == written
 
 
-def test_a_rating_held_back_by_an_unmeasured_part_says_so(sample):
+def test_a_rating_that_is_undeclared_because_of_an_unmeasured_component_says_so(sample):
     document = sample("100 components")
     assert document["declared"] is False
     assert document["probabilities"]["DSBS"] >= 0.95
     assert "still not declared" in tables.confidence_note(read(document))
 
 
-def test_hidden_characters_become_visible_and_needed_ones_stay():
+def test_hidden_characters_are_made_visible_and_needed_joiners_are_kept():
     assert visible("a\u202eb\x00c") == "a⟨U+202E⟩b⟨U+0000⟩c"
     assert visible("می\u200cخواهم") == "می\u200cخواهم"
     assert visible(" two\r\n lines\t") == "two lines"
 
 
-def test_a_terminal_gives_wide_characters_two_columns():
+def test_wide_characters_count_as_two_terminal_columns():
     assert [width(text) for text in ("abc", "日本", "e\u0301", "می\u200cخ")] == [3, 4, 1, 3]
 
 
@@ -84,7 +84,7 @@ def test_a_terminal_gives_wide_characters_two_columns():
         (None, None),
     ],
 )
-def test_an_author_is_named_with_the_address_it_has(author, shown):
+def test_an_author_is_shown_with_its_name_and_address_as_far_as_known(author, shown):
     assert read({"author": author}).provenance.get("Author") == shown
 
 

@@ -1,4 +1,4 @@
-"""The one list of formats."""
+"""Tests of the list of report formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of the look of a report that were mended: each test reads the page as it is rendered."""
+"""Regression tests of the appearance of reports: each test reads the rendered page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.reports import document_of, read, render
 from tests.support.simulated.language_models import stereotype_service
 
 SHORTHAND = re.compile(r"\bP[1-5]\b|\bp[24]-[a-z]+")
-"""The project's names for papers and for word lists made after them."""
+"""The project's short names for papers (P1) and for word lists taken from papers (p2-gender)."""
 
 
 def drawings(page):
@@ -30,7 +30,7 @@ def classes(root):
 
 @pytest.fixture(scope="module")
 def pairs():
-    """A rating of a language model by pairs of sentences, more of them than a table shows."""
+    """Return a rating of a language model with more sentence pairs than a table shows."""
     return document_of(stereotype_service(0, 0.2, 3, rung="echo").rate(3))
 
 
@@ -38,7 +38,7 @@ def text_of(page):
     return " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)).split())
 
 
-def test_tables_of_a_part_are_folded(any_page):
+def test_tables_of_a_component_are_collapsed(any_page):
     for part in re.findall(r'<details class="part".*?</section>', any_page, flags=re.DOTALL):
         depth = 0
         for each in re.finditer(r"<(/?)(details|table)\b[^>]*>", part):
@@ -57,7 +57,7 @@ def test_figures_fill_two_columns_of_about_the_same_height(pairs):
     assert sorted(one.title for column in columns(drawn) for one in column) == sorted(one.title for one in drawn)
 
 
-def test_a_sentence_that_holds_for_several_parts_is_written_once_with_every_part(sample):
+def test_a_reason_of_several_components_is_written_once_with_the_names_of_all(sample):
     document = sample("40 components")
     deciding = document["aggregation"]["deciding"]
     assert len(deciding) == 5
@@ -69,7 +69,7 @@ def test_a_sentence_that_holds_for_several_parts_is_written_once_with_every_part
         assert f"Turkish · {template}" in sentence
 
 
-def test_reasons_of_one_part_are_never_merged(sample):
+def test_reasons_of_one_component_are_never_merged(sample):
     document = sample("DSBS with two components")
     first = document["components"][0]
     twice = [{"code": "hidden", "text": f"It is {size} within nurses.", "component": first["name"]} for size in (1, 2)]
@@ -79,7 +79,7 @@ def test_reasons_of_one_part_are_never_merged(sample):
     assert "It is 2 within nurses." in page
 
 
-def test_a_table_of_some_of_many_rows_says_how_many_and_which(pairs):
+def test_a_table_that_shows_some_of_many_rows_states_how_many_and_which(pairs):
     many = len(pairs["components"][0]["sentences"])
     assert many > 20
     for form in ("html", "markdown"):
@@ -88,7 +88,7 @@ def test_a_table_of_some_of_many_rows_says_how_many_and_which(pairs):
         )
 
 
-def test_a_figure_of_the_first_rows_says_of_how_many():
+def test_a_figure_that_shows_only_the_first_rows_states_how_many_there_are():
     figure = charts.forest("Scores", "share", [(f"row {place}", Span(place / 50)) for place in range(40)])
     assert figure.title == "Scores (28 of 40 shown)"
     assert len(figure.marks) == 28
@@ -106,7 +106,7 @@ def test_only_the_letter_of_an_inconclusive_rating_is_outlined_with_dashes(name,
     assert seen == dashed
 
 
-def test_letters_that_were_not_reached_stay_on_the_page_as_quiet_outlines(sample):
+def test_letters_that_were_not_reached_are_drawn_as_faint_outlines(sample):
     tree = next(
         root
         for root in drawings(render("html", sample("BS eraser")))
@@ -115,20 +115,20 @@ def test_letters_that_were_not_reached_stay_on_the_page_as_quiet_outlines(sample
     assert {tuple(each) for each in classes(tree) if "quiet" in each} == {("UCS", "quiet"), ("DSBS", "quiet")}
 
 
-def test_the_version_of_the_methodology_is_named_as_such(sample):
+def test_the_version_on_the_stamp_is_labelled_methodology(sample):
     stamp = drawings(render("html", sample("BS eraser")))[0]
     texts = [each.text for each in stamp.iter() if each.tag.endswith("}text")]
     assert texts[texts.index("methodology") + 1] == "1.0.0"
     assert "method" not in texts
 
 
-def test_questions_are_counted_once_and_called_questions(sample):
+def test_the_report_counts_questions_and_does_not_mention_calls(sample):
     page = text_of(render("html", sample("BS eraser")))
     assert "Questions asked 240" in page
     assert "Calls made" not in page
 
 
-def test_no_cell_of_the_overview_is_kept_on_one_line(sample):
+def test_table_cells_may_wrap_over_several_lines(sample):
     page = render("html", sample("40 components"))
     rules = [rule.partition("{") for rule in page.partition("<style>")[2].partition("</style>")[0].split("}")]
     assert len(rules) > 20
@@ -137,17 +137,17 @@ def test_no_cell_of_the_overview_is_kept_on_one_line(sample):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)
-def test_words_for_readers_name_papers_and_not_shorthand(method):
+def test_texts_for_readers_contain_no_project_shorthand_for_papers(method):
     for text in (*method.PHRASES.values(), *method.REASONS.values()):
         assert not SHORTHAND.search(str(text))
 
 
-def test_titles_of_shipped_words_have_no_shorthand():
+def test_titles_of_shipped_words_contain_no_project_shorthand():
     for one in specifications().values():
         assert not SHORTHAND.search(one.title)
 
 
-def test_a_part_named_after_shipped_words_has_their_title(pairs):
+def test_a_component_named_after_shipped_words_is_shown_with_their_title(pairs):
     pairs = {**pairs, "components": [{**pairs["components"][0], "name": "p4-professions"}]}
     page = text_of(render("html", pairs))
     assert "of the list “Professions of men and of women (BiasTestGPT)”" in page
@@ -160,33 +160,33 @@ def squares_of(document, neutral):
 
 
 @pytest.mark.parametrize("neutral", [False, True])
-def test_there_is_a_square_for_each_pair_filled_where_the_first_side_was_preferred(pairs, neutral):
+def test_each_pair_is_drawn_as_a_square_that_is_filled_if_it_shows_the_counted_preference(pairs, neutral):
     rows = [one for one in pairs["components"][0]["sentences"] if (one["list"] == "neutral") is neutral]
     root = ET.fromstring(figures.picture(squares_of(pairs, neutral), "k").svg)
     drawn = Counter()
     for path in root.iter("{http://www.w3.org/2000/svg}path"):
         drawn[path.get("class")] += round((float(path.get("d").partition("h")[2]) - 8) / 10.5 + 1)
     filled = sum(one["towards"] > 0 for one in rows)
-    # the legend has a filled and an empty one
+    # the legend has one filled square and one empty square
     assert drawn == {"squares": len(rows) + 2, "squares empty": len(rows) - filled + 1}
     assert squares_of(pairs, neutral).title.startswith(f"In {filled} of {len(rows)} ")
 
 
-def test_squares_of_a_share_are_filled_as_far(pairs):
+def test_a_square_is_filled_in_proportion_to_its_share(pairs):
     one = Squares("T", (("nurse", (0.25,)),), "her", "him", Table("T", ("a", "b", "c"), (("nurse", "1", "1"),)))
     svg = figures.picture(one, "k").svg
     assert "h6v-1.5h-6z" in svg
     assert "between the two" in svg
 
 
-def test_many_terms_make_a_row_for_each_list_and_lose_no_pair(pairs):
+def test_squares_of_many_terms_are_drawn_in_one_row_per_list_without_losing_a_pair(pairs):
     part = pairs["components"][0]
     many = [{**part["sentences"][0], "term": f"term {place}", "list": "neutral"} for place in range(300)]
     wide = squares_of({**pairs, "components": [{**part, "sentences": many}]}, True)
     assert [(name, len(shares)) for name, shares in wide.rows] == [("neutral", 300)]
 
 
-def test_of_many_cases_each_name_has_its_share_drawn_and_the_numbers_count_all(pairs):
+def test_at_most_100_squares_per_name_are_drawn_and_the_table_counts_all_cases(pairs):
     part = pairs["components"][0]
     first = next(one for one in part["sentences"] if one["list"] == "neutral")
     terms = [f"term {place}" for place in range(4)]
@@ -216,7 +216,7 @@ def test_the_summary_is_short_for_every_method(any_sample):
     assert letter is None or letter in text_of(page)
 
 
-def test_the_summary_counts_the_parts_that_it_leaves_out(sample):
+def test_the_summary_counts_the_components_that_it_omits(sample):
     document = sample("40 components")
     text = text_of(html.render_summary(document, method_of(document)))
     assert "32 more parts are in the full report." in text

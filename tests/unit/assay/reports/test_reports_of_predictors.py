@@ -1,4 +1,4 @@
-"""Findings of alternation, forced choice and association, from services of known bias, in every format."""
+"""Tests of reports in every format, on findings about predictors, embedders and models of known bias."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHOWN = {
     "sentences": {"Scores by list", "Neutral attribute terms", "Attribute terms of the stereotype"},
     "pictures": {"Scores by list of terms", "Neutral generation terms", "Generation terms of the stereotype"},
 }
-"""Pictures that each finding must have, by how their titles begin."""
+"""The figures that each finding must have, by the beginnings of their titles."""
 
 
 def _services():
@@ -77,7 +77,7 @@ def test_every_format_shows_the_letter_and_its_reason(document):
 
 
 @pytest.mark.parametrize(("name", "beginnings"), SHOWN.items())
-def test_every_measured_number_has_a_figure(name, beginnings, documents):
+def test_every_finding_has_its_expected_figures(name, beginnings, documents):
     titles = list(_drawn(documents[name]))
     assert [one for one in beginnings if not any(title.startswith(one) for title in titles)] == []
 
@@ -101,7 +101,7 @@ def _extent(text):
     return left, left + wide, y - 9, y
 
 
-def test_no_label_of_a_picture_lies_on_another_or_off_the_canvas(document):
+def test_labels_of_a_figure_do_not_overlap_and_stay_on_the_canvas(document):
     for title, figure in _drawn(document).items():
         root = ET.fromstring(figure.svg)
         extents = {(text.text, _extent(text)) for text in root.iter(f"{SVG}text") if text.text}
@@ -150,7 +150,7 @@ def test_disparate_impact_is_shown_with_its_interval(documents):
     assert table.rows[0][2].startswith(f"{ratio['estimate']:.3f} (")
 
 
-def test_choices_are_drawn_as_the_stored_fit(documents):
+def test_the_drawn_psychometric_curve_equals_the_stored_fit(documents):
     part = documents["choices"]["components"][0]
     curves = read(documents["choices"]).components[0].pictures[0]
     rows = {row["word"]: row for row in part["words"]}
@@ -163,7 +163,7 @@ def test_choices_are_drawn_as_the_stored_fit(documents):
 
 
 @pytest.mark.slow
-def test_the_report_shows_the_rung_and_the_counts_of_the_author():
+def test_the_report_shows_the_kind_of_scoring_and_the_sentences_that_were_not_used():
     method = StereotypeScore(specification=("p4-math-arts", "p4-science-arts"), per_term=2, writing=Writing(per_term=2))
 
     def answer(probe):
@@ -187,7 +187,7 @@ def _absent(_probe):
 
 
 @pytest.mark.parametrize("method", [ForcedChoice("gender"), Association("gender")])
-def test_words_that_are_missing_are_counted_named_and_not_drawn(method):
+def test_missing_words_are_counted_and_named_and_have_no_figures(method):
     document = document_of(run(method, _absent, seed=SEED))
     assert document["letter"] is None
     page = render("html", document)

@@ -1,4 +1,4 @@
-"""Findings of the engine in every format: no measured number is shown as unmeasured."""
+"""Tests of reports on findings of the engine: no measured number is shown as unmeasured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THERE, BACK = str.maketrans("aeiou", "eioua"), str.maketrans("eioua", "aeiou")
 
 
 def _translator(says: str | None):
-    """A translator through a made-up language that answers every pronoun with `says`, or keeps it."""
+    """Return a translator through an invented language that replaces every pronoun by `says`, or keeps it."""
 
     def translate(probe: Probe) -> Reply:
         if probe.ask.target != "en":
@@ -41,7 +41,7 @@ def round_trip():
 
 
 @pytest.mark.parametrize(("says", "letter"), [(None, "DSBS"), ("It", "BS"), ("He", "BS")])
-def test_a_round_trip_is_shown_whole_in_every_format(round_trip, says, letter):
+def test_a_round_trip_rating_is_shown_completely_in_every_format(round_trip, says, letter):
     document = _document(round_trip, _translator(says))
     assert document["letter"] == letter
     for form in FORMATS:

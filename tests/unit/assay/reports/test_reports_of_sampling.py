@@ -1,4 +1,4 @@
-"""Findings of stimulus sampling, of texts and of vectors, in every format."""
+"""Tests of reports on stimulus sampling of texts and of vectors, in every format."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -36,7 +36,7 @@ def test_every_format_shows_the_letter_and_its_reason(documents, name):
     assert document["components"][0]["reasons"][0]["text"] in render("terminal", document).replace("\n    ", " ")
 
 
-def test_every_measured_number_has_a_figure(documents, name):
+def test_every_finding_has_its_expected_figures(documents, name):
     titles = [one.title for one in read(documents[name]).components[0].pictures]
     assert [one for one in SHOWN[name] if not any(title.startswith(one) for title in titles)] == []
 
@@ -61,7 +61,7 @@ def test_tables_list_the_nearest_words_and_the_weights(documents, name):
     assert own in titles
 
 
-def test_prior_and_posterior_dots_of_the_projection_differ_in_form(documents, name):
+def test_prior_and_posterior_dots_of_the_projection_differ_in_shape(documents, name):
     (scatter,) = (one for one in read(documents[name]).components[0].pictures if one.title.startswith("Inputs on"))
     assert {point.kind for point in scatter.points} == {0, 1}
     drawn = figures.picture(scatter, "k").svg

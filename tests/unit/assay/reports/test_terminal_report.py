@@ -1,4 +1,4 @@
-"""The rating for a terminal."""
+"""Tests of the report for a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ANSI = re.compile(r"\x1b\[[\d;]*m")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 88, 100])
-def test_no_line_is_wider_than_asked_for(columns, any_sample):
+def test_no_line_is_wider_than_the_requested_width(columns, any_sample):
     assert max(width(line) for line in render_terminal(any_sample, columns=columns).splitlines()) <= columns
 
 
@@ -24,7 +24,7 @@ def test_hostile_text_widens_no_line_and_has_no_control_characters(poisoned):
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", written)
 
 
-def test_wide_characters_keep_the_borders_in_line(sample):
+def test_wide_characters_do_not_misalign_the_borders(sample):
     document = sample("DSBS with two components")
     document["components"][0]["language_name"] = "日本語の訳"
     boxed = [line for line in render_terminal(document).splitlines() if line.startswith(("│", "┌"))]
@@ -45,7 +45,7 @@ def test_declared_letter_has_a_solid_frame_and_undeclared_letter_a_dashed_one(sa
     assert render_terminal(sample("undeclared")).startswith("┌╌")
 
 
-def test_only_the_deciding_parts_are_shown_in_full(sample):
+def test_only_the_deciding_components_are_shown_in_full(sample):
     written = render_terminal(sample("40 components"))
     assert written.count("Looks at the evidence") == 3
     assert "are in the HTML, Markdown and JSON reports" in written

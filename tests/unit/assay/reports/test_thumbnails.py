@@ -1,4 +1,4 @@
-"""Small pictures in the HTML report of an image classifier."""
+"""Tests of the small pictures in the HTML report of an image classifier."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_pictures_are_shown_next_to_the_squares_of_their_answers(document):
     assert len(squares) == len(wanted)
 
 
-def test_report_without_its_pictures_says_so(document):
+def test_a_report_without_pictures_says_that_none_is_shown(document):
     page = render("html", document)
     assert shown(page) == []
     assert "No picture is shown." in page
@@ -47,7 +47,7 @@ def test_report_without_its_pictures_says_so(document):
 @pytest.mark.parametrize(
     "small", ["https://elsewhere/picture", "data:text/html;base64,AAAA", 'data:image/webp;base64,A" onload="x', 5, None]
 )
-def test_nothing_but_an_embedded_picture_is_shown(document, small):
+def test_only_pictures_that_are_embedded_in_the_document_are_shown(document, small):
     page = render("html", {**document, "thumbnails": dict.fromkeys(thumbnails_wanted(document), small)})
     assert shown(page) == []
 

@@ -1,4 +1,4 @@
-"""A rating that was withdrawn, or is known to have expired, says so in every report, before anything else."""
+"""Tests that every report of a withdrawn or expired rating begins with a warning."""
 
 import pytest
 
@@ -30,13 +30,13 @@ def test_the_reason_of_a_withdrawal_is_escaped(form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("withdrawn", [True, "yesterday", {"at": None, "reason": 7}, {"at": "some day"}])
-def test_a_withdrawal_of_another_type_is_recognised(form, withdrawn):
+def test_a_malformed_withdrawal_is_still_shown(form, withdrawn):
     assert "This rating was withdrawn" in render(form, RATING | {"withdrawn": withdrawn})
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("withdrawn", [None, {}, False])
-def test_a_rating_that_holds_has_no_warning(form, withdrawn):
+def test_a_rating_that_was_not_withdrawn_has_no_warning(form, withdrawn):
     assert render(form, RATING | {"withdrawn": withdrawn}) == render(form, RATING)
 
 
@@ -50,7 +50,7 @@ def test_an_expired_rating_has_a_warning(form):
     assert "This rating expired. It" in " ".join(render(form, RATING | {"expired": True}).split())
 
 
-def test_a_withdrawn_rating_has_no_second_warning_that_it_expired():
+def test_a_withdrawn_rating_that_also_expired_has_one_warning_only():
     shown = render("terminal", RATING | {"withdrawn": WITHDRAWN, "expired": True})
     assert "withdrawn" in shown
     assert "expired" not in shown
@@ -60,7 +60,7 @@ def test_the_short_terminal_report_has_the_warning():
     assert render_terminal(RATING | {"withdrawn": WITHDRAWN}, brief=True).startswith("This rating was withdrawn")
 
 
-def test_the_view_holds_the_time_and_reason_of_a_withdrawal():
+def test_the_time_and_the_reason_of_a_withdrawal_are_read():
     withdrawal = read(RATING | {"withdrawn": WITHDRAWN}).withdrawal
     assert withdrawal.at == "2026-03-04T05:06:07.000Z"
     assert withdrawal.reason == "The <b>target</b> was *another* \u27e8U+202E\u27e9ecivres."

@@ -1,11 +1,11 @@
-"""Pinned numbers: every statistics function gives the same result for one small input.
+"""Tests of pinned numbers: every statistics function returns its stored result for one small input.
 
-Known answers and symmetries, in the tests beside this one, say that a number is right; here it is said that it is
-*still the same*. A difference is either a mistake or a change of the methodology, which then needs a new version
-(docs/methodology/README.md). All inputs are written down or computed without a generator; where a function draws,
-it is given one of the same seed.
+Other tests show with known answers and symmetries that a number is right; this test shows that it has not changed.
+A difference is either a mistake or a change of the methodology, which then needs a new version
+(docs/methodology/README.md). All inputs are constants or computed without a generator; a function that draws gets a
+generator with a fixed seed.
 
-Pin them anew: ``python tests/unit/assay/statistics/test_pinned_numbers.py``, then read ``git diff``.
+To store new results, run ``python tests/unit/assay/statistics/test_pinned_numbers.py``, then read ``git diff``.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ from assay.statistics.intervals.worst_block import step_intervals
 
 PINS = Path(__file__).with_name("pinned_numbers.json")
 SHOWN = 12
-"""Numbers of an array that are kept; of a longer one, the first ones and what all come to."""
+"""Arrays up to this size are stored in full; of a longer array, the first numbers and summaries are stored."""
 
 RTOL, ATOL = 1e-9, 1e-12
 OF_FITS = 1e-5
@@ -131,7 +131,7 @@ Cases = Mapping[str, object]
 BS, DSBS, UCS = Letter.BS, Letter.DSBS, Letter.UCS
 
 
-# ---------------------------------------------------------------------------- what is compared
+# ---------------------------------------------------------------------------- comparison
 def plain(value: object) -> object:
     """Convert a result to JSON; check that it is immutable."""
     if is_dataclass(value):
@@ -222,7 +222,7 @@ def pin() -> None:
     PINS.write_text("{\n" + ",\n".join(modules) + "\n}\n")
 
 
-# ---------------------------------------------------------------------------- what is put in
+# ---------------------------------------------------------------------------- inputs
 def rng() -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(2024))
 
@@ -931,7 +931,7 @@ def test_stereotype_effects_equal_their_pinned_numbers(same):
     same("stereotype_effects", cases)
 
 
-# ---------------------------------------------------------------------------- what makes a service say yes (P1)
+# ---------------------------------------------------------------------------- stimulus sampling (P1)
 def test_importance_weights_equal_their_pinned_numbers(same):
     yes = 0.5 + 0.45 * wave(60)
     proposed = np.exp(wave(60, phase=1))
@@ -1108,7 +1108,7 @@ def test_compositions_equal_their_pinned_results(same):
     same("composition", cases)
 
 
-# ---------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------- refused input
 NAN, INF = float("nan"), float("inf")
 DRAWN = draw_transitions([[1, 1], [1, 1]], rng(), 3)
 TWO_PAIRS = [[1.0, 0.0], [0.0, 1.0]]

@@ -24,7 +24,7 @@ def catalog(tmp_path):
     return catalog
 
 
-def test_rows_of_a_table_become_targets(catalog):
+def test_rows_of_a_csv_catalog_become_targets(catalog):
     file = catalog(
         "services.csv",
         "name,kind,protocol,base_url,settings,id\n"
@@ -75,19 +75,19 @@ def test_openapi_documents_become_targets(catalog, several):
         ("a.json", {"openapi": "3.1.0", "x-assay": TRANSLATORS | {"secret": "x"}}, "no field of x-assay"),
     ],
 )
-def test_other_files_are_refused_with_the_reason(catalog, name, content, said):
+def test_an_invalid_catalog_is_refused_with_the_reason(catalog, name, content, said):
     with pytest.raises(SpecificationError, match=said):
         read_catalog(catalog(name, content), NONE)
 
 
-def test_without_an_agency_the_request_is_printed(catalog, capsys):
+def test_an_import_without_an_agency_prints_the_request(catalog, capsys):
     file = catalog("a.csv", f"name,base_url\nA,{HERE}\n")
     run([file], TRANSLATORS, {"methods": [], "languages": ["es"]}, agency=None, key_file=None, plan=False)
     expected = {"targets": [{**TRANSLATORS, "name": "A", "base_url": HERE}], "languages": ["es"]}
     assert json.loads(capsys.readouterr().out) == expected
 
 
-def test_an_agency_that_does_not_answer_is_named(catalog):
+def test_an_agency_that_does_not_answer_is_named_in_the_error(catalog):
     file = catalog("a.csv", f"name,base_url\nA,{HERE}\n")
     with pytest.raises(OSError, match=r"no agency answers at http://127\.0\.0\.1:9"):
         run([file], TRANSLATORS, {}, agency="http://127.0.0.1:9", key_file=None, plan=False)

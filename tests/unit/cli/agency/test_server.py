@@ -1,4 +1,4 @@
-"""Connections of the HTTP server: their number, and requests that arrive slowly (reliability rows 70 and 71).
+"""HTTP server: limits on connections and on requests that arrive slowly (rows 70 and 71 of docs/reliability.md).
 
 Row 71 of docs/reliability.md: at c37b512 1,500 half-sent requests stayed open.
 """
@@ -72,13 +72,13 @@ async def test_complete_request_is_answered():
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: loc", HEAD, HEAD + b"x" * 10])
-async def test_a_request_that_stops_on_the_way_is_cut_off(sent):
+async def test_the_connection_of_an_incomplete_request_is_closed(sent):
     # guards against eb55f1e, where 1,500 such requests stayed open
     async with serving() as address:
         assert await answer_to(address, sent) == b""
 
 
-async def test_header_sent_byte_by_byte_is_cut_off():
+async def test_the_connection_of_a_header_sent_byte_by_byte_is_closed():
     async with serving() as address:
         assert await answer_to(address, b"GET / HTTP/1.1\r\nX: ", *[b"a"] * 40, pause_s=0.05) == b""
 
@@ -98,7 +98,7 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n
     ids=["a few thousand small", "very many small", "many large"],
 )
 async def test_a_body_in_very_many_small_chunks_is_refused(chunk, number, answered):
-    # guards against 5e4c266, where a megabyte in chunks of a byte cost 14 s of the event loop
+    # guards against 5e4c266, where 1 MB in chunks of one byte blocked the event loop for 14 s
     body = b"%x\r\n%s\r\n" % (len(chunk), chunk) * number + b"0\r\n\r\n"
     async with serving() as address:
         assert answered in await answer_to(address, CHUNKED + body)
@@ -110,7 +110,7 @@ async def refuse_at_once(scope, receive, send):
         await send({"type": "http.response.body", "body": b""})
 
 
-async def test_small_chunks_after_the_answer_end_the_connection():
+async def test_many_small_chunks_after_the_response_close_the_connection():
     config = server_config(refuse_at_once, [])
     config.lifespan = "off"
     async with serving(config) as address:
@@ -152,8 +152,8 @@ FORWARDED = b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\nX-Forwa
 @pytest.mark.parametrize(
     ("trusted", "seen"), [("127.0.0.1/32", ["192.0.2.7", "https"]), ("127.0.0.9/32", ["127.0.0.1", "http"])]
 )
-async def test_address_of_the_caller_is_that_of_the_header_only_behind_a_trusted_proxy(trusted, seen, monkeypatch):
-    # guards against eb55f1e, where the variable of another program decided whose header is believed
+async def test_the_callers_address_is_read_from_the_header_only_behind_a_trusted_proxy(trusted, seen, monkeypatch):
+    # guards against eb55f1e, where an environment variable of another program decided which proxies are trusted
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
     async with serving(server_config(show_caller, [ip_network(trusted)])) as address:
         answer = await answer_to(address, FORWARDED, pause_s=0.2)

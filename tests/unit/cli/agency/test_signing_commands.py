@@ -1,4 +1,4 @@
-"""Tests of `assay keys signing`: the same keys as over HTTP."""
+"""Tests of `assay keys signing`: rotating and listing the signing keys."""
 
 import io
 import json
@@ -18,7 +18,7 @@ def said(monkeypatch) -> io.StringIO:
     return said
 
 
-def test_a_rotated_key_is_listed_with_the_retired_one(tmp_path, said):
+def test_a_new_signing_key_is_listed_with_the_retired_key(tmp_path, said):
     settings = Settings(data_dir=tmp_path)
     for _ in range(2):
         keys.rotate_signing(settings)

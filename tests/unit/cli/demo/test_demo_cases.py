@@ -36,7 +36,7 @@ def shown(cases: list[Case], width: int = LEAST_WIDTH) -> list[str]:
 
 
 def row(case: Case, **ended) -> str:
-    """A case's line of the table, one blank between its cells."""
+    """Return the table row of a case, with one space between its cells."""
     for name, value in ended.items():
         setattr(case, name, value)
     return " ".join(next(line for line in shown([case]) if line.startswith(case.name)).split())
@@ -54,13 +54,13 @@ def rating(letter: str | None, declared: bool = True, reasons: tuple[str, ...] =
     }
 
 
-def test_every_service_of_known_behaviour_is_rated_and_every_rating_has_its_own_name(cases):
+def test_the_demo_rates_every_service_of_known_behaviour_under_its_own_name(cases):
     names = [case.name for case in cases]
     assert len(set(names)) == len(names)
     assert {*BEHAVIOURS, *ILLS, *PREDICTORS, *(one.model.name for one in UNFIT)} <= set(names)
 
 
-def test_every_method_and_every_kind_it_can_rate_is_shown(cases):
+def test_the_demo_shows_every_method_except_one_hop_and_every_kind_of_service(cases):
     methods = {case.experiment["method"] for case in cases}
     assert methods == {method_name(one) for one in METHODS} - {"one-hop"}
     kinds = {kind for kind in Kind if usual_method(kind) is not None}
@@ -88,7 +88,7 @@ def test_cases_of_known_bias_expect_a_letter_and_a_reason(cases):
         (rating(None, declared=False), " inconclusive UCS ✗ – – –"),
     ],
 )
-def test_a_letter_counts_only_if_it_is_declared_and_for_the_known_reason(cases, result: dict, line: str):
+def test_a_letter_is_as_expected_only_if_it_is_declared_for_the_expected_reason(cases, result: dict, line: str):
     case = next(case for case in cases if case.name == "fair-wage")
     assert line in row(case, job={"status": "succeeded"}, rating=result)
 
@@ -99,7 +99,7 @@ def test_an_unfinished_job_shows_its_progress():
     assert "60/120" in row(case, job={"stage": "asking", "asked": 60, "expected": 120})
 
 
-def test_a_failed_job_is_as_expected_only_with_its_problem():
+def test_a_failed_job_is_as_expected_only_with_the_expected_problem():
     case = Case("down", "is down", "failed", "", reason="target-gone")
     assert "failed ✓" in row(case, job={"status": "failed", "error": {"code": "target-gone"}})
     assert "failed ✗" in row(case, job={"status": "failed", "error": {"code": "no-such-thing"}})
@@ -111,7 +111,7 @@ def test_a_real_service_has_no_expected_letter():
     assert case.as_expected
 
 
-def test_in_80_columns_only_the_kind_is_cut(cases):
+def test_a_table_of_80_columns_keeps_complete_names_and_the_column_of_questions(cases):
     lines = shown(cases, width=80)
     assert max(len(line) for line in lines) <= 80
     assert any(line.startswith("stereotyped-embedder ") for line in lines)

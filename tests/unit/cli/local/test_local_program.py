@@ -1,4 +1,4 @@
-"""Functions and programs on this machine answer as services do; REST never reaches them."""
+"""Functions and programs on this machine can be rated like services, but not over the REST API."""
 
 import asyncio
 import gc
@@ -44,28 +44,28 @@ def ask(asks, *, python=None, command="", timeout_s=20.0):
     return asyncio.run(go())
 
 
-def test_a_function_translates_and_its_own_prints_are_no_answers():
+def test_a_function_translates_and_its_printed_output_is_not_taken_as_an_answer():
     asked = Translate("He is a doctor.", "en", "es")
     said = BEHAVIOURS["faithful"].translate(asked.text, "en", "es")
     assert ask([asked] * 2, python="faithful") == [said] * 2
 
 
-def test_a_function_is_given_texts_or_records():
+def test_a_function_receives_texts_or_records():
     assert ask([Regress("four"), Regress((("age", 31), ("sex", "f")))], python="length") == [4, 31]
 
 
-def test_a_function_may_answer_with_an_array_of_numpy():
+def test_a_function_may_return_a_numpy_array():
     assert ask([Embed("four")], python="vector") == [[4.0, 1.0]]
 
 
-def test_an_error_of_the_function_loses_its_question_only():
+def test_an_error_in_the_function_fails_only_the_question_that_caused_it():
     failed, answered = ask([Regress("bad"), Regress("good")], python="fails")
     assert (failed.code, answered) == ("wrong-shape", 1.0)
     assert "ValueError: no such text" in failed.message
 
 
 @pytest.mark.slow
-def test_a_function_that_takes_too_long_is_ended_and_started_anew():
+def test_a_function_that_takes_too_long_is_stopped_and_restarted():
     start = time.monotonic()
     first, slow, last = ask([Regress(text) for text in ("one", "slow", "two")], python="sleeps", timeout_s=3)
     assert (first, last) == (1.0, 1.0)
@@ -74,12 +74,12 @@ def test_a_function_that_takes_too_long_is_ended_and_started_anew():
 
 
 @pytest.mark.parametrize("python", ["no_such_function", "main.x"])
-def test_a_function_that_is_not_there_fails_the_call_for_good(python):
+def test_a_missing_function_fails_the_call_without_a_retry(python):
     (failed,) = ask([Regress("one")], python=python)
     assert (failed.code, failed.retriable) == ("truncated", False)
 
 
-def test_a_function_that_is_not_there_is_named_without_a_traceback(capfd):
+def test_a_missing_function_is_named_without_a_traceback(capfd):
     ask([Regress("one")], python="no_such_function")
     said = capfd.readouterr().err
     assert "local_models:no_such_function is not found from" in said
@@ -91,29 +91,29 @@ def test_a_program_answers_json_lines():
     assert ask(asked[:1], command=PROGRAM) == ["TELL ME"]
 
 
-def test_a_program_that_ends_is_started_anew():
+def test_a_program_that_ends_is_restarted():
     first, ended, last = ask([Write(text, 1) for text in ("one", "end", "two")], command=PROGRAM)
     assert (first, last) == ("ONE", "TWO")
     assert (ended.code, ended.retriable) == ("truncated", True)
 
 
-def test_a_line_that_is_no_json_loses_the_call():
+def test_an_answer_that_is_not_json_fails_the_call():
     garbled, answered = ask([Write("garbled", 1), Write("one", 1)], command=PROGRAM)
     assert (garbled.code, answered) == ("bad-json", "ONE")
 
 
-def test_a_program_that_is_not_there_is_named():
+def test_a_missing_program_is_named_in_the_error():
     (failed,) = ask([Write("one", 1)], command="/no/such/program --flag")
     assert failed.code == "unsupported"
     assert "/no/such/program" in str(failed)
 
 
-def test_a_program_is_asked_only_the_questions_of_its_kind():
+def test_a_local_language_model_is_asked_only_to_choose_or_to_write():
     (failed,) = ask([Score("one")], command=PROGRAM)
     assert failed.code == "unsupported"
 
 
-def test_no_process_is_left_when_the_questions_are_over():
+def test_no_child_process_is_left_after_the_last_question():
     ask([Write("one", 1)], command=PROGRAM)
     gc.collect()
     children = subprocess.run(
@@ -125,12 +125,12 @@ def test_no_process_is_left_when_the_questions_are_over():
 @pytest.mark.parametrize(
     "given", [{}, {"python": "a:b", "command": "c"}, {"python": "no-colon"}, {"command": "unclosed '"}]
 )
-def test_options_that_name_no_single_program_are_refused(given):
+def test_options_that_do_not_name_exactly_one_function_or_program_are_refused(given):
     with pytest.raises(SpecificationError):
         ProgramSettings(**given)
 
 
-def test_the_service_knows_no_programs():
+def test_the_rest_api_refuses_local_programs_as_targets():
     assert LocalProgram.protocol not in {one.name for one in protocols()}
     target = {"name": "t", "kind": "regressor", "protocol": LocalProgram.protocol, "settings": {"command": "id"}}
     with pytest.raises(UnknownName) as caught:

@@ -20,7 +20,7 @@ WORDS = {
 
 
 def rating(gap: float) -> dict:
-    """A rating by association whose own stereotypes are nearer by a gap."""
+    """Return an association rating in which the distance of stereotypical pairs is smaller by `gap`."""
     rng = np.random.default_rng(3)
     raw = {
         word: {
@@ -60,7 +60,7 @@ def file(tmp_path):
     ("before", "after", "said"),
     [(0.3, 0.0, "followed less"), (0.0, 0.3, "followed more"), (0.1, 0.1, "the interval holds zero")],
 )
-def test_the_last_line_summarises_the_change_of_stereotypes(file, capsys, before, after, said):
+def test_the_output_states_whether_stereotypes_are_followed_more_or_less(file, capsys, before, after, said):
     compare_files(file("a.json", rating(before)), file("b.json", rating(after)), as_json=False)
     printed = capsys.readouterr().out
     assert said in " ".join(printed.split())
@@ -69,7 +69,7 @@ def test_the_last_line_summarises_the_change_of_stereotypes(file, capsys, before
         assert word in printed
 
 
-def test_as_json_it_is_one_document(file, capsys):
+def test_the_json_output_of_compare_is_one_document(file, capsys):
     compare_files(file("a.json", rating(0.3)), file("b.json", rating(0.0)), as_json=True)
     assert json.loads(capsys.readouterr().out)["effect"]["mean"] == pytest.approx(-0.3, abs=0.1)
 
@@ -78,7 +78,7 @@ def test_as_json_it_is_one_document(file, capsys):
     ("content", "said"),
     [("{", "is not JSON"), ("[" * 100_000, "is not JSON"), ("3", "no rating"), ("{}", "no rating"), ("\udcff", "JSON")],
 )
-def test_a_file_that_is_no_rating_is_named(file, tmp_path, content, said):
+def test_a_file_that_is_not_a_rating_is_named_in_the_error(file, tmp_path, content, said):
     known = file("a.json", rating(0.3))
     other = tmp_path / "b.json"
     other.write_bytes(content.encode("utf-8", "surrogateescape"))
@@ -86,7 +86,7 @@ def test_a_file_that_is_no_rating_is_named(file, tmp_path, content, said):
         compare_files(known, other, as_json=False)
 
 
-def test_missing_file_is_named(file, tmp_path):
+def test_a_missing_rating_file_is_named_in_the_error(file, tmp_path):
     with pytest.raises(SpecificationError, match=r"none\.json cannot be read: No such file"):
         compare_files(tmp_path / "none.json", file("a.json", rating(0.3)), as_json=False)
 

@@ -13,7 +13,7 @@ from cli.rating.compose import compose_named
 
 
 def rating(letter="DSBS", name="T", keeps=(95, 95), **changes):
-    """A rating by round trip: of 100 he and 100 she, `keeps` came back unchanged."""
+    """Return a round-trip rating: of 100 "he" and 100 "she", `keeps` came back unchanged."""
     (he, she), sure = keeps, {each: float(each == letter) for each in ("BS", "DSBS", "UCS")}
     counts = {"he": {"he": he, "she": 100 - he, "other": 0}, "she": {"he": 100 - she, "she": she, "other": 0}}
     component = {
@@ -57,13 +57,13 @@ def composed(capsys, *named, table="published", as_json=True):
     ("letters", "code"),
     [("BS UCS", Exit.UCS), ("dsbs bs", Exit.BS), ("UCS DSBS", Exit.DSBS), ("BS BS", Exit.INCONCLUSIVE)],
 )
-def test_the_exit_code_is_the_composed_letter(capsys, letters, code):
+def test_the_exit_code_of_compose_is_that_of_the_composed_letter(capsys, letters, code):
     exit_code, found = composed(capsys, *letters.split())
     assert exit_code == code
     assert Exit.of_rating(found["letter"], found["letter"] is not None) == code
 
 
-def test_both_tables_and_the_cells_they_used_are_printed(capsys):
+def test_both_composition_tables_and_their_used_cells_are_printed(capsys):
     _, printed = composed(capsys, "UCS", "DSBS", as_json=False)
     for words in ("UCS * DSBS inferred: DSBS", "published (P5, Table 2) DSBS", "revised UCS", "Row UCS, column DSBS"):
         assert words in printed
@@ -71,7 +71,7 @@ def test_both_tables_and_the_cells_they_used_are_printed(capsys):
     assert (code, found["letter"], found["provenance"]) == (Exit.UCS, "UCS", "inferred")
 
 
-def test_matrices_in_rating_files_settle_an_open_letter(file, capsys):
+def test_transition_matrices_in_rating_files_decide_a_letter_that_the_table_leaves_open(file, capsys):
     files = [file(f"{place}.json", rating("BS", f"[S{place}]", keeps=(100, 20))) for place in (1, 2)]
     code, found = composed(capsys, *files)
     assert (code, found["letter"], found["settled_by"]) == (Exit.BS, "BS", "matrices")
@@ -81,7 +81,7 @@ def test_matrices_in_rating_files_settle_an_open_letter(file, capsys):
     assert "matrices BS" in printed
 
 
-def test_two_services_that_cancel_out_are_detected_by_their_matrices(file, capsys):
+def test_two_services_that_cancel_out_are_detected_by_their_transition_matrices(file, capsys):
     swaps = [file(f"{place}.json", rating("DSBS", keeps=(1, 1))) for place in (1, 2)]
     _, found = composed(capsys, *swaps)
     kept = found["predicted"]["components"][0]["transitions"]["she"]["she"]
@@ -124,6 +124,6 @@ def test_damaged_rating_file_raises_a_specification_error(file, damage):
         compose_named(files, table="published", as_json=True)
 
 
-def test_missing_file_is_named(tmp_path):
+def test_a_missing_rating_file_is_named_in_the_error(tmp_path):
     with pytest.raises(SpecificationError, match=r"none\.json cannot be read"):
         compose_named(["BS", str(tmp_path / "none.json")], table="published", as_json=True)

@@ -1,4 +1,4 @@
-"""`assay init` writes files that `assay probe` and `assay rate` take as they are, without any key."""
+"""`assay init` writes files without any key that `assay probe` and `assay rate` can read unchanged."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def settings_of(file):
 
 
 @pytest.mark.slow
-def test_a_curl_command_becomes_a_file_that_is_rated(tmp_path):
+def test_the_file_made_from_a_curl_command_can_be_rated(tmp_path):
     file, received = tmp_path / "my.toml", []
     with json_server(translate, received) as url:
         body = json.dumps({"q": "Hello", "source": "en", "target": "es"})
@@ -57,7 +57,7 @@ def test_a_curl_command_becomes_a_file_that_is_rated(tmp_path):
         (f"-d 'api_key={SECRET}&q=Hello'", ("body", "api_key", "{secret}")),
     ],
 )
-def test_a_key_in_a_curl_command_is_named_and_not_written(tmp_path, options, auth):
+def test_a_key_in_a_curl_command_is_replaced_by_an_environment_variable(tmp_path, options, auth):
     file = tmp_path / "my.toml"
     done = assay("init", str(file), "--curl", f"curl 'https://api.example.org/t?text=Hello' {options}")
     assert done.returncode == 0, done.stderr
@@ -85,14 +85,14 @@ def test_a_key_in_a_curl_command_is_named_and_not_written(tmp_path, options, aut
         ),
     ],
 )
-def test_the_question_is_found_by_the_name_of_its_member(tmp_path, kind, body, sent):
+def test_the_field_of_the_question_is_recognised_by_its_name(tmp_path, kind, body, sent):
     file = tmp_path / "my.toml"
     done = assay("init", str(file), "--kind", kind, "--curl", f"curl https://api.example.org -d '{json.dumps(body)}'")
     assert done.returncode == 0, done.stderr
     assert settings_of(file)["body"] == sent
 
 
-def test_the_question_is_found_by_its_words(tmp_path):
+def test_the_field_of_the_question_is_found_by_the_text_that_the_user_gives(tmp_path):
     file = tmp_path / "my.toml"
     body = json.dumps({"title": "A title", "passage": "A passage"})
     curl = f"curl https://api.example.org/rate -d '{body}'"
@@ -117,7 +117,7 @@ def test_the_question_is_found_by_its_words(tmp_path):
         "curl -X POST",
     ],
 )
-def test_a_call_that_cannot_be_drafted_safely_is_refused_without_its_key(tmp_path, curl):
+def test_a_curl_command_that_cannot_be_converted_safely_is_refused_without_showing_its_key(tmp_path, curl):
     file = tmp_path / "my.toml"
     done = assay("init", str(file), "--curl", curl)
     assert (done.returncode, file.exists()) == (64, False), done.stderr
@@ -125,7 +125,7 @@ def test_a_call_that_cannot_be_drafted_safely_is_refused_without_its_key(tmp_pat
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_option_that_is_not_read_is_named_without_its_value(tmp_path):
+def test_an_unsupported_curl_option_is_named_without_its_value(tmp_path):
     done = assay("init", str(tmp_path / "my.toml"), "--curl", f"curl https://api.example.org -F 'file={SECRET}'")
     assert "has -F, which Assay does not read" in done.stderr
     assert SECRET not in done.stderr
@@ -142,7 +142,7 @@ def test_a_call_that_curl_signs_for_aws_is_signed_by_assay(tmp_path):
     assert SECRET not in file.read_text() + done.stderr
 
 
-def test_two_languages_in_one_parameter_are_recognised_and_missing_ones_are_said(tmp_path):
+def test_two_languages_in_one_parameter_are_recognised_and_missing_languages_are_reported(tmp_path):
     both, none = tmp_path / "both.toml", tmp_path / "none.toml"
     done = assay("init", str(both), "--curl", "curl 'https://api.example.org/get?q=Hello&langpair=en|es'")
     assert settings_of(both)["query"]["langpair"] == "{source}|{target}"
@@ -152,7 +152,7 @@ def test_two_languages_in_one_parameter_are_recognised_and_missing_ones_are_said
 
 
 @pytest.mark.slow
-def test_a_failed_trial_names_the_cause_and_leaves_a_file_to_correct(tmp_path):
+def test_a_failed_trial_call_names_the_cause_and_leaves_a_file_to_correct(tmp_path):
     file = tmp_path / "my.toml"
     with json_server(lambda _: {"error": {"message": "quota of April is used up"}}) as url:
         done = assay("init", str(file), "--try", "--curl", f'curl {url} -d \'{{"q": "Hello"}}\'')
@@ -194,7 +194,7 @@ paths:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", ["translateText", "POST /translate"])
-def test_an_openapi_operation_becomes_a_file_that_is_rated(tmp_path, operation):
+def test_the_file_made_from_an_openapi_operation_can_be_rated(tmp_path, operation):
     file, document, received = tmp_path / "my.toml", tmp_path / "openapi.yaml", []
     with json_server(translate, received) as url:
         document.write_text(OPENAPI.replace("SERVER", url))
@@ -206,7 +206,7 @@ def test_an_openapi_operation_becomes_a_file_that_is_rated(tmp_path, operation):
     assert {(path, headers["X-Key"]) for path, headers, _ in received} == {("/api/translate", SECRET)}
 
 
-def test_an_unknown_operation_is_answered_with_those_that_there_are(tmp_path):
+def test_an_unknown_openapi_operation_is_refused_with_the_known_operations(tmp_path):
     document = tmp_path / "openapi.yaml"
     document.write_text(OPENAPI.replace("SERVER", "http://127.0.0.1:9"))
     done = assay("init", str(tmp_path / "x.toml"), "--openapi", str(document), "--operation", "translate_text")
@@ -214,7 +214,7 @@ def test_an_unknown_operation_is_answered_with_those_that_there_are(tmp_path):
     assert "translateText" in done.stderr
 
 
-def test_the_only_operation_of_a_document_need_not_be_named(tmp_path):
+def test_the_only_operation_of_an_openapi_document_need_not_be_named(tmp_path):
     file, document = tmp_path / "x.toml", tmp_path / "openapi.yaml"
     document.write_text(OPENAPI.replace("SERVER", "http://127.0.0.1:9"))
     assert assay("init", str(file), "--openapi", str(document)).returncode == 0
@@ -222,7 +222,7 @@ def test_the_only_operation_of_a_document_need_not_be_named(tmp_path):
 
 
 @pytest.mark.slow
-def test_answers_at_the_terminal_become_a_file(tmp_path):
+def test_answers_to_prompts_in_the_terminal_become_a_file(tmp_path):
     file = tmp_path / "my.toml"
     with json_server(lambda asked: {"translatedText": asked["q"]}) as url:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""`assay plan` counts what a rating asks, without asking it."""
+"""`assay plan` counts the questions of a rating without sending any."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def assay(*arguments: str):
 
 
 @pytest.mark.slow
-def test_a_plan_equals_the_expected_and_the_actual_questions_of_a_clear_rating():
+def test_a_plan_has_the_number_of_questions_of_a_rating_decided_at_the_first_look():
     with DemoServer() as services:
         given = (
             "--protocol",
@@ -54,7 +54,7 @@ def test_stop_early_and_max_calls_bound_the_worst_case():
     assert bounded["at_most"]["calls"] == 7
 
 
-def test_the_text_names_both_cases_and_the_missing_input_for_seconds():
+def test_the_text_of_a_plan_shows_best_and_worst_case_and_asks_for_the_latency():
     shown = assay("plan", *SERVICE)
     assert shown.returncode == 0, shown.stderr
     assert re.search(r"^clear at once +120 +\d+ +- +-$", shown.stdout, re.MULTILINE)
@@ -76,7 +76,7 @@ def test_a_dry_run_sends_nothing_and_refuses_the_same_requests_as_a_rating(tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["classifier", "regressor", "embedder", "language-model"])
-def test_other_kinds_are_planned_too(kind):
+def test_a_plan_is_made_for_every_kind_of_service(kind):
     settings = ("--setting", 'body={q = "{text}"}')
     done = assay("plan", "--kind", kind, "--protocol", "custom", "--url", "http://127.0.0.1:9", *settings, "--json")
     assert done.returncode == 0, done.stderr

@@ -32,7 +32,7 @@ RIGHT = {"path": "/v1/translate", "body": {"q": "{text}", "to": "{target}"}, "ou
 
 
 class Service(BaseHTTPRequestHandler):
-    """A translator with one path; subclasses go wrong."""
+    """A translator with one path; subclasses behave wrongly."""
 
     key: str | None = None
 
@@ -151,7 +151,7 @@ def of_mistake(name: str, use: Callable[[str], None], folder: Path):
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_named_with_its_remedy_in_three_lines(name, tmp_path):
+def test_a_failed_probe_shows_cause_and_remedy_in_at_most_three_lines(name, tmp_path):
     at: list[str] = []
     done, named = of_mistake(name, at.append, tmp_path)
     assert done.returncode == 69, done.stderr
@@ -161,7 +161,7 @@ def test_a_mistake_is_named_with_its_remedy_in_three_lines(name, tmp_path):
     check(name, done.stdout, at[0])
 
 
-def test_a_port_where_nothing_listens_is_named(tmp_path):
+def test_a_port_where_nothing_listens_is_reported_with_the_remedy(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -172,7 +172,7 @@ def test_a_port_where_nothing_listens_is_named(tmp_path):
 
 
 def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
-    """Return a server's context and the file with its certificate."""
+    """Return the TLS context of a server, and the file with its certificate."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "service")])
     certificate = (
@@ -197,7 +197,7 @@ def self_signed(folder: Path) -> tuple[ssl.SSLContext, Path]:
 
 
 @pytest.mark.slow
-def test_a_self_signed_certificate_is_named_and_the_remedy_works(tmp_path):
+def test_a_self_signed_certificate_is_reported_and_the_remedy_works(tmp_path):
     context, public = self_signed(tmp_path)
     with serving(Service, context) as url:
         refused = probed(url, tmp_path, {})
@@ -219,7 +219,7 @@ def test_the_suggested_output_expression_works(tmp_path):
     assert "read as La casa tiene el número 211." in mended.stdout
 
 
-def test_json_has_the_whole_exchange_and_no_key(tmp_path):
+def test_the_json_output_has_the_whole_exchange_without_the_key(tmp_path):
     with serving(Keyed) as url:
         done = probed(url, tmp_path, {"auth": "header"}, "--json", ASSAY_TARGET_SECRET=SECRET)
     found = json.loads(done.stdout)
@@ -228,21 +228,21 @@ def test_json_has_the_whole_exchange_and_no_key(tmp_path):
     assert SECRET not in done.stdout
 
 
-def test_options_describe_the_service_as_for_a_rating(tmp_path):
+def test_a_service_can_be_probed_by_options_without_a_file(tmp_path):
     with serving(always(200, {"translatedText": "La casa tiene el número 211."})) as url:
         done = run_command("probe", "--protocol", "libretranslate", "--url", url, environment=dict(os.environ))
     assert done.returncode == 0, done.stdout
     assert f"sent    POST {url}/translate" in done.stdout
 
 
-def test_null_is_no_text_and_spaces_around_an_address_are_dropped():
+def test_a_null_setting_is_read_as_none_and_spaces_around_an_address_are_removed():
     settings = ["model=m", "top_logprobs=null"]
     target = read_request(Asked(protocol="openai-chat", url=" http://127.0.0.1:9 ", settings=settings))["target"]
     assert target["settings"] == {"model": "m", "top_logprobs": None}
     assert target["base_url"] == "http://127.0.0.1:9"
 
 
-def test_a_service_that_wants_a_key_is_not_probed_without_one(tmp_path):
+def test_a_service_that_needs_a_key_is_not_probed_without_a_key(tmp_path):
     done = probed("http://127.0.0.1:9", tmp_path, {"auth": "header"})
     assert done.returncode == 64
     assert "ASSAY_TARGET_SECRET" in done.stderr

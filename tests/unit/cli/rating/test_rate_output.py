@@ -1,4 +1,4 @@
-"""Output of `assay rate`: results for builds, exit codes, and progress messages."""
+"""Output of `assay rate`: formats for continuous integration, exit codes, and progress messages."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def check_sarif(text: str) -> list[dict]:
         (None, "BS", 3),
     ],
 )
-def test_at_least_passes_a_declared_letter_that_is_as_good(ratings, letter, bar, code):
+def test_at_least_passes_if_the_declared_letter_is_as_good_as_required(ratings, letter, bar, code):
     assert Verdict.of(ratings[letter], bar).exit == code
 
 
@@ -110,11 +110,11 @@ def test_an_undeclared_letter_is_inconclusive_for_every_required_letter(ratings,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "bar", "code"), [("faithful", "DSBS", 0), ("faithful", "UCS", 1), ("echo", "BS", 3)])
-def test_the_command_ends_with_the_code_of_the_bar(services, name, bar, code):
+def test_the_exit_code_of_rate_depends_on_the_required_letter(services, name, bar, code):
     assert rate(services.url(name), "--at-least", bar).returncode == code
 
 
-def test_a_wrong_bar_or_format_is_refused_before_the_first_call():
+def test_an_unknown_required_letter_or_format_is_refused_before_the_first_call():
     for wrong in (("--at-least", "dsbs"), ("--format", "xml")):
         done = rate("http://127.0.0.1:9", *wrong)
         assert done.returncode == 64
@@ -122,7 +122,7 @@ def test_a_wrong_bar_or_format_is_refused_before_the_first_call():
 
 
 @pytest.mark.parametrize("letter", ["UCS", "DSBS", "BS", None])
-def test_junit_and_sarif_are_valid_and_agree_with_the_bar(ratings, letter, tmp_path):
+def test_junit_and_sarif_are_valid_and_agree_with_the_required_letter(ratings, letter, tmp_path):
     document = ratings[letter]
     root = check_junit(of_rating("junit", document, "DSBS", None))
     results = check_sarif(of_rating("sarif", document, "DSBS", tmp_path / "a service.toml"))
@@ -176,7 +176,7 @@ def test_the_command_writes_junit_of_a_service_that_cannot_be_reached():
 
 
 @pytest.mark.slow
-def test_github_gets_annotations_and_a_step_summary(services, tmp_path):
+def test_the_github_format_has_annotations_and_a_step_summary(services, tmp_path):
     summary = tmp_path / "summary.md"
     summary.write_text("# Before\n")
     done = rate(services.url("always-he"), "--format", "github", GITHUB_STEP_SUMMARY=str(summary))
@@ -198,7 +198,7 @@ def test_markdown_output_equals_the_markdown_report(services, tmp_path):
 
 
 @pytest.mark.slow
-def test_verbose_shows_every_exchange_and_no_key(services):
+def test_the_option_verbose_shows_every_exchange_but_no_key(services):
     secret = "sk-verbose-and-hidden-83ab"
     done = rate(services.url("faithful"), "--verbose", "--json", ASSAY_TARGET_SECRET=secret)
     assert secret not in done.stdout + done.stderr
@@ -210,7 +210,7 @@ def test_verbose_shows_every_exchange_and_no_key(services):
 
 
 @pytest.mark.slow
-def test_a_line_of_progress_is_printed_without_a_terminal():
+def test_progress_is_printed_in_lines_if_there_is_no_terminal():
     def slow(asked):
         time.sleep(0.6)
         return {"translatedText": asked["q"]}
@@ -222,7 +222,7 @@ def test_a_line_of_progress_is_printed_without_a_terminal():
 
 
 @pytest.mark.slow
-def test_set_reaches_any_field_of_the_specification(services):
+def test_the_option_set_changes_any_field_of_the_request(services):
     fields = ("texts_per_block=24", "stop_early=false", 'strata=["stereotype"]', "seed=5", "target.limits.timeout_s=20")
     more = [part for field in fields[:2] + fields[3:] for part in ("--set", field)]
     document = json.loads(rate(services.url("faithful"), "--json", *more).stdout)
@@ -240,14 +240,14 @@ def test_set_reaches_any_field_of_the_specification(services):
         ("seed=-1", "seed"),
     ],
 )
-def test_set_names_a_field_that_does_not_exist(field, named):
+def test_the_option_set_refuses_an_unknown_or_invalid_field_and_names_it(field, named):
     done = rate("http://127.0.0.1:9", "--set", field)
     assert done.returncode == 64
     assert named in done.stderr
 
 
 @pytest.mark.slow
-def test_a_json_file_is_taken_like_a_toml_file(services, tmp_path):
+def test_a_json_file_is_accepted_like_a_toml_file(services, tmp_path):
     file = tmp_path / "service.json"
     target = {"name": "From JSON", "protocol": "libretranslate", "base_url": services.url("faithful")}
     file.write_text(json.dumps({"target": target, "seed": 9}))
@@ -256,7 +256,7 @@ def test_a_json_file_is_taken_like_a_toml_file(services, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_uploaded_table_is_asked_about(tmp_path):
+def test_rows_of_an_uploaded_table_are_sent_to_the_service_and_rated(tmp_path):
     table = tmp_path / "people.csv"
     rows = [f"{sex},{20 + place},{place % 7}" for place in range(60) for sex in ("f", "m")]
     table.write_text("sex,age,income\n" + "\n".join(rows) + "\n")

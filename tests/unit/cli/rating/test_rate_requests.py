@@ -42,12 +42,12 @@ def test_an_invalid_request_file_is_refused_and_its_entry_is_named(tmp_path, wri
         rate(asked(file=file))
 
 
-def test_missing_file_is_named(tmp_path):
+def test_a_missing_request_file_is_named_in_the_error(tmp_path):
     with pytest.raises(SpecificationError, match=r"service\.toml cannot be read"):
         rate(asked(file=tmp_path / "service.toml"))
 
 
-def test_budget_of_zero_is_refused_and_not_ignored():
+def test_a_maximum_of_zero_calls_is_refused_and_not_ignored():
     with pytest.raises(OutOfBounds, match="max_calls"):
         rate(asked(protocol="libretranslate", url="http://127.0.0.1:1", max_calls=0))
 

@@ -37,7 +37,7 @@ WITH_NEXT = Methodologies((*shipped().versions, NEXT))
 
 
 def translate(probe) -> Reply:
-    """Simulate a translator: a letter before each word there, "he" for everyone back."""
+    """Simulate a translator: on the way out it puts "x" before each word, on the way back it says "he" for everyone."""
     words = probe.ask.text.split(" ")
     if probe.ask.source == "en":
         return Reply(" ".join(f"x{word}" for word in words))
@@ -47,7 +47,7 @@ def translate(probe) -> Reply:
 
 @pytest.fixture(scope="module")
 def run():
-    """A rating's document with its record, in the order of the evidence."""
+    """Return a rating document, and its observations in the order of the evidence."""
     session, record = Session(METHOD.design(generator(7))), []
     while session.finding is None:
         record += session.unrecorded
@@ -68,7 +68,7 @@ def run():
 
 @pytest.fixture
 def kept(sqlite_url: str, tmp_path: Path, run):
-    """A database with that rating and its evidence: the settings, the database and the rating's id."""
+    """Store the rating and its evidence in a database; yield the settings, the database and the rating's id."""
     document, record = run
     new = new_job(tenant="acme", target={"name": "He", "base_url": "http://he"}, experiment=document["experiment"])
     rating = NewRating(
@@ -100,7 +100,7 @@ def kept(sqlite_url: str, tmp_path: Path, run):
 
 @pytest.fixture
 def exported(tmp_path: Path, run) -> Path:
-    """The same as an unsigned export file."""
+    """Write the rating and its observations to an unsigned export file."""
     document, record = run
     writer, file = ExportWriter(), tmp_path / "export.jsonl"
     parts = [writer.opening(document | {"id": "rat_1"}), *(writer.observation(each.as_json()) for each in record)]
@@ -108,7 +108,7 @@ def exported(tmp_path: Path, run) -> Path:
     return file
 
 
-def test_rerate_stores_and_prints_the_letter_of_every_rating_without_that_version(kept, capsys):
+def test_rerate_stores_and_prints_the_letter_of_every_rating_not_yet_rated_by_that_version(kept, capsys):
     settings, database, rating_id = kept
     assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 0
     told = capsys.readouterr().out
@@ -122,7 +122,7 @@ def test_rerate_stores_and_prints_the_letter_of_every_rating_without_that_versio
 
 
 @pytest.mark.slow
-def test_ratings_with_a_stored_letter_are_skipped_unless_named(kept, capsys):
+def test_ratings_already_rated_by_that_version_are_skipped_unless_named(kept, capsys):
     settings, _, rating_id = kept
     rerate_database(settings, "1.0.0", [])
     capsys.readouterr()
@@ -132,7 +132,7 @@ def test_ratings_with_a_stored_letter_are_skipped_unless_named(kept, capsys):
     assert rating_id in capsys.readouterr().out
 
 
-def test_evidence_that_lost_a_reply_exits_with_69(kept, capsys):
+def test_rerating_exits_with_69_if_a_reply_is_missing_from_the_evidence(kept, capsys):
     settings, database, rating_id = kept
     with database.write() as c:
         c.execute(observations.delete().where(observations.c.seq == 1))

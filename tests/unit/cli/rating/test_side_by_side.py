@@ -21,7 +21,7 @@ SURE["UCS"] = {"BS": 0.0, "DSBS": 0.0, "UCS": 1.0}
 
 
 def rating(name, letters, **changes):
-    """A rating with these letters by part; a letter that is ``None`` was not measured."""
+    """Return a rating with these letters by component; ``None`` means that the component was not measured."""
     parts = [
         {"name": part, "letter": letter, "declared": letter is not None, "probabilities": SURE.get(letter)}
         for part, letter in letters.items()
@@ -43,7 +43,7 @@ def google_and_yandex():
     ]
 
 
-def test_table_1_of_the_paper_with_both_overall_rows(google_and_yandex):
+def test_side_by_side_reproduces_table_1_of_the_paper_with_both_overall_rows(google_and_yandex):
     found = side_by_side_document(google_and_yandex, printed.WITHOUT)
     assert {row["part"]: tuple(letters(row["cells"])) for row in found["rows"]} == printed.TABLE_1
     assert [row["part"] for row in found["rows"]] == list(printed.TABLE_1)
@@ -52,13 +52,13 @@ def test_table_1_of_the_paper_with_both_overall_rows(google_and_yandex):
     assert all(cell["declared"] for cell in found["overall"])
 
 
-def test_a_vote_gives_the_commonest_letter(google_and_yandex):
+def test_the_overall_letter_by_vote_is_the_most_frequent_letter(google_and_yandex):
     found = side_by_side_document(google_and_yandex, aggregation="vote")
     assert letters(found["overall"]) == ["DSBS", "DSBS"]
     assert found["without"] is None
 
 
-def test_three_services_with_different_parts_have_gaps():
+def test_a_component_that_a_service_does_not_have_is_an_empty_cell():
     column = [rating("A", {"es": "BS"}), rating("B", {"fr": "UCS"}), rating("C", {"es": "DSBS", "fr": None})]
     found = side_by_side_document(column)
     assert {row["part"]: letters(row["cells"]) for row in found["rows"]} == {
@@ -72,14 +72,14 @@ def test_three_services_with_different_parts_have_gaps():
     ]
 
 
-def test_eight_uncertain_parts_are_not_declared_together():
+def test_the_overall_letter_of_eight_slightly_uncertain_components_is_not_declared():
     part = {"letter": "UCS", "declared": True, "probabilities": {"BS": 0.02, "DSBS": 0.02, "UCS": 0.96}}
     parts = [{**part, "name": name} for name in printed.TABLE_1]
     found = side_by_side_document([rating("A", {}, components=parts), rating("B", {"es": "UCS"})])
     assert found["overall"] == [{"letter": "UCS", "declared": False}, {"letter": "UCS", "declared": True}]
 
 
-def test_rated_translators_have_the_overall_letters_of_their_own_ratings():
+def test_the_overall_letter_of_a_rated_translator_equals_the_letter_of_its_rating():
     documents = []
     for name, share in (("faithful", 0), ("always he", 1)):
         method = RoundTrip("gender", languages=("es", "fr"))
@@ -105,7 +105,7 @@ def test_rated_translators_have_the_overall_letters_of_their_own_ratings():
         ([rating("A", {"es": "BS"}), rating("B", {"es": "BS"})], ("tr",), "no rating has a part tr"),
     ],
 )
-def test_ratings_that_cannot_be_set_side_by_side_are_refused(ratings, without, message):
+def test_ratings_that_cannot_be_shown_side_by_side_are_refused(ratings, without, message):
     with pytest.raises(SpecificationError, match=message):
         side_by_side_document(ratings, without)
 
@@ -118,7 +118,7 @@ def files(google_and_yandex, tmp_path):
     return paths
 
 
-def test_the_command_prints_the_table(files, capsys):
+def test_the_command_prints_the_table_with_overall_rows(files, capsys):
     show_side_by_side(files, ["tr", "hi"], vote=False, as_json=False)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["Part", "Google", "Yandex"]

@@ -1,4 +1,4 @@
-"""Tests of `assay verify`: sealed files pass, and every change is reported in one line."""
+"""Tests of `assay verify`: unchanged files pass, and every change is reported in one line."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def there_and_back(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def rated() -> Rating:
-    """Rate a service that returns its input; return also the observations in the order of the evidence."""
+    """Rate a service that returns its input; return the rating, and its observations in the order of the evidence."""
     method = RoundTrip(attribute="gender", languages=("es",), texts_per_block=4, max_texts_per_block=8)
     session, order = Session(method.design(generator(SEED))), []
     while session.finding is None:
@@ -97,8 +97,8 @@ def wrong_with(path: Path, keys: Path | None = None, *, replay: bool = False) ->
     return as_one_line(told.value)
 
 
-# ---------------------------------------------------------------------------- what is whole
-def test_a_whole_export_verifies_with_trusted_keys_and_replays(rated, file, keys, capsys):
+# ---------------------------------------------------------------------------- unchanged files
+def test_an_unchanged_export_verifies_with_trusted_keys_and_replays(rated, file, keys, capsys):
     verify_file(file(written(*rated)), keys=keys, replay=True)
     said = capsys.readouterr().out
     assert "is as it was sealed" in said
@@ -114,15 +114,15 @@ def test_without_trusted_keys_the_output_explains_the_limitation(rated, file, ca
     assert thumbprint(PUBLIC) in said
 
 
-def test_an_unsigned_export_is_reported_as_whole_but_unsigned(rated, file, keys, capsys):
+def test_an_unsigned_export_is_reported_as_unchanged_but_unsigned(rated, file, keys, capsys):
     path = file(written(*rated, signers={}))
     verify_file(path, keys=None, replay=True)
     assert "anyone may have written it" in capsys.readouterr().out
     assert "nobody has signed it" in wrong_with(path, keys)
 
 
-# ---------------------------------------------------------------------------- what is not
-def test_a_key_that_did_not_sign_is_reported(rated, file):
+# ---------------------------------------------------------------------------- changed files
+def test_an_export_signed_by_an_unknown_key_is_reported(rated, file):
     others = file(json.dumps({"keys": [jwk(OTHERS)]}).encode(), "others.json")
     assert f"the key {thumbprint(PUBLIC)}, which is unknown" in wrong_with(file(written(*rated)), others)
 
@@ -154,7 +154,7 @@ def test_a_reply_that_was_changed_and_sealed_again_differs_from_the_evidence(rat
     assert "the evidence digest is" in wrong_with(file(written(document, changed)), keys, replay=True)
 
 
-def test_a_letter_that_does_not_follow_from_the_evidence_is_found_by_the_replay_though_all_is_signed(rated, file, keys):
+def test_a_letter_that_does_not_follow_from_the_evidence_is_found_by_the_replay_of_a_signed_file(rated, file, keys):
     document, observations = rated
     wished = document | {"letter": "UCS", "probabilities": {"BS": 0.0, "DSBS": 0.0, "UCS": 1.0}, "declared": True}
     path = file(written(wished, observations))
@@ -165,7 +165,7 @@ def test_a_letter_that_does_not_follow_from_the_evidence_is_found_by_the_replay_
 
 
 def moved_by(value, far):
-    """Return the document with every fractional number changed slightly."""
+    """Return the document with every float changed by the relative amount `far`."""
     if isinstance(value, dict):
         return {name: moved_by(each, far) for name, each in value.items()}
     if isinstance(value, list):
@@ -173,7 +173,7 @@ def moved_by(value, far):
     return value * (1 + far) if isinstance(value, float) else value
 
 
-def test_rounding_of_another_processor_passes_and_is_reported(rated, file, keys, capsys):
+def test_rounding_differences_of_another_processor_pass_and_are_reported(rated, file, keys, capsys):
     document, observations = rated
     rounded = document | {"components": moved_by(document["components"], 1e-14)}
     verify_file(file(written(rounded, observations)), keys=keys, replay=True)
@@ -183,7 +183,7 @@ def test_rounding_of_another_processor_passes_and_is_reported(rated, file, keys,
 
 
 @pytest.mark.parametrize("far", [1e-7, -0.01])
-def test_more_than_rounding_is_a_difference(rated, file, keys, far):
+def test_a_difference_larger_than_rounding_is_reported(rated, file, keys, far):
     document, observations = rated
     changed = document | {"components": moved_by(document["components"], far)}
     assert "the replay differs in components" in wrong_with(file(written(changed, observations)), keys, replay=True)
@@ -240,7 +240,7 @@ def test_a_missing_or_added_line_is_reported(rated, file, keys):
         lambda line: line.replace(b"\n", b"\r\n"),
     ],
 )
-def test_equivalent_json_in_another_format_is_reported(rated, file, respelt):
+def test_equivalent_json_with_other_bytes_is_reported(rated, file, respelt):
     lines = written(*rated).splitlines(keepends=True)
     place = next(place for place, each in enumerate(lines) if b'"part":"observation"' in each and b"00e9" in each)
     lines[place] = respelt(lines[place])
@@ -250,7 +250,7 @@ def test_equivalent_json_in_another_format_is_reported(rated, file, respelt):
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_no_byte_can_be_flipped_unnoticed(rated, file, data):
+def test_a_change_of_any_byte_is_detected(rated, file, data):
     content = bytearray(written(*rated))
     near_the_end = st.integers(len(content) - 900, len(content) - 1)  # the seal of the file is near its end
     place = data.draw(st.one_of(st.integers(0, len(content) - 1), near_the_end))
@@ -259,13 +259,13 @@ def test_no_byte_can_be_flipped_unnoticed(rated, file, data):
         verify_file(file(bytes(content)), keys=None, replay=False)
 
 
-def test_a_line_without_a_required_member_is_reported(rated, file):
+def test_a_line_of_an_export_without_a_required_member_is_reported(rated, file):
     lines = written(*rated).replace(b'"part":"observation"', b'"qart":"observation"', 1)
     assert "where 'observation' belongs" in wrong_with(file(lines))
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b"[1]\n", b"NaN\n", b"\xff\xfe\n", b"[" * 100_000, b"{}" * 3])
-def test_a_file_of_another_kind_is_reported(file, keys, content):
+def test_a_file_that_is_not_an_export_is_reported(file, keys, content):
     wrong_with(file(content), keys)
 
 
@@ -283,8 +283,8 @@ def test_an_export_of_a_later_format_is_reported(file):
     assert "this reads assay-export/1" in wrong_with(file(other))
 
 
-# ---------------------------------------------------------------------------- certificates and proofs alone
-def test_a_certificate_alone_needs_keys(rated, file, keys, capsys):
+# ---------------------------------------------------------------------------- single certificates and proofs
+def test_a_single_certificate_can_be_verified_only_with_trusted_keys(rated, file, keys, capsys):
     signed = envelope(PAYLOAD_TYPE, canonical_json(rating_statement(rated[0])), SIGNERS)
     path = file(json.dumps(signed, indent=1).encode(), "attestation.json")
     verify_file(path, keys=keys, replay=False)
@@ -297,7 +297,7 @@ def test_a_certificate_alone_needs_keys(rated, file, keys, capsys):
     assert "is not one of what is shown" in wrong_with(file(json.dumps(forged).encode()), keys)
 
 
-def test_one_observation_is_proved_without_the_others(rated, file, keys):
+def test_one_observation_can_be_verified_without_the_others(rated, file, keys):
     document, observations = rated
     hashes = [leaf_hash(canonical_json(each)) for each in observations]
     proof = {

@@ -30,7 +30,7 @@ def packed(prompt: str, number: int = 0) -> str:
 
 
 # ---------------------------------------------------------------------------- pictures
-def test_terms_have_distinguishable_colours():
+def test_every_term_has_its_own_colour_in_pictures():
     assert len({colour(term) for term in lexicon()}) == len(lexicon())
 
 
@@ -53,7 +53,7 @@ def test_a_scaled_jpeg_picture_has_the_same_term():
     assert see(file.getvalue()).term == ("plumber",)
 
 
-def test_a_foreign_picture_has_no_known_term():
+def test_a_picture_that_the_demo_did_not_draw_has_no_known_term():
     file = io.BytesIO()
     Image.new("RGB", (10, 7), "white").save(file, "PNG")
     assert see(file.getvalue()).term == ()
@@ -69,7 +69,9 @@ def test_a_file_that_is_not_an_image_is_refused(content: bytes):
 # ---------------------------------------------------------------------------- viewers
 @pytest.mark.parametrize(("lean", "stereotype"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)])
 @pytest.mark.parametrize("term", [HIS, HERS, NEITHERS])
-def test_probabilities_and_answers_have_the_planted_mean(lean: float, stereotype: float, term: str):
+def test_probabilities_answers_and_captions_have_the_mean_of_the_planted_bias(
+    lean: float, stereotype: float, term: str
+):
     viewer = Viewer(name="v", summary="", lean=lean, stereotype=stereotype)
     seen = [see(draw(term, number)) for number in range(400)]
     due = preference(lean + stereotype * side_of(term))
@@ -87,12 +89,12 @@ def test_swapping_the_labels_swaps_the_probabilities():
     assert sum(one.probabilities(picture, [*LABELS, "a chair"])) == pytest.approx(1)
 
 
-def test_the_first_term_of_a_stereotype_goes_with_the_first_group():
+def test_a_stereotypical_term_of_a_picture_belongs_to_its_group():
     assert (Seen((HIS,), "").side, Seen((HERS,), "").side, Seen((NEITHERS,), "").side) == (FIRST, SECOND, 0)
 
 
 # ---------------------------------------------------------------------------- over HTTP
-def test_the_painter_draws_another_picture_each_time_or_the_one_of_a_seed(post):
+def test_the_painter_draws_a_new_picture_each_time_and_the_same_picture_for_a_seed(post):
     path, body = "painter/v1/images/generations", {"model": "m", "prompt": "A photo of a mason", "n": 2}
     first, second = (each["b64_json"] for each in post(path, body).json()["data"])
     assert first != second == packed(body["prompt"], 1)
@@ -127,7 +129,7 @@ def test_a_viewer_gives_every_label_a_probability_in_each_protocol(post, name: s
     assert captioned["generated_text"].startswith("a picture of one ")
 
 
-def test_a_chat_about_a_picture_is_answered_with_a_letter_or_a_caption(post):
+def test_a_chat_about_a_picture_is_answered_with_an_option_or_a_caption(post):
     shown = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{packed(HERS)}"}}
     for question, due in (("Which?\n\nA. man\nB. woman", {"A", "B"}), ("Describe it.", None)):
         content = [{"type": "text", "text": question}, shown]
@@ -164,7 +166,7 @@ def test_invalid_image_requests_are_refused_with_a_reason(post, path: str, body:
     assert len(response.json()["error"]) > 10
 
 
-def test_painters_and_viewers_list_their_protocols(post):
+def test_painters_and_viewers_refuse_protocols_that_they_do_not_support(post):
     assert post("painter/look", {"labels": LABELS, "image_b64": ""}).status_code == 404
     assert post("even-viewer/v1/images/generations", {"prompt": "a"}).status_code == 404
     assert post("painter", {"inputs": "a"}).status_code == 404

@@ -104,12 +104,12 @@ def test_every_json_form_of_a_table_gets_the_same_predictions(post, body: dict):
         {"inputs": {"text": TEXTS}},
     ],
 )
-def test_texts_are_scored_in_every_form(post, body: dict):
+def test_texts_are_scored_in_every_json_form(post, body: dict):
     judge = predictor("fair-sentiment").number
     assert post("fair-sentiment/invocations", body).json() == {"predictions": [judge(text) for text in TEXTS]}
 
 
-def test_a_classifier_of_records_names_its_probabilities(post):
+def test_a_classifier_of_records_returns_a_probability_for_each_label_name(post):
     said = post("halves/invocations", {"dataframe_records": [{"x": 0.25}, {"x": 1}]}).json()
     assert said == {"predictions": [{"no": 0.75, "yes": 0.25}, {"no": 0, "yes": 1}]}
 
@@ -139,7 +139,7 @@ def test_a_classifier_gives_a_row_of_probabilities_for_each_record(post):
     assert (output["shape"], output["data"]) == ([2, 2], [0.75, 0.25, 0, 1])
 
 
-# ---------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------- refused requests
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -184,7 +184,7 @@ def test_an_invalid_request_is_refused_with_a_reason(post, path: str, body: dict
         ("fair-sentiment/v2/models/m/infer", "hf-inference and mlflow"),
     ],
 )
-def test_a_wrong_protocol_is_answered_with_the_known_ones(post, path: str, spoken: str):
+def test_an_unsupported_protocol_is_404_with_the_supported_protocols(post, path: str, spoken: str):
     response = post(path, {"model": "m", "input": "a", "instances": ["a"]})
     assert response.status_code == 404
     assert response.json()["error"].endswith(spoken)
@@ -197,7 +197,7 @@ def test_unknown_service_is_404_with_the_known_services(post):
         assert "biased-wage" in response.json()["error"]
 
 
-# ---------------------------------------------------------------------------- the list of them
+# ---------------------------------------------------------------------------- list of services
 def test_the_root_lists_the_predictors_with_letters_and_reasons(server):
     listed = {one["name"]: one for one in httpx.get(server.base, trust_env=False).json()["predictors"]}
     assert set(listed) == {*PREDICTORS, *VIEWERS, *HELPERS, "one-word", "halves"}

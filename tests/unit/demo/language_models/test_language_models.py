@@ -19,7 +19,7 @@ from demo.server import DemoServer
 from demo.stereotypes import FIRST, NEITHER, SECOND, about, stereotypes
 
 FIRST_READ = ("p4-professions", "p4-math-arts", "p4-science-arts", "p4-flowers-insects", "p4-instruments-weapons")
-"""Specifications whose group terms no other one lists for the other group."""
+"""Specifications of which no group term is a term of the other group in another specification."""
 
 ROLES = {"first": FIRST, "second": SECOND, "neutral": NEITHER}
 HE, SHE = "The man works as a plumber.", "The woman works as a plumber."
@@ -36,9 +36,9 @@ def pairs_of(name: str):
     return sort(template_sentences(words, 20, generator(1)), words).items
 
 
-# ---------------------------------------------------------------------------- what is planted
+# ---------------------------------------------------------------------------- planted bias
 @pytest.mark.parametrize("name", FIRST_READ)
-def test_sentences_are_read_as_the_rating_reads_them(name: str):
+def test_the_demo_models_find_the_same_group_and_attribute_terms_as_the_rating(name: str):
     for pair in pairs_of(name):
         his, hers = about(pair.first), about(pair.second)
         assert (his.group, hers.group) == (FIRST, SECOND)
@@ -46,7 +46,7 @@ def test_sentences_are_read_as_the_rating_reads_them(name: str):
         assert his.rest == hers.rest
 
 
-def test_longest_of_overlapping_terms_counts_and_only_as_a_whole_word():
+def test_the_longest_of_overlapping_terms_is_found_and_only_as_a_whole_word():
     assert about("The boyfriend became a registered nurse.").group == FIRST
     assert about("She became a registered nurse.").attribute == SECOND
     assert about("The manager became a nursery.").group == NEITHER
@@ -66,20 +66,20 @@ def test_preferences_have_the_planted_log_odds(lean: float, stereotype: float):
         assert np.mean(found[role]) == pytest.approx(due, abs=4 * error)
 
 
-def test_without_chance_both_sentences_of_a_pair_are_equally_likely():
+def test_without_noise_both_sentences_of_a_pair_are_equally_likely():
     for pair in pairs_of("p4-professions"):
         one, other = (total(text, lean=0, stereotype=0, noise=0) for text in (pair.first, pair.second))
         assert one == other
 
 
-def test_lean_towards_a_group_changes_sign_if_the_groups_are_swapped():
+def test_the_lean_is_added_to_the_log_odds_of_the_first_group():
     for pair in pairs_of("p4-professions")[:50]:
         ahead = [total(pair.first, lean=x, stereotype=0) - total(pair.second, lean=x, stereotype=0) for x in (-1, 0, 1)]
         assert ahead[2] - ahead[1] == pytest.approx(1)
         assert ahead[1] - ahead[0] == pytest.approx(1)
 
 
-def test_tokens_join_to_the_text_and_their_scores_sum_to_its_score():
+def test_tokens_join_to_the_text_and_their_scores_sum_to_the_score_of_the_text():
     for text in (HE, " two  blanks ", "One", "“Quoted” — and so on…\n", "ŝi 🙂."):
         cut = tokens(text, lean=1, stereotype=1)
         assert "".join(token for token, _ in cut) == text
@@ -107,7 +107,7 @@ def test_the_letter_changes_at_a_preference_of_sixty_percent(family: str):
     assert predictor(f"{family}-41").letter == FAMILIES[family].make(41).letter
 
 
-# ---------------------------------------------------------------------------- what they write
+# ---------------------------------------------------------------------------- written sentences
 @pytest.mark.parametrize("name", stereotypes())
 @pytest.mark.parametrize("family", PROMPTS)
 def test_a_writer_writes_valid_sentences_for_every_specification(name: str, family):
@@ -118,12 +118,12 @@ def test_a_writer_writes_valid_sentences_for_every_specification(name: str, fami
         assert check(Sentence(text, group, attribute), words) is None, text
 
 
-def test_the_sentences_of_a_prompt_differ():
+def test_the_writer_writes_different_sentences_for_one_prompt():
     prompt = write_prompt(stereotypes()["p4-professions"], "she", "mason", "plain")
     assert len({write(prompt, number) for number in range(50)}) == 50
 
 
-def test_a_sloppy_writer_errs_at_its_declared_rate_and_in_every_way():
+def test_a_sloppy_writer_makes_every_kind_of_error_at_its_declared_rate():
     words = stereotypes()["p4-professions"]
     prompts = [(write_prompt(words, "she", term, "plain"), term) for term in words.roles]
     texts = [(write(prompt, number, sloppy=0.3), term) for prompt, term in prompts for number in range(10)]
@@ -141,7 +141,7 @@ def test_prompt_without_quotation_marks_or_without_terms_is_answered():
 
 
 # ---------------------------------------------------------------------------- openai-completions
-def test_an_array_of_prompts_comes_back_with_its_tokens(post):
+def test_an_array_of_prompts_is_returned_with_its_tokens(post):
     body = {"model": "m", "prompt": [HE, SHE], "echo": True, "max_tokens": 0, "logprobs": 1}
     said = post("stereotyped-model/v1/completions", body).json()
     assert [each["index"] for each in said["choices"]] == [0, 1]
@@ -158,7 +158,7 @@ def test_an_array_of_prompts_comes_back_with_its_tokens(post):
     assert len(more["text"]) > len(HE)
 
 
-def test_an_engine_that_ignores_echo_gives_its_own_tokens(post):
+def test_a_model_that_ignores_echo_returns_other_tokens_than_the_prompt(post):
     body = {"model": "m", "prompt": HE, "echo": True, "max_tokens": 0, "logprobs": 1}
     [said] = post("no-echo-model/v1/completions", body).json()["choices"]
     assert "".join(said["logprobs"]["tokens"]) != HE
@@ -225,7 +225,7 @@ def test_tgi_returns_prompt_tokens_on_request(post):
     assert set(post("even-model/generate", {"inputs": HE}).json()) == {"generated_text"}
 
 
-# ---------------------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------------------- refused requests
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 
 
@@ -259,7 +259,7 @@ def test_an_invalid_question_is_refused_with_a_reason(post, path: str, body: dic
     assert len(response.json()["error"]) > 10
 
 
-def test_tgi_errors_have_the_shape_of_tgi(post):
+def test_invalid_tgi_requests_are_422_as_in_tgi(post):
     for body in ({"inputs": ""}, {"inputs": "a", "parameters": {"temperature": 0}}):
         assert post("even-model/generate", body).status_code == 422
 

@@ -1,4 +1,4 @@
-"""Tests of the demo embedders: each is biased as declared, by arithmetic on its vectors."""
+"""Tests of the demo embedders: each has its declared bias, computed from its vectors."""
 
 import math
 
@@ -27,7 +27,7 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def point(name: str, word: str, kept: slice = slice(None)) -> float:
-    """Share of the man's cue at which a word is as near to it as to the woman's, by bisection, mean over pairs."""
+    """Return the share of the man's cue at which a word is equally near to both cues; bisection, mean over pairs."""
     found = []
     for woman, man in WORDS.cues:
         first, second, said = (vector(name, text)[kept] for text in (woman, man, word))
@@ -75,7 +75,7 @@ def test_noise_averages_out_over_many_words():
     assert 0 < np.std(points) < 0.03
 
 
-def test_every_half_of_the_dimensions_has_the_same_bias():
+def test_even_and_odd_dimensions_have_the_same_bias():
     for half in (slice(0, None, 2), slice(1, None, 2)):
         assert point("stereotyped-embedder", "nurse", half) == pytest.approx(
             0.5 + 0.6 * (COUNTED["nurse"] - 0.5), abs=0.06
@@ -97,7 +97,7 @@ def test_distances_show_the_same_bias_as_choices():
     assert max(gaps["leaning-embedder"]) < -0.2
 
 
-def test_the_words_of_a_pair_differ_in_gender_alone():
+def test_the_vectors_of_a_cue_pair_differ_only_in_the_gender_dimensions():
     for woman, man in WORDS.cues:
         first, second = (vector("even-embedder", cue) for cue in (woman, man))
         np.testing.assert_array_equal(first[:CONTENT_DIMS], second[:CONTENT_DIMS])
@@ -113,7 +113,7 @@ def test_every_cue_is_female_or_male():
 
 
 @pytest.mark.parametrize("name", ["even-embedder", "stereotyped-embedder", "leaning-embedder"])
-def test_a_vector_depends_on_text_and_model_alone(name: str):
+def test_a_vector_depends_only_on_text_and_model(name: str):
     assert len(vector(name, "nurse")) == CONTENT_DIMS + GENDER_DIMS
     again = predictor(name).embed.func("Nurse ", MODEL, **predictor(name).embed.keywords)
     assert again == predictor(name).embed("nurse", MODEL)
@@ -131,7 +131,7 @@ def test_a_vector_depends_on_text_and_model_alone(name: str):
         ("a chair", None),
     ],
 )
-def test_a_phrase_is_about_the_concept_in_it(text: str, word: str | None):
+def test_a_phrase_has_the_share_of_women_of_the_occupation_in_it(text: str, word: str | None):
     assert share_of_women(text.lower()) == (0.5 if word is None else COUNTED[word])
 
 

@@ -48,7 +48,7 @@ def test_an_embedder_is_reached_by_openai_embeddings(server, name: str):
         assert reply.value == pytest.approx(predictor(name).embed(text, "m"))
 
 
-def test_a_word_without_a_vector_fails_alone(server):
+def test_a_word_without_a_vector_fails_only_its_own_question(server):
     asks = [Embed("he"), Embed("she")]
     he, she = replies(server, "unknowing", Kind.EMBEDDER, "openai-embeddings", asks)
     assert he.failure.code == "wrong-shape"
@@ -56,7 +56,7 @@ def test_a_word_without_a_vector_fails_alone(server):
 
 
 @pytest.mark.parametrize("name", ["fair-sentiment", "blind-sentiment", "group-sentiment-30"])
-def test_a_sentiment_service_is_a_classifier_and_a_regressor(server, name: str):
+def test_a_sentiment_service_can_be_rated_as_classifier_and_as_regressor(server, name: str):
     classes = replies(server, name, Kind.CLASSIFIER, "hf-inference", [Classify(text) for text in TEXTS])
     assert [reply.value["scores"] for reply in classes] == [predictor(name).scores(text) for text in TEXTS]
     numbers = replies(server, name, Kind.REGRESSOR, "mlflow", [Regress(text) for text in TEXTS])
@@ -74,7 +74,7 @@ def test_a_sentiment_service_is_a_classifier_and_a_regressor(server, name: str):
         ("kserve", {"flat": True}),
     ],
 )
-def test_a_wage_model_is_a_regressor_of_records(server, name: str, protocol: str, settings: dict):
+def test_a_wage_model_can_be_rated_as_a_regressor_of_records(server, name: str, protocol: str, settings: dict):
     said = replies(server, name, Kind.REGRESSOR, protocol, [Regress(record) for record in RECORDS], **settings)
     assert [reply.value for reply in said] == predictor(name).numbers(ROWS)
 

@@ -1,4 +1,4 @@
-"""Tests of the sentiment scorers: each is biased as declared, by arithmetic on its scores."""
+"""Tests of the sentiment scorers: each has its declared bias, computed from its scores."""
 
 import itertools
 
@@ -18,7 +18,7 @@ PROFILES = list(itertools.product(frames(), PAIRS, CONTENTS))
 
 
 def scores(name: str) -> np.ndarray:
-    """Scores of all profiles as a man's and as a woman's, shape (profiles, 2)."""
+    """Return the scores of all profiles, about a man and about a woman, shape (profiles, 2)."""
     judge = predictor(name).number
     return np.array(
         [[judge(write_profile(frame, person, word)) for person in pair] for frame, pair, (_, word) in PROFILES]
@@ -26,7 +26,7 @@ def scores(name: str) -> np.ndarray:
 
 
 def gap(table: np.ndarray, tie: float = 0.9) -> float:
-    """Mean score of men less that of women, where a share of men's feelings is pleasant and of women's is not."""
+    """Return mean scores, men minus women, if a share `tie` of men has pleasant and of women unpleasant feelings."""
     pleasant = np.array([side == "pleasant" for _, _, (side, _) in PROFILES])
     men = tie * table[pleasant, 0].mean() + (1 - tie) * table[~pleasant, 0].mean()
     women_ = (1 - tie) * table[pleasant, 1].mean() + tie * table[~pleasant, 1].mean()
@@ -70,25 +70,25 @@ def test_the_letter_changes_where_the_shift_crosses_the_tolerance(points: int):
         assert one.letter is (Letter.BS if effect > 0.1 else Letter.DSBS)
 
 
-def test_the_demo_group_service_is_clearly_beyond_the_tolerance():
+def test_the_effect_of_the_group_sentiment_service_clearly_exceeds_the_tolerance():
     assert scores("group-sentiment")[:, 1].min() > 0
     assert predictor("group-sentiment").letter is Letter.BS
 
 
-def test_every_person_of_the_catalogue_is_classified_as_a_woman_or_not():
+def test_every_person_of_the_catalogue_is_recognised_as_woman_or_man():
     for he, she in PAIRS:
         assert not women().isdisjoint(words_of(she))
         assert women().isdisjoint(words_of(he))
 
 
-def test_pleasant_feelings_score_above_the_middle_and_unpleasant_ones_below():
+def test_pleasant_feelings_score_above_one_half_and_unpleasant_feelings_below():
     assert all((feelings()[word] > 0.5) == (side == "pleasant") for side, word in CONTENTS)
     assert len(set(feelings().values())) == len(CONTENTS)
 
 
 @pytest.mark.parametrize("name", ["fair-sentiment", "blind-sentiment", "group-sentiment", "group-sentiment-100"])
 @pytest.mark.parametrize("text", ["", "She is glad.", "ŝi 🙂", "my sister was sad this morning", "\ud800"])
-def test_probabilities_lie_in_0_1_for_any_text(name: str, text: str):
+def test_probabilities_are_between_0_and_1_for_any_text(name: str, text: str):
     scored = predictor(name).scores(text)
     assert set(scored) == {"negative", "positive"}
     assert sum(scored.values()) == pytest.approx(1)

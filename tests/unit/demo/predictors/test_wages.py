@@ -1,4 +1,4 @@
-"""Tests of the wage models: each is biased as declared, by arithmetic on the payroll."""
+"""Tests of the wage models: each has its declared bias, computed from the payroll."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ WOMEN = np.array([row["sex"] == "female" for row in ROWS])
 
 
 def asked(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Wages as the rows are, and with the other sex."""
+    """Return the wages for all rows, and for the same rows with the other sex."""
     one = predictor(name)
     return np.array(one.numbers(ROWS)), np.array(one.numbers(SWAPPED))
 
@@ -27,7 +27,7 @@ def gap(name: str) -> float:
     return float(wages[~WOMEN].mean() - wages[WOMEN].mean())
 
 
-def test_in_the_payroll_only_hours_depend_on_sex():
+def test_only_the_weekly_hours_of_the_payroll_depend_on_sex():
     assert len(ROWS) == 2000
     merit = Counter((row["education"], row["experience"], row["sex"]) for row in ROWS)
     assert set(merit.values()) == {1}, "equal rows would count once"
@@ -38,7 +38,7 @@ def test_in_the_payroll_only_hours_depend_on_sex():
     assert short == {"female": 900, "male": 100}
 
 
-def test_an_untied_payroll_has_no_proxy():
+def test_a_payroll_with_a_tie_of_one_half_has_no_proxy_of_sex():
     short = Counter(row["sex"] for row in payroll(copies=10, tie=0.5) if row["weekly_hours"] == SHORT_HOURS)
     assert short["female"] == short["male"]
 
@@ -84,5 +84,5 @@ def test_an_invalid_cell_is_refused_and_its_column_is_named(wrong: dict):
         predictor("fair-wage").numbers([{**ROWS[0], **wrong}])
 
 
-def test_the_columns_are_those_of_the_payroll():
+def test_the_columns_of_the_wage_models_are_those_of_the_payroll():
     assert tuple(ROWS[0]) == COLUMNS

@@ -29,7 +29,7 @@ SENTENCES = {
 
 
 def share_of(name: str, asked: str, answered: str) -> float:
-    """Share of the base sentences about `asked` that come back as `answered`."""
+    """Return the share of the base sentences about `asked` that come back as `answered`."""
     one = behaviour(name)
     read = Counter(GENDER.read(one.in_english(sentence)) for sentence in SENTENCES[asked])
     return read[answered] / read.total()
@@ -41,12 +41,12 @@ def there_and_back(name: str, text: str, code: str = "es") -> str:
 
 
 @given(st.text(max_size=60), st.sampled_from(["es", "eo", "tr"]))
-def test_the_faithful_translator_returns_every_text(text: str, code: str):
+def test_the_faithful_translator_returns_every_text_unchanged(text: str, code: str):
     assert there_and_back("faithful", text, code) == text
 
 
 @pytest.mark.parametrize("template", NAMES)
-def test_deterministic_translators_are_right_in_every_frame(template: str):
+def test_deterministic_translators_behave_as_declared_in_every_frame(template: str):
     for frame in construction(template).frames_for(GENDER):
         for occupation in occupations()[::7]:
             his, hers = (frame.write(occupation, value, value.people[1]) for value in (HE, SHE))
@@ -66,7 +66,7 @@ def test_translators_do_not_change_names_of_people(name: str):
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
-def test_a_sentence_is_answered_alike_wherever_it_stands(name: str):
+def test_a_sentence_is_translated_alike_alone_and_within_a_longer_text(name: str):
     sentences = [
         sentence for pair in zip(SENTENCES["he"][:40], SENTENCES["she"][:40], strict=True) for sentence in pair
     ]
@@ -80,7 +80,7 @@ def test_she_becomes_he_at_the_percentage_in_the_name_and_he_never_changes(perce
     assert share_of(f"she-to-he-{percent}", "he", "he") == 1
 
 
-def test_sentences_changed_at_a_percentage_are_changed_at_larger_ones():
+def test_sentences_changed_at_a_percentage_are_also_changed_at_larger_percentages():
     changed = [
         {
             sentence
@@ -93,7 +93,7 @@ def test_sentences_changed_at_a_percentage_are_changed_at_larger_ones():
 
 
 @pytest.mark.parametrize(("asked", "other"), [("he", "she"), ("she", "he")])
-def test_random_swaps_hit_he_and_she_equally(asked: str, other: str):
+def test_random_swaps_change_he_and_she_equally_often(asked: str, other: str):
     assert share_of("balancing", asked, other) == pytest.approx(0.5, abs=0.03)
     assert share_of("random-swapper-20", asked, other) == pytest.approx(0.2, abs=0.03)
 
@@ -104,7 +104,7 @@ def test_he_and_she_are_swapped_independently():
     assert equal / len(SENTENCES["he"]) == pytest.approx(0.5, abs=0.03)
 
 
-def test_stereotypes_split_the_occupations_in_half_by_labour_share():
+def test_stereotypes_split_the_occupations_into_two_halves_by_labour_share():
     assert abs(sum(1 if side == "he" else -1 for side in sides().values())) <= 1
     assert all(sides()[one.name] == one.side for one in occupations() if one.side is not None)
 
@@ -142,14 +142,14 @@ def test_each_behaviour_gets_its_expected_letter(name: str, template: str):
     ["she-to-he-5", "she-to-he-45", "she-to-he-100", "random-swapper-50", "random-swapper-90", "stereotyper-25",
      "stereotyper-75"],
 )  # fmt: skip
-def test_percentages_away_from_a_boundary_get_the_expected_letter(name: str, seed: int):
+def test_translators_with_percentages_away_from_a_boundary_get_the_expected_letter(name: str, seed: int):
     letter, declared, reasons = letter_and_reasons(name, "base", seed)
     assert declared
     assert letter is behaviour(name).letter
     assert behaviour(name).reason in reasons
 
 
-def test_on_a_boundary_no_letter_is_expected():
+def test_a_translator_on_the_boundary_of_two_letters_has_no_expected_letter():
     assert behaviour("she-to-he-20").letter is None
     assert {behaviour("she-to-he-19").letter, behaviour("she-to-he-21").letter} == {Letter.DSBS, Letter.BS}
 

@@ -39,7 +39,7 @@ def test_a_running_apertium_lists_its_language_pairs(apertium):
 
 
 @needs_apertium
-def test_esperanto_keeps_the_pronouns(apertium):
+def test_apertium_keeps_the_pronouns_on_the_way_through_esperanto(apertium):
     if ("eng", "epo") not in apertium.pairs:
         pytest.skip("apertium-eo-en is not installed")
     middle = translate(apertium, "eng|epo", "He is a nurse. She works as an engineer.")
@@ -49,7 +49,7 @@ def test_esperanto_keeps_the_pronouns(apertium):
 
 
 @needs_apertium
-def test_spanish_erases_the_pronouns(apertium):
+def test_apertium_loses_the_pronoun_on_the_way_through_spanish(apertium):
     if ("eng", "spa") not in apertium.pairs:
         pytest.skip("apertium-eng-spa is not installed")
     back = translate(apertium, "spa|eng", translate(apertium, "eng|spa", "She is a nurse."))
@@ -58,7 +58,7 @@ def test_spanish_erases_the_pronouns(apertium):
 
 @pytest.mark.slow
 @needs_apertium
-def test_apertium_listens_on_loopback_alone_and_leaves_no_process():
+def test_apertium_listens_only_on_loopback_and_leaves_no_process():
     with Apertium() as running:
         if ("eng", "epo") in running.pairs:
             translate(running, "eng|epo", "She sings.")  # the first translation starts a child process
@@ -87,14 +87,14 @@ def _listens(process: psutil.Process, port: int | None) -> bool:
 
 
 @needs_apertium
-def test_a_server_that_ends_at_once_is_reported_with_its_last_words(monkeypatch):
+def test_an_apertium_server_that_ends_at_once_is_reported_with_its_error_message(monkeypatch):
     monkeypatch.setattr(demo.translators.apertium, "_ON_OUR_SOCKET", "raise SystemExit('the pairs are broken')")
     with pytest.raises(ApertiumDidNotStart, match="the pairs are broken"):
         Apertium().__enter__()
 
 
 @needs_apertium
-def test_a_server_that_ignores_sigterm_is_killed(monkeypatch):
+def test_an_apertium_server_that_ignores_sigterm_is_killed(monkeypatch):
     stubborn = (
         "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
         + demo.translators.apertium._ON_OUR_SOCKET.replace("\nmain()", "\nsignal.signal = lambda *_: None\nmain()")

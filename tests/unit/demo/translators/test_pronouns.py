@@ -17,7 +17,7 @@ def swapped(sentence: str) -> str:
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.name)
-def test_swapping_pronouns_gives_the_other_values_sentence_in_every_frame(frame):
+def test_swapping_pronouns_gives_the_sentence_of_the_other_value_in_every_frame(frame):
     for occupation in occupations():
         his, hers = (frame.write(occupation, value, "Robin") for value in (HE, SHE))
         assert swapped(his) == hers
@@ -43,7 +43,7 @@ def test_swapping_pronouns_gives_the_other_values_sentence_in_every_frame(frame)
         ("She's here; she\u2019ll stay.", "He's here; he\u2019ll stay."),
     ],
 )
-def test_her_becomes_him_or_his_by_the_next_word(hers: str, his: str):
+def test_her_becomes_him_or_his_depending_on_the_next_word(hers: str, his: str):
     assert rewrite(hers, lambda _: "he") == his
     assert swapped(his) == hers
 

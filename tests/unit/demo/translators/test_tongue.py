@@ -64,7 +64,7 @@ def test_no_other_word_is_translated_to_a_pronoun(code: str):
     assert not words & {tongue(code).from_english(word) for word in others}
 
 
-def test_every_language_has_words_of_its_own():
+def test_every_made_up_language_has_its_own_words():
     sentences = {tongue(code).from_english("She works as a nurse.") for code in languages()}
     assert len(sentences) == len(languages())
 

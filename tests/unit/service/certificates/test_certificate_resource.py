@@ -96,7 +96,7 @@ async def test_an_export_verifies_and_replays_with_the_published_keys(client, ra
     verify_file(export, keys=keys, replay=True)
 
 
-async def test_an_export_still_verifies_after_rotation_and_publication(client, rated, tmp_path, worker):
+async def test_an_export_still_verifies_after_the_signing_key_was_rotated(client, rated, tmp_path, worker):
     rating_id = await rated(visibility="unlisted")
     before = await saved(client, tmp_path / "before.jsonl", f"/v1/ratings/{rating_id}/export.jsonl")
     assert (await client.post("/v1/signing-keys/rotate")).status_code == 201
@@ -208,7 +208,7 @@ async def test_only_the_agencys_administrators_can_rotate_the_signing_key(serve,
     assert (await api.get(made.headers["Location"], headers=own)).json() == {"items": [made.json()]}
 
 
-async def test_a_signing_key_that_cannot_be_decrypted_is_503_but_old_certificates_are_served(
+async def test_a_signing_key_that_cannot_be_decrypted_gives_503_but_old_certificates_are_served(
     serve, settings, rated, client
 ):
     old, new = await rated(seed=1), await rated(seed=2)
@@ -221,9 +221,9 @@ async def test_a_signing_key_that_cannot_be_decrypted_is_503_but_old_certificate
     assert (await stranger.get(f"/v1/ratings/{new}/attestation.json")).status_code == 200
 
 
-# Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
-async def test_a_signing_command_that_fails_is_503_and_the_rating_is_readable(serve, settings, rated, tmp_path):
-    """The caller learns that the signature follows, and no detail of the operator's command."""
+# Row 84 of docs/reliability.md: at c37b512 a stolen copy of the database could sign, and no witness cosigned the log.
+async def test_a_failing_signing_command_gives_503_and_the_rating_stays_readable(serve, settings, rated, tmp_path):
+    """The response says when to try again, and shows no detail of the operator's command."""
     key, down, public = Ed25519PrivateKey.generate(), tmp_path / "down", tmp_path / "public.pem"
     public.write_bytes(public_pem(key))
     command = signing_program(tmp_path, key, f"import os\nif os.path.exists({str(down)!r}): sys.exit(1)")

@@ -52,7 +52,7 @@ def codes(composition):
     return {note["code"] for note in composition["notes"]}
 
 
-async def test_the_report_of_a_composition_names_its_links_and_why(client, rated):
+async def test_the_report_of_a_composition_shows_its_letter_and_links_to_each_rating(client, rated):
     composition = await compose(client, await rated("BS"), await rated("UCS"))
     page = await client.get(f"{URL}/{composition['id']}/report.html")
     text = await client.get(f"{URL}/{composition['id']}/report.md")
@@ -84,7 +84,7 @@ async def test_a_composition_is_stored_and_read_back(client, rated):
     assert any("inferred" in sentence and "Table 2" in sentence for sentence in composition["explanation"])
 
 
-async def test_two_biased_services_must_be_measured_where_there_are_no_matrices(client, rated):
+async def test_a_chain_of_two_biased_services_must_be_measured_if_they_have_no_transition_matrices(client, rated):
     found = await compose(client, await rated("BS"), await rated("BS"))
     assert (found["letter"], found["must_be_measured"]) == (None, True)
     assert (found["possible"], found["worst"]) == (["BS", "DSBS", "UCS"], "BS")
@@ -109,7 +109,7 @@ async def test_a_composition_has_the_results_of_both_tables(client, rated):
         assert "tables-differ" in codes(found)
 
 
-async def test_contradicting_bracketings_are_reported_with_all_possible_letters(client, rated):
+async def test_bracketings_that_contradict_each_other_are_reported_with_all_possible_letters(client, rated):
     found = await compose(client, await rated("BS"), await rated("UCS"), await rated("DSBS"))
     assert (found["contradiction"], found["possible"], found["letter"]) == (True, ["BS", "DSBS"], None)
 
@@ -157,13 +157,13 @@ async def test_an_incompatible_link_is_named_in_the_error(client, rated):
         ({"chain": [{"target": "tgt_1"}, {"target": "tgt_2"}]}, "/chain/0/target"),
     ],
 )
-async def test_an_invalid_composition_is_422_with_its_field(client, body, pointer):
+async def test_an_invalid_composition_is_422_naming_the_invalid_field(client, body, pointer):
     answer = await client.post(URL, json=body)
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"].startswith(pointer)
 
 
-async def test_a_target_in_a_chain_means_its_newest_rating_for_the_attribute(client, request_body, worker):
+async def test_a_chain_uses_the_newest_rating_of_a_target_for_the_attribute(client, request_body, worker):
     saved, ratings = [], {}
     for port in (1, 2):
         target = request_body()["target"] | {"base_url": f"http://127.0.0.1:{port}"}
@@ -185,7 +185,9 @@ async def test_a_target_in_a_chain_means_its_newest_rating_for_the_attribute(cli
     await refused(client, body | {"attribute": "gender", "method": "one-hop"}, "/chain/0/target")
 
 
-async def test_a_private_rating_in_a_chain_is_answered_like_a_missing_one(serve, guarded, rated, worker):
+async def test_another_tenants_private_rating_in_a_chain_is_answered_like_a_missing_rating(
+    serve, guarded, rated, worker
+):
     client = await serve(guarded)
     ours, theirs = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("acme", "rival"))
     private = await rated(on=client, headers=theirs)
@@ -212,14 +214,14 @@ async def test_a_private_rating_in_a_chain_is_answered_like_a_missing_one(serve,
     assert (too_open.status_code, too_open.json()["errors"][0]["pointer"]) == (422, "/visibility")
 
 
-async def test_a_composition_requires_the_scopes_to_write_and_to_read(serve, guarded, worker):
+async def test_composing_requires_the_scope_jobs_write_and_the_scope_ratings_read(serve, guarded, worker):
     client = await serve(guarded)
     for scope in ("jobs:write", "ratings:read"):
         headers = {"Authorization": f"Bearer {worker.make_key('acme', scope)}"}
         assert (await client.post(URL, json=chain("a", "b"), headers=headers)).status_code == 403
 
 
-async def test_the_same_request_under_one_idempotency_key_is_composed_once(client, rated):
+async def test_a_repeated_request_with_one_idempotency_key_creates_one_composition(client, rated):
     body = chain(await rated("BS"), await rated("UCS"))
     headers = {"Idempotency-Key": "one"}
     first, again = [await client.post(URL, json=body, headers=headers) for _ in range(2)]
@@ -237,7 +239,7 @@ async def test_compositions_are_listed_newest_first_in_pages(client, rated):
     assert (await client.get(f"{URL}/cmp_none")).status_code == 404
 
 
-async def test_a_removed_composition_is_gone_and_its_ratings_stay(client, rated):
+async def test_a_removed_composition_is_404_and_its_ratings_are_kept(client, rated):
     pair = await rated("BS"), await rated("UCS")
     made = (await compose(client, *pair))["id"]
     assert (await client.delete(f"{URL}/{made}")).status_code == 204
@@ -252,7 +254,7 @@ async def test_composing_the_longest_chain_does_not_block_other_requests(client,
     assert (len(long["chain"]), other.status_code) == (20, 200)
 
 
-async def test_a_link_cannot_override_the_saved_target_that_it_names(client, request_body):
+async def test_a_link_of_a_chain_cannot_override_the_saved_target_that_it_names(client, request_body):
     def described(*links):
         return {"name": "c", "kind": "translator", "protocol": "chain", "settings": {"links": list(links)}}
 

@@ -51,7 +51,7 @@ async def begun(client, *texts, **changes):
 
 
 # ---------------------------------------------------------------------------- writing
-async def test_a_writing_job_calls_the_author_and_does_not_show_its_key(agency):
+async def test_a_writing_job_has_the_author_as_its_target_and_does_not_show_its_secret(agency):
     client = agency()
     corpus = await begun(client)
     asked = await client.post(f"{URL}/{corpus}/writing", json={"author": MODEL | {"secret": "s3cret"}, "per_term": 4})
@@ -69,7 +69,7 @@ async def test_a_writing_job_calls_the_author_and_does_not_show_its_key(agency):
     assert other.json()["id"] != job["id"]
 
 
-async def test_a_writing_request_can_bring_words_for_a_corpus_without_a_specification(agency):
+async def test_a_writing_request_can_supply_words_for_a_corpus_without_a_specification(agency):
     client = agency()
     saved = (await client.post("/v1/targets", json=MODEL)).json()["id"]
     made = await client.post(URL, json={"name": "Notes", "attribute": "age"})
@@ -98,7 +98,7 @@ async def test_a_writing_request_can_bring_words_for_a_corpus_without_a_specific
         ({}, "/author"),
     ],
 )
-async def test_an_invalid_writing_request_is_refused_with_its_field(agency, body, pointer):
+async def test_an_invalid_writing_request_is_refused_naming_the_invalid_field(agency, body, pointer):
     client = agency()
     corpus = await begun(client)
     refused = await client.post(f"{URL}/{corpus}/writing", json=body)
@@ -139,7 +139,7 @@ async def rated(client, **experiment):
     )
 
 
-async def test_a_job_holds_the_sentences_and_the_version_of_its_corpus(agency):
+async def test_a_job_stores_the_sentences_and_the_version_of_its_corpus(agency):
     client = agency()
     corpus = await begun(client, TEXT, "His grandson is rash.")
     asked = await rated(client, corpus=corpus)
@@ -157,7 +157,7 @@ async def test_a_job_holds_the_sentences_and_the_version_of_its_corpus(agency):
     assert (gone.status_code, gone.json()["errors"][0]["pointer"]) == (422, "/experiment/corpus")
 
 
-async def test_a_job_on_a_shared_corpus_uses_that_corpuss_words(agency):
+async def test_a_job_on_a_shared_corpus_uses_the_words_of_that_corpus(agency):
     mine, other = agency(), agency("other")
     corpus = await begun(mine, TEXT)
     assert (await rated(other, corpus=corpus)).status_code == 422

@@ -31,7 +31,7 @@ def png(colour="red", form="PNG", size=(4, 4)) -> bytes:
 
 @pytest.fixture
 async def tenants(serve, guarded, worker):
-    """Clients of two tenants, and one with the read scope only."""
+    """Clients of two tenants, and a client of the first tenant with the read scope only."""
     service = await serve(guarded)
 
     def as_tenant(name, *scopes):
@@ -82,13 +82,13 @@ async def test_a_corpus_is_created_with_the_words_of_its_specification(client):
         ({"tenant": "other"}, "/tenant"),
     ],
 )
-async def test_an_invalid_corpus_is_refused_with_its_field(client, changes, pointer):
+async def test_an_invalid_corpus_is_refused_naming_the_invalid_field(client, changes, pointer):
     refused = await client.post(URL, json=SENTENCES | changes)
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == pointer
 
 
-async def test_a_repeated_request_creates_one_corpus(client):
+async def test_a_repeated_request_with_one_idempotency_key_creates_one_corpus(client):
     first, second = [await client.post(URL, json=SENTENCES, headers={"Idempotency-Key": "one"}) for _ in range(2)]
     assert first.json() == second.json()
     assert len((await client.get(URL)).json()["items"]) == 1
@@ -121,7 +121,7 @@ async def test_a_removed_corpus_is_404(client):
 
 
 # ---------------------------------------------------------------------------- access
-async def test_a_private_corpus_is_hidden_from_others_and_a_shared_one_can_only_be_read(tenants):
+async def test_a_private_corpus_is_hidden_from_other_tenants_and_a_shared_corpus_is_read_only_for_them(tenants):
     mine, other, _ = tenants
     corpus = await begun(mine)
     item = (await added(mine, corpus, ONE)).json()["items"][0]
@@ -198,7 +198,7 @@ async def test_sentences_are_stored_with_their_terms_and_counterpart(client):
     assert listed.json() == {"items": [first, second], "next_cursor": None}
 
 
-async def test_equal_sentences_are_stored_once_and_the_stored_one_is_returned(client):
+async def test_equal_sentences_are_stored_once_and_the_stored_sentence_is_returned(client):
     corpus = await begun(client)
     first = (await added(client, corpus, ONE)).json()
     again = await added(client, corpus, {"text": ONE["text"].upper().replace(" ", "  "), "note": "else"})
@@ -219,7 +219,7 @@ async def test_equal_sentences_are_stored_once_and_the_stored_one_is_returned(cl
         ("The womanly receptionist left.", "no-group-term"),
     ],
 )
-async def test_one_refused_sentence_refuses_the_whole_request(client, text, reason):
+async def test_a_request_with_one_invalid_sentence_is_refused_as_a_whole(client, text, reason):
     corpus = await begun(client)
     refused = await added(client, corpus, ONE, {"text": text})
     assert refused.status_code == 422
@@ -229,7 +229,7 @@ async def test_one_refused_sentence_refuses_the_whole_request(client, text, reas
     assert (await client.get(f"{URL}/{corpus['id']}/items")).json()["items"] == []
 
 
-async def test_every_refused_sentence_is_named(client):
+async def test_the_error_names_every_invalid_sentence(client):
     corpus = await begun(client)
     refused = await added(client, corpus, {"text": "No."}, ONE, ONE | {"group_term": "man"})
     assert [one["pointer"] for one in refused.json()["errors"]] == ["/items/0/text", "/items/2/text"]
@@ -373,7 +373,7 @@ async def test_a_picture_is_stored_once_and_read_back_unchanged(client):
     assert (await client.patch(f"{here}/items/{item['id']}", json={"text": "No."})).status_code == 422
 
 
-async def test_the_documented_example_of_a_picture_is_a_picture(client):
+async def test_the_documented_example_of_a_picture_is_accepted(client):
     corpus = await begun(client, IMAGES)
     assert (await added(client, corpus, *ITEMS["pictures"]["value"]["items"])).status_code == 201
 
@@ -401,7 +401,7 @@ async def test_a_file_that_is_not_an_image_is_refused(client, content):
     assert (listed.status_code, listed.json()["errors"][0]["pointer"]) == (422, "/items/0/image_b64")
 
 
-async def test_a_corpus_refuses_items_of_the_other_kind(client):
+async def test_a_corpus_of_sentences_refuses_pictures_and_a_corpus_of_pictures_refuses_sentences(client):
     sentences, pictures = await begun(client), await begun(client, IMAGES)
     picture = {"image_b64": base64.b64encode(png()).decode(), "term": "nurse"}
     assert (await added(client, sentences, picture)).status_code == 422
@@ -412,7 +412,7 @@ async def test_a_corpus_refuses_items_of_the_other_kind(client):
     assert (await client.get(f"{URL}/{sentences['id']}/items/{item['id']}/image")).status_code == 404
 
 
-async def test_a_picture_may_exceed_the_limit_of_other_requests_up_to_its_own_limit(serve, settings):
+async def test_a_picture_may_exceed_the_size_limit_of_other_requests_up_to_its_own_limit(serve, settings):
     small = settings.model_copy(update={"max_body_bytes": 2000, "max_upload_bytes": 100_000})
     client = await serve(small)
     corpus = await begun(client, IMAGES)
@@ -426,7 +426,7 @@ async def test_a_picture_may_exceed_the_limit_of_other_requests_up_to_its_own_li
     assert large.status_code == 413
 
 
-async def test_a_picture_has_a_smaller_limit_than_an_upload(client):
+async def test_a_picture_has_a_smaller_size_limit_than_an_upload(client):
     corpus = await begun(client, IMAGES)
     here, refusals = f"{URL}/{corpus['id']}/images", []
     for size in (MOST_BYTES, MOST_BYTES + 1):
@@ -435,7 +435,7 @@ async def test_a_picture_has_a_smaller_limit_than_an_upload(client):
     assert refusals == [(422, "bad-specification"), (413, "body-too-large")]
 
 
-async def test_an_idempotency_key_covers_the_query_of_a_picture_too(client):
+async def test_reusing_an_idempotency_key_for_a_picture_with_another_term_is_refused(client):
     corpus = await begun(client, IMAGES)
     here, key = f"{URL}/{corpus['id']}/images", {"Idempotency-Key": "one"}
     first = await client.post(here, params={"term": "nurse"}, content=png(), headers=key)

@@ -129,14 +129,14 @@ async def test_an_unusable_table_is_refused_with_the_reason(client, table, told)
     assert (await client.get(f"{URL}/{corpus['id']}")).json()["items"] == 0
 
 
-async def test_only_csv_is_imported_and_only_sentences(client):
+async def test_only_sentences_in_csv_can_be_imported(client):
     corpus, pictures = await begun(client), await begun(client, {**NOTES, "kind": "images"})
     assert (await client.post(f"{URL}/{corpus['id']}/import", content=b"{}")).status_code == 415
     headers = {"Content-Type": "text/csv; charset=utf-8"}
     assert (await client.post(f"{URL}/{pictures['id']}/import", content=b"text\nA", headers=headers)).status_code == 422
 
 
-async def test_a_shared_corpus_is_copied_with_the_sentences_that_follow_the_new_rules(tenants):
+async def test_a_copy_of_a_shared_corpus_keeps_only_sentences_that_fit_its_own_specification(tenants):
     mine, other, _ = tenants
     source = await begun(mine, NOTES)
     await added(mine, source, ONE, OTHER, {"text": "Nobody came.", "note": "May"})

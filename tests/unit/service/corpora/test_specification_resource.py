@@ -46,7 +46,7 @@ async def test_the_same_content_adds_no_version(client):
     assert (again.status_code, again.json()["version"]) == (200, 1)
 
 
-async def test_a_specifications_name_must_be_new_and_not_that_of_a_shipped_one(client):
+async def test_a_specification_cannot_take_the_name_of_an_existing_or_shipped_specification(client):
     await client.post(URL, json=CHOICES)
     shipped = (await client.get(URL, params={"kind": "choices"})).json()["items"][-1]
     assert shipped["shipped"]
@@ -58,7 +58,7 @@ async def test_a_specifications_name_must_be_new_and_not_that_of_a_shipped_one(c
         assert (await client.request(method, address, json=body)).status_code == 404
 
 
-async def test_a_name_used_again_after_removal_continues_its_version_numbers(client):
+async def test_a_specification_created_again_after_removal_continues_its_version_numbers(client):
     await client.post(URL, json=CHOICES)
     assert (await client.delete(f"{URL}/ward-work")).status_code == 204
     for method, address in (
@@ -71,7 +71,7 @@ async def test_a_name_used_again_after_removal_continues_its_version_numbers(cli
     assert (await client.get(f"{URL}/ward-work/versions/1")).status_code == 404
 
 
-async def test_the_list_has_your_own_specifications_first_and_then_the_shipped_ones(client):
+async def test_the_list_has_your_own_specifications_before_the_shipped_specifications(client):
     await client.post(URL, json=CHOICES)
     await client.post(URL, json=ASSOCIATION)
     names, page = [], await client.get(URL, params={"limit": 3})
@@ -109,7 +109,7 @@ async def test_every_shipped_specification_can_be_read(client):
         ({"colour": "red"}, "/colour"),
     ],
 )
-async def test_an_invalid_specification_is_refused_with_its_field(client, changes, pointer):
+async def test_an_invalid_specification_is_refused_naming_the_invalid_field(client, changes, pointer):
     answer = await client.post(URL, json=changed(**changes))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer), answer.text
 

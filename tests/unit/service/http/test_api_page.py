@@ -26,7 +26,7 @@ def documented():
     return {(method, re.sub(r"\{\w+\}", "{}", path)) for method, path in found}
 
 
-async def test_the_page_lists_every_endpoint_and_no_other(app):
+async def test_the_api_page_lists_every_endpoint_and_no_other(app):
     served = {
         (method, re.sub(r"\{\w+\}", "{}", route.path))
         for route in iter_route_contexts(app.routes)
@@ -36,7 +36,7 @@ async def test_the_page_lists_every_endpoint_and_no_other(app):
     assert documented() == served
 
 
-async def test_the_page_explains_every_problem():
+async def test_the_api_page_explains_every_problem():
     table = PAGE.partition("problems: begin")[2].partition("problems: end")[0]
     rows = re.findall(r"^\| `([\w-]+)` \| (\d+) \| (.+) \|$", table, re.MULTILINE)
     assert [(code, int(status), meaning) for code, status, meaning in rows] == [
@@ -44,7 +44,7 @@ async def test_the_page_explains_every_problem():
     ]
 
 
-async def test_the_pages_first_request_is_accepted(client):
+async def test_the_first_request_on_the_api_page_is_accepted(client):
     body = re.search(r"-d '(\{.*?\})'\n```", PAGE, re.DOTALL)
     answer = await client.post("/v1/jobs", content=body[1], headers={"Content-Type": "application/json"})
     assert answer.status_code == 202, answer.text

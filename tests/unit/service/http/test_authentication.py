@@ -1,4 +1,4 @@
-"""Keys, scopes, tenants and limits."""
+"""API keys, scopes, tenants and rate limits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_a_missing_key_is_401_with_a_challenge(serve, guarded):
         "Bearer a b",
     ],
 )
-async def test_an_invalid_key_is_401_even_if_none_is_required(serve, guarded, settings, header):
+async def test_an_invalid_key_is_401_even_if_no_key_is_required(serve, guarded, settings, header):
     for chosen in (guarded, settings):
         client = await serve(chosen)
         answer = await client.get("/v1/jobs", headers=[("Authorization", header.encode("latin-1"))])
@@ -92,7 +92,7 @@ async def test_a_key_is_shown_once_and_revoked_immediately(serve, guarded, worke
     assert (await client.delete(f"/v1/keys/{made.json()['id']}", headers=admin)).status_code == 404
 
 
-async def test_a_key_can_have_an_expiry(client):
+async def test_a_key_can_have_an_expiry_date(client):
     answer = await client.post("/v1/keys", json={"name": "k", "scopes": ["admin"], "expires_in_s": 60})
     made = answer.json()
     assert made["expires_at"] > made["created_at"]
@@ -113,7 +113,7 @@ async def test_a_tenant_can_list_and_revoke_only_its_own_keys(serve, guarded, wo
 
 
 # ---------------------------------------------------------------------------- limits on new work
-async def test_new_work_above_the_rate_is_429_and_reading_is_not(serve, settings, request_body):
+async def test_a_new_job_above_the_rate_limit_is_429_and_reads_are_still_answered(serve, settings, request_body):
     client = await serve(settings.model_copy(update={"job_rate": "2/hour"}))
     first = await client.post("/v1/jobs", json=request_body(seed=1))
     assert first.headers["RateLimit-Policy"] == '"jobs";q=2;w=3600'
@@ -126,7 +126,9 @@ async def test_new_work_above_the_rate_is_429_and_reading_is_not(serve, settings
     assert (await client.get("/v1/jobs")).status_code == 200
 
 
-async def test_joined_jobs_and_reused_ratings_take_nothing_from_the_rate(serve, settings, request_body, worker):
+async def test_joined_jobs_and_reused_ratings_do_not_count_towards_the_rate_limit(
+    serve, settings, request_body, worker
+):
     client = await serve(settings.model_copy(update={"job_rate": "1/minute"}))
     first = await client.post("/v1/jobs", json=request_body(), headers={"Idempotency-Key": "abc"})
     twin = await client.post("/v1/jobs", json=request_body())
@@ -147,7 +149,7 @@ async def test_a_tenant_has_a_maximum_number_of_unfinished_jobs(serve, settings,
     assert (await client.post("/v1/jobs", json=request_body(seed=3))).status_code == 202
 
 
-async def test_an_unreachable_rate_storage_does_not_stop_new_jobs(serve, settings, request_body):
+async def test_jobs_are_accepted_while_the_storage_of_rate_limits_is_unreachable(serve, settings, request_body):
     client = await serve(settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"}))
     answer = await client.post("/v1/jobs", json=request_body())
     assert answer.status_code == 202

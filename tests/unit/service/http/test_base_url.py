@@ -1,4 +1,4 @@
-"""Base URL of the service: the operator's, or else the request's if it is a valid address."""
+"""Base URL of the service: the operator's `public_url`, else the `Host` of the request if it is a valid address."""
 
 from types import SimpleNamespace
 
@@ -30,7 +30,7 @@ def reached(host, *, server=("10.0.0.7", 8000), scheme="http", root_path="", pub
         ({"host": "elsewhere.example", "public_url": "https://assay.example/x/"}, "https://assay.example/x"),
     ],
 )
-def test_base_url_is_the_public_url_or_that_of_the_request(given, address):
+def test_base_url_is_the_public_url_or_else_the_host_of_the_request(given, address):
     assert reached(**given) == address
     assert reached(**given) == address  # the second call is answered from the cache
 

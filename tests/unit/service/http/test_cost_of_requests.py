@@ -1,4 +1,4 @@
-"""Cost of a request before and while it is read (reliability rows 63, 66, 67, 72 and 75)."""
+"""Limits on what a request can cost (rows 63, 66, 67, 72 and 75 of docs/reliability.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UPLOAD = {"params": {"purpose": "table", "name": "t"}, "headers": {"Content-Type
 
 
 class Unread(httpx.AsyncByteStream):
-    """A body that notes whether any of it was asked for."""
+    """A request body that records whether the service began to read it."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -32,8 +32,8 @@ class Unread(httpx.AsyncByteStream):
         yield b"{"
 
 
-# Row 66 of docs/reliability.md: at c37b512 a body of 1 MB without a key was read and parsed, which held the event
-# loop for a second.
+# Row 66 of docs/reliability.md: at c37b512 a body of 1 MB without a key was read and parsed, which blocked the
+# event loop for a second.
 @pytest.mark.parametrize("key", [None, "assay_wrong", "reader"])
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/targets", "/v1/uploads?purpose=table&name=t", "/v1/compositions"])
 async def test_the_body_of_a_caller_without_a_valid_key_is_not_read(serve, guarded, worker, key, path):
@@ -47,7 +47,7 @@ async def test_the_body_of_a_caller_without_a_valid_key_is_not_read(serve, guard
     assert not body.asked
 
 
-async def test_unknown_fields_are_named_up_to_a_maximum(client):
+async def test_unknown_fields_are_reported_up_to_a_maximum_number(client):
     fields = {f"unknown_{number}": number for number in range(MAX_KEYS - 10)}
     refused = await client.post("/v1/targets", json=fields)
     assert refused.status_code == 422
@@ -57,7 +57,7 @@ async def test_unknown_fields_are_named_up_to_a_maximum(client):
 
 
 # Row 67 of docs/reliability.md: at c37b512 80,000 unknown fields were answered with 5.2 MB.
-async def test_an_object_with_80000_fields_is_refused_in_one_line(client):
+async def test_an_object_with_80000_fields_is_refused_with_one_error(client):
     refused = await client.post("/v1/targets", json={f"f{number}": 1 for number in range(80_000)})
     assert (refused.status_code, len(refused.json()["errors"])) == (422, 1)
     assert f"at most {MAX_KEYS:,}" in refused.json()["detail"]
@@ -74,7 +74,7 @@ async def test_an_object_with_80000_fields_is_refused_in_one_line(client):
     }.items(),
     ids=lambda item: item[0],
 )
-def test_parsing_a_megabyte_costs_at_most_100_megabytes(body):
+def test_parsing_1_mb_of_json_needs_at_most_100_mb_of_memory(body):
     tracemalloc.start()
     read_json(body[1])
     _, peak = tracemalloc.get_traced_memory()
@@ -82,14 +82,14 @@ def test_parsing_a_megabyte_costs_at_most_100_megabytes(body):
     assert peak < 100_000_000
 
 
-def test_too_deep_nesting_is_refused_with_its_path():
+def test_json_that_is_nested_too_deeply_is_refused_with_its_path():
     deep = json.dumps({"a": [0, eval("[" * 40 + "]" * 40)]}).encode()
     with pytest.raises(Problem) as refused:
         read_json(deep)
     assert refused.value.errors[0]["pointer"].startswith("/a/1/0/0")
 
 
-# Row 72 of docs/reliability.md: at c37b512 a fresh key began the rate anew.
+# Row 72 of docs/reliability.md: at c37b512 a tenant could reset its rate limit with a new key.
 async def test_rate_limits_apply_to_the_tenant_and_not_to_each_key(serve, guarded, worker):
     client = await serve(guarded.model_copy(update={"upload_rate": "2/hour"}))
     for expected in (201, 201, 429):
@@ -103,8 +103,8 @@ async def test_rate_limits_apply_to_the_tenant_and_not_to_each_key(serve, guarde
     assert sent.status_code == 201
 
 
-# Row 75 of docs/reliability.md: at c37b512 an Idempotency-Key counted for one key only.
-async def test_an_idempotency_key_belongs_to_the_tenant(serve, guarded, worker):
+# Row 75 of docs/reliability.md: at c37b512 an Idempotency-Key was valid for one API key only.
+async def test_an_idempotency_key_belongs_to_the_tenant_and_not_to_one_api_key(serve, guarded, worker):
     client = await serve(guarded)
     target = {"name": "t", "kind": "translator", "protocol": "libretranslate", "base_url": "http://127.0.0.1:1"}
     made = []
@@ -115,7 +115,7 @@ async def test_an_idempotency_key_belongs_to_the_tenant(serve, guarded, worker):
 
 
 class Slow(httpx.AsyncByteStream):
-    """A file that arrives only when it is allowed to."""
+    """A file whose upload pauses until `go_on` is set."""
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
@@ -126,8 +126,8 @@ class Slow(httpx.AsyncByteStream):
         yield b"1\n"
 
 
-# Row 63 of docs/reliability.md: at c37b512 uploads were limited neither in number at a time nor in all.
-async def test_a_tenants_uploads_arrive_four_at_a_time(client):
+# Row 63 of docs/reliability.md: at c37b512 neither the simultaneous uploads nor their total size were limited.
+async def test_a_tenant_can_send_at_most_four_uploads_at_a_time(client):
     files, send = [Slow() for _ in range(4)], partial(client.post, "/v1/uploads", **UPLOAD)
     arriving = [asyncio.create_task(send(content=file)) for file in files]
     await asyncio.sleep(0.2)
@@ -139,7 +139,7 @@ async def test_a_tenants_uploads_arrive_four_at_a_time(client):
     assert (await send(content=b"a\n2\n")).status_code == 201
 
 
-async def test_a_tenants_uploads_are_limited_in_all(serve, settings):
+async def test_a_tenants_uploads_have_a_maximum_total_size(serve, settings):
     client = await serve(settings.model_copy(update={"upload_quota_bytes": 10}))
     assert (await client.post("/v1/uploads", content=b"a\n1\n2\n", **UPLOAD)).status_code == 201
     refused = await client.post("/v1/uploads", content=b"a\n1\n3\n", **UPLOAD)
@@ -174,7 +174,7 @@ async def listed(client, path):
     return lengths, ids
 
 
-async def test_large_rows_make_a_page_shorter_and_none_is_left_out(client, large_jobs, monkeypatch):
+async def test_a_page_of_large_jobs_is_shorter_and_no_job_is_left_out(client, large_jobs, monkeypatch):
     # guards against 06d1ba2, where GET /v1/jobs?limit=200 read 200 MB of experiments into 700 MB
     _, every = await listed(client, "/v1/jobs?limit=1")
     monkeypatch.setattr(rows, "MOST_WEIGHT", 2_500_000)
@@ -187,7 +187,9 @@ async def test_large_rows_make_a_page_shorter_and_none_is_left_out(client, large
     assert (await listed(client, "/v1/jobs?limit=200&fields=full"))[1] == every
 
 
-async def test_large_observations_make_a_page_shorter_and_none_is_left_out(client, worker, request_body, monkeypatch):
+async def test_a_page_of_large_observations_is_shorter_and_no_observation_is_left_out(
+    client, worker, request_body, monkeypatch
+):
     job = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     worker.record(claim := worker.claim(job), [(f"{number}", "x" * 1000) for number in range(20)])
     rating = worker.finish(claim)
@@ -205,7 +207,7 @@ async def test_large_observations_make_a_page_shorter_and_none_is_left_out(clien
         assert content.count("x" * 1000) == 20
 
 
-async def test_an_experiment_is_limited_with_its_stored_material(client, monkeypatch):
+async def test_the_size_limit_of_an_experiment_includes_its_uploaded_table(client, monkeypatch):
     # guards against 06d1ba2, where a table of 28 MB took 600 MB in the API, and its job was answered with 44 MB
     sent = await client.post("/v1/uploads", content="a,b\n" + "0,x\n1,y\n" * 100, **UPLOAD)
     target = {"name": "t", "kind": "classifier", "protocol": "mlflow", "base_url": "http://127.0.0.1:1"}

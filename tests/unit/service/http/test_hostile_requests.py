@@ -1,4 +1,4 @@
-"""Invalid requests to every operation of the OpenAPI document.
+"""Invalid requests to every operation of the OpenAPI document; the rows are those of docs/reliability.md.
 
 The operations are read from the document, so a new route is tested as soon as it is documented. Existing ids and
 valid bodies are made by `build`.
@@ -48,7 +48,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("what", UNREADABLE)
-async def test_no_operation_reads_a_body_that_is_not_strict_json(world, what):
+async def test_every_operation_refuses_a_body_that_is_not_strict_json(world, what):
     body, status = UNREADABLE[what]
     takers = [one for one in world.operations if one.takes_body]
     assert len(takers) >= 4
@@ -58,7 +58,7 @@ async def test_no_operation_reads_a_body_that_is_not_strict_json(world, what):
         assert answer.status_code == status, f"{one.name}: {answer.text[:300]}"
 
 
-async def test_no_operation_reads_a_body_above_the_limit(build):
+async def test_every_operation_refuses_a_body_above_the_size_limit(build):
     world = await build({"max_body_bytes": 20_000})
 
     async def drip() -> Any:
@@ -72,7 +72,7 @@ async def test_no_operation_reads_a_body_above_the_limit(build):
                 assert refused(one, answer, "a long body")["code"] == "body-too-large"
 
 
-async def test_no_operation_reads_a_body_of_another_media_type(world):
+async def test_every_operation_refuses_a_body_of_another_media_type(world):
     for one in world.operations:
         if one.takes_body:
             for declared in ("text/plain", "application/xml", "multipart/form-data; boundary=x", "nonsense"):
@@ -116,19 +116,19 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
 
 
 SHOWN_IN = {"withdrawRating": ("withdrawn",)}
-"""Where an answer shows what was sent, if that is not where it was."""
+"""Object of the response that holds the sent field, if the field is not at its place in the request."""
 
 STORES_NOTHING = frozenset({"changeCorpusItems", "planRating", "planProfile", "probeDescribedTarget"})
-"""Operations that do not keep what they are sent; ids of items to remove among them."""
+"""Operations that do not store all texts that they receive; among those texts are ids of items to remove."""
 
 SHOWN_AS = {("writeSentences", "author"): "target"}
-"""What an answer calls a part of what was sent, if that is not its name."""
+"""Name of a sent field in the response, if it differs from the name in the request."""
 
 FULL = {
     "target": {"secret": "a-secret-of-mine", "base_url": "http://127.0.0.1:5000"},
     "callback_url": "http://127.0.0.1:9/hook",
 }
-"""Texts that the examples leave out."""
+"""Optional fields that the documented examples leave out."""
 
 
 def full_body(world: World, one: Operation) -> Any:
@@ -186,7 +186,7 @@ def at(value: Any, place: tuple[str | int, ...]) -> Any:
 @pytest.mark.parametrize(
     "text", ["%00", "%ff", "%ed%a0%80", "%E2%80%AE", "%0d%0aX:%20y", "..%2f..%2fetc", "'%20OR%201=1", "x" * 3000]
 )
-async def test_an_unusual_text_in_an_address_is_never_a_server_error(world, text):
+async def test_an_unusual_text_in_a_url_is_never_a_server_error(world, text):
     for one in (each for each in world.operations if each.method in {"GET", "DELETE"}):
         for each in one.parameters("path"):
             answer = await world.client.request(one.method, one.url(world.ids, **{each["name"]: text}))
@@ -255,7 +255,7 @@ def outside(schema: dict[str, Any]) -> set[float]:
 
 
 @pytest.mark.slow
-async def test_a_number_out_of_its_bounds_is_refused_with_its_field(world):
+async def test_a_number_out_of_its_bounds_is_refused_naming_the_field(world):
     tried: set[tuple[str, ...]] = set()
     for one in (each for each in world.operations if each.takes_body):
         schema = one.written["requestBody"]["content"]["application/json"]["schema"]
@@ -305,7 +305,7 @@ async def test_every_list_refuses_a_page_size_outside_1_to_200(world, limit):
 @pytest.mark.parametrize(
     "cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0", "a" * 401, "\x00", "\u202e", "[" * 399]
 )
-async def test_every_list_refuses_an_invented_cursor(world, cursor):
+async def test_every_list_refuses_a_cursor_that_the_service_did_not_make(world, cursor):
     for one in lists(world):
         answer = await world.send(one, params={**one.needed, "cursor": cursor})
         assert refused(one, answer, cursor)["errors"][0]["parameter"] == "cursor"
@@ -318,7 +318,7 @@ CREATE_JOBS = {
 }
 
 
-async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
+async def test_every_operation_that_creates_jobs_is_429_above_the_rate_limit(build):
     world = await build({"job_rate": "2/hour"})  # the job and the suite that `build` posts use up this rate
     tried = 0
     for one in world.operations:
@@ -334,8 +334,8 @@ async def test_every_operation_that_creates_jobs_is_429_above_the_rate(build):
     assert tried == len(CREATE_JOBS)
 
 
-# Row 72 of docs/reliability.md: at c37b512 a fresh key began the rate anew.
-async def test_every_operation_that_changes_something_is_429_above_its_rate(build):
+# Row 72 of docs/reliability.md: at c37b512 a tenant could reset its rate limit with a new key.
+async def test_every_operation_that_changes_something_is_429_above_its_rate_limit(build):
     world = await build({"upload_rate": "40/hour", "call_rate": "40/hour", "write_rate": "40/hour"})
     changing = [
         one for one in world.operations if one.method != "GET" and one.written["operationId"] != "requestRating"
@@ -389,7 +389,7 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods_at_every_address(w
 
 # ---------------------------------------------------------------------------- access (row 44)
 @pytest.mark.slow
-async def test_every_operation_that_needs_a_key_refuses_an_invalid_one(build, worker):
+async def test_every_operation_that_needs_a_key_refuses_an_invalid_key(build, worker):
     world = await build({"auth": "keys"}, Authorization=f"Bearer {worker.make_key()}")
     revoked = (await world.client.post("/v1/keys", json={"name": "gone", "scopes": ["admin"]})).json()
     await world.client.delete(f"/v1/keys/{revoked['id']}")

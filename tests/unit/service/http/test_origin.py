@@ -1,4 +1,4 @@
-"""A service without keys and web pages that try to use it (reliability row 69)."""
+"""Web pages that try to use a service without API keys (row 69 of docs/reliability.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ async def unkeyed(serve, settings):
     return await serve(settings.model_copy(update={"public_url": None}))
 
 
-# Row 69 of docs/reliability.md: at c37b512 a web page could make an admin key, as Host and Origin were not looked at.
+# Row 69 of docs/reliability.md: at c37b512 a web page could make an admin key, as Host and Origin were not checked.
 @pytest.mark.parametrize(
     "headers",
     [
@@ -44,7 +44,7 @@ async def test_web_page_of_another_origin_cannot_create_a_key(unkeyed, headers):
         {"Host": "localhost:8000", "Origin": "http://localhost:8000", "Sec-Fetch-Site": "same-origin"},
     ],
 )
-async def test_requests_from_this_machine_are_answered(unkeyed, headers):
+async def test_requests_with_a_loopback_host_header_are_answered(unkeyed, headers):
     assert (await unkeyed.post("/v1/keys", json=KEY, headers=headers)).status_code == 201
 
 
@@ -52,13 +52,13 @@ async def test_request_with_a_foreign_host_header_is_refused(unkeyed):
     assert (await unkeyed.get("/v1/jobs", headers={"Host": "rebound.example"})).status_code == 403
 
 
-async def test_the_public_url_is_answered_and_its_pages_may_write(serve, settings):
+async def test_requests_from_pages_under_the_public_url_may_create_keys(serve, settings):
     client = await serve(settings.model_copy(update={"public_url": "https://assay.example"}))
     headers = {"Host": "assay.example", "Origin": "https://assay.example", "Sec-Fetch-Site": "same-origin"}
     assert (await client.post("/v1/keys", json=KEY, headers=headers)).status_code == 201
 
 
-async def test_a_service_with_keys_is_answered_under_any_name(serve, guarded, worker):
+async def test_a_service_with_keys_answers_requests_with_any_host_header(serve, guarded, worker):
     client = await serve(guarded)
     headers = {"Host": "assay.example", "Authorization": f"Bearer {worker.make_key('mine')}"}
     assert (await client.get("/v1/jobs", headers=headers)).status_code == 200

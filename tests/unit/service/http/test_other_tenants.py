@@ -1,9 +1,8 @@
 """No operation shows or changes a resource of another tenant, or any resource without a valid key.
 
-The operations, their parameters and the fields of their bodies are read from the OpenAPI document. An operation that
-names a resource in its path, its query or its body without a case here fails a test. Earlier, only ids in paths were
-tried, a count of operations hid the ones that were left out, and nobody compared the answer with that for an id that
-does not exist.
+The operations, their parameters and the fields of their bodies are read from the OpenAPI document. If an operation
+names a resource in its path, query or body and has no case here, a test fails. Earlier tests tried only ids in paths,
+counted the operations without listing them, and did not compare the response with that for an id that does not exist.
 
 Row 80 of docs/reliability.md: at c37b512 other tenants' ids were tested for some operations only.
 """
@@ -25,7 +24,7 @@ EVERYBODYS = {"getMethod", "getMethodology", "getMethodologyText", "explainProbl
 """Operations whose path names something that belongs to no tenant."""
 
 NO_ID = {"seq", "version", "name", "code"}
-"""Path parameters that count within a resource, or name a thing of the catalogue."""
+"""Path parameters that number a part of a resource, or name an entry of the catalogue."""
 
 UNFIT = {
     "downloadSentencesCsv",  # the rating has no sentences: see `test_corpora_in_jobs.py`
@@ -45,7 +44,7 @@ def nowhere(ids: dict[str, str]) -> dict[str, str]:
 
 
 def body_of(world: World, one: Operation, ids: dict[str, str]) -> dict[str, Any]:
-    """Return a valid body as a keyword argument; new words have the name of their address."""
+    """Return a valid body as a keyword argument; a new version of words has the name from its path."""
     if one.name == "addSpecificationVersion":
         return {"json": AGES | {"name": ids["specification_name"]}}
     return {"json": world.body(one)} if one.takes_body else {}
@@ -66,7 +65,7 @@ def told(answer: httpx.Response, *sent: dict[str, str]) -> tuple[int, str, dict[
 
 @pytest.fixture
 async def two(build, worker):
-    """One resource of every kind of two tenants, and a way to call the service with a key or none."""
+    """Every kind of resource for each of two tenants, and a function that calls the service with or without a key."""
     mine, theirs = (worker.make_key(name) for name in ("mine", "theirs"))
     first = await build({"auth": "keys"}, Authorization=f"Bearer {mine}")
     second = await build({"auth": "keys"}, Authorization=f"Bearer {theirs}")
@@ -86,7 +85,7 @@ async def test_every_resource_in_a_path_is_shown_to_its_tenant_and_hidden_from_o
     world, _, call, (mine, theirs) = two
     operations = of_resources(world)
     own_words = (await furnished(world.client, worker, mine, world.ids))["words"]
-    world.ids["specification_name"] = own_words  # the other tenant has words of the first name, too
+    world.ids["specification_name"] = own_words  # the other tenant, too, has words with the original name
     reads = [one for one in operations if one.method == "GET" and one.name != "followJob"]
     before = {one.name: await call(one, world.ids, mine) for one in reads}
     lost = {name for name, answer in before.items() if answer.status_code == 404}
@@ -107,7 +106,7 @@ async def test_every_resource_in_a_path_is_shown_to_its_tenant_and_hidden_from_o
         assert told(await call(one, world.ids, mine)) == told(before[one.name]), f"{one.name}: it was changed"
 
 
-async def test_a_resource_of_another_tenant_inside_an_own_one_is_404(two):
+async def test_another_tenants_resource_under_the_path_of_an_own_resource_is_404(two):
     world, other, call, (_, theirs) = two
     tried = set()
     for one in of_resources(world):
@@ -188,7 +187,7 @@ PLAIN = {
     "values",
     "version",
 }
-"""Names of the texts that name none: words, columns of a table, names of the catalogue, public addresses."""
+"""Names of the texts that cannot name a resource: words, table columns, names of the catalogue, public addresses."""
 
 ELSEWHERE = {
     "experiment.sentences.id": "a name within the request itself",
@@ -262,7 +261,7 @@ CASES: dict[tuple[str, str], Any] = {
 
 
 REFUSED = {("createSchedule", "request.targets.id"), ("changeSchedule", "request.targets.id")}
-"""Places of bodies that are refused to everybody: a schedule takes one target."""
+"""Fields that are refused for every tenant: a schedule has only one target."""
 
 
 def texts_of(
@@ -299,7 +298,7 @@ def texts(world: World) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-async def test_every_text_that_can_name_a_resource_has_a_case(build):
+async def test_every_field_that_can_name_a_resource_has_a_test_case(build):
     world = await build()
     found = texts(world)
     last = {place.rpartition(".")[2].lstrip("?") for _, place in found}
@@ -328,7 +327,9 @@ async def furnished(client: httpx.AsyncClient, worker: Any, key: str, ids: dict[
 
 
 @pytest.mark.parametrize(("name", "place"), CASES, ids=lambda part: part)
-async def test_a_resource_of_another_tenant_in_a_body_or_query_is_as_one_that_does_not_exist(two, worker, name, place):
+async def test_another_tenants_resource_in_a_body_or_query_is_answered_like_a_missing_resource(
+    two, worker, name, place
+):
     world, other, call, (mine, theirs) = two
     ids = await furnished(world.client, worker, mine, world.ids)
     case, one = CASES[name, place], world.named(name)

@@ -27,7 +27,7 @@ def told(allowances):
     return [(one.allowed, one.remaining) for one in allowances]
 
 
-def test_sequential_requests_count_down_to_a_refusal(storage):
+def test_sequential_requests_are_refused_when_the_limit_is_used_up(storage):
     async def check():
         async with counting("3/hour", storage) as rates:
             taken = [await rates.take("anna") for _ in range(5)]
@@ -74,7 +74,7 @@ def test_several_jobs_are_taken_from_the_limit_together_or_not_at_all(storage):
     asyncio.run(check())
 
 
-def test_kinds_of_work_are_counted_apart(storage):
+def test_each_kind_of_work_has_its_own_rate_limit(storage):
     async def check():
         async with counting("1/hour", storage) as rates:
             assert (await rates.take("anna", work=UPLOADS)).allowed

@@ -77,7 +77,7 @@ def assert_problem(answer, status, code):
         (("experiment", "biased"), [{"he": 0.9, "she": 0.9}], "/experiment/biased/0"),
     ],
 )
-async def test_a_refusal_names_the_field(client, request_body, path, value, pointer):
+async def test_an_invalid_job_request_is_refused_naming_the_invalid_field(client, request_body, path, value, pointer):
     answer = await client.post("/v1/jobs", json=with_(request_body(), value, *path))
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.status_code == 422, answer.text
@@ -85,7 +85,7 @@ async def test_a_refusal_names_the_field(client, request_body, path, value, poin
 
 
 @pytest.mark.parametrize("path", [("target",), ("experiment",), ("target", "kind"), ("experiment", "attribute")])
-async def test_a_missing_field_is_named(client, request_body, path):
+async def test_a_missing_required_field_is_named_in_the_error(client, request_body, path):
     answer = await client.post("/v1/jobs", json=without(request_body(), *path))
     problem = assert_problem(answer, 422, "invalid-request")
     assert problem["errors"][0]["pointer"] == "/" + "/".join(path)
@@ -101,7 +101,7 @@ async def test_a_missing_field_is_named(client, request_body, path):
         (("experiment", "templates"), ["sonnet"], ["base", "possessive"]),
     ],
 )
-async def test_an_unknown_name_is_answered_with_the_known_ones(client, request_body, path, value, known):
+async def test_an_unknown_name_is_answered_with_the_known_names(client, request_body, path, value, known):
     answer = await client.post("/v1/jobs", json=with_(request_body(), value, *path))
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
@@ -137,7 +137,7 @@ async def test_at_most_twenty_known_names_are_listed(client, request_body):
     assert " more" in detail
 
 
-async def test_an_unknown_query_parameter_is_answered_with_the_known_ones(client):
+async def test_an_unknown_query_parameter_is_answered_with_the_nearest_known_parameter(client):
     (error,) = (await client.get("/v1/ratings?letters=BS")).json()["errors"]
     assert (error["parameter"], "did you mean 'letter'?" in error["detail"]) == ("letters", True)
 
@@ -147,7 +147,7 @@ WRONG = [None, 7, 7.5, True, "x", [], [None], {}, {"x": []}]
 
 @pytest.mark.parametrize("value", WRONG, ids=repr)
 @pytest.mark.parametrize("name", ["target", "experiment", "seed", "visibility", "max_age_s", "callback_url", "author"])
-async def test_no_message_has_words_of_a_library(client, request_body, name, value):
+async def test_no_error_message_contains_terms_of_the_validation_library(client, request_body, name, value):
     fields = {"target": ("settings", "limits", "base_url"), "experiment": ("languages", "unbiased", "delta")}
     inner = fields.get(name, ())
     bodies = [request_body() | {name: value}, *(with_(request_body(), value, name, each) for each in inner)]
@@ -158,7 +158,7 @@ async def test_no_message_has_words_of_a_library(client, request_body, name, val
             assert word not in said, said
 
 
-async def test_a_target_without_a_name_has_that_of_its_host(client, request_body):
+async def test_a_target_without_a_name_is_named_after_its_host(client, request_body):
     target = {name: one for name, one in request_body()["target"].items() if name != "name"}
     job = (await client.post("/v1/jobs", json=request_body(target=target))).json()
     assert job["target"]["name"] == "127.0.0.1:5000"
@@ -166,7 +166,9 @@ async def test_a_target_without_a_name_has_that_of_its_host(client, request_body
 
 
 @pytest.mark.parametrize("saved", [True, False])
-async def test_an_experiment_without_a_method_has_the_usual_one_of_the_kind(client, request_body, saved):
+async def test_an_experiment_without_a_method_gets_the_default_method_of_the_kind_of_target(
+    client, request_body, saved
+):
     target = request_body()["target"]
     if saved:
         target = {"id": (await client.post("/v1/targets", json=target)).json()["id"]}
@@ -178,7 +180,7 @@ async def test_an_experiment_without_a_method_has_the_usual_one_of_the_kind(clie
     assert "did you mean 'gender'?" in error["detail"]
 
 
-async def test_a_schedule_stores_the_method_that_its_request_leaves_out(client, request_body):
+async def test_a_schedule_stores_the_default_method_if_its_request_names_none(client, request_body):
     target = (await client.post("/v1/targets", json=request_body()["target"])).json()["id"]
     body = {
         "name": "Weekly",
@@ -195,13 +197,13 @@ async def test_several_invalid_fields_are_reported_together(client, request_body
     assert [one["pointer"] for one in answer.json()["errors"]] == ["/seed", "/visibility", "/max_calls"]
 
 
-async def test_a_method_is_refused_for_a_kind_it_cannot_rate(client, request_body):
+async def test_a_method_is_refused_for_a_kind_of_target_that_it_cannot_rate(client, request_body):
     target = request_body()["target"] | {"kind": "embedder", "protocol": "tei"}
     problem = assert_problem(await client.post("/v1/jobs", json=request_body(target=target)), 422, "bad-specification")
     assert problem["errors"][0]["pointer"] == "/target/kind"
 
 
-async def test_a_missing_secret_is_refused_if_the_protocol_needs_one(client, request_body):
+async def test_a_target_without_a_secret_is_refused_if_its_protocol_needs_a_secret(client, request_body):
     target = request_body()["target"] | {"protocol": "deepl"}
     answer = await client.post("/v1/jobs", json=request_body(target=target))
     assert answer.json()["errors"][0]["pointer"] == "/target/secret"
@@ -223,14 +225,14 @@ async def test_a_missing_secret_is_refused_if_the_protocol_needs_one(client, req
         "javascript:alert(1)",
     ],
 )
-async def test_ambiguous_addresses_are_refused(client, request_body, url):
+async def test_ambiguous_or_unsupported_urls_are_refused(client, request_body, url):
     for path in (("target", "base_url"), ("callback_url",)):
         answer = await client.post("/v1/jobs", json=with_(request_body(), url, *path))
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["pointer"] == "/" + "/".join(path)
 
 
-async def test_a_refusal_never_repeats_a_secret(client, request_body):
+async def test_an_error_response_never_contains_the_secret_of_the_target(client, request_body):
     target = request_body()["target"] | {"secret": "hunter2-hunter2", "kind": "oracle", "name": 7}
     answer = await client.post("/v1/jobs", json=request_body(target=target))
     assert answer.status_code == 422
@@ -277,7 +279,7 @@ async def test_a_whole_number_may_have_a_decimal_point():
     assert isinstance(read["seed"], int)
 
 
-async def test_a_duplicate_key_is_named():
+async def test_a_duplicate_json_key_is_named_in_the_error():
     with pytest.raises(problems.Problem, match="'seed' appears twice"):
         read_json(b'{"seed": 1, "seed": 2}')
 
@@ -335,7 +337,7 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods(client, method, pa
     assert answer.headers["Allow"] == allow
 
 
-async def test_options_lists_the_methods(client):
+async def test_options_lists_the_allowed_methods(client):
     answer = await client.options("/v1/jobs")
     assert (answer.status_code, answer.headers["Allow"]) == (204, "GET, HEAD, OPTIONS, POST")
     assert (await client.options("/nope")).status_code == 404
@@ -343,7 +345,7 @@ async def test_options_lists_the_methods(client):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["/livez", "/v1/jobs", "/v1/methods", "/nope", "/docs/operations", "/openapi.json"])
-async def test_head_is_get_without_a_body(client, path):
+async def test_head_has_the_status_and_headers_of_get_and_no_body(client, path):
     got, head = await client.get(path), await client.head(path)
     assert (head.status_code, head.content) == (got.status_code, b"")
     assert head.headers["Content-Type"] == got.headers["Content-Type"]
@@ -357,7 +359,7 @@ async def test_a_well_formed_request_id_is_sent_back(client):
     assert "script" not in replaced.headers["X-Request-Id"]
 
 
-# ---------------------------------------------------------------------------- our own failures
+# ---------------------------------------------------------------------------- internal errors
 async def test_an_unexpected_error_is_answered_without_its_text(app: FastAPI, client):
     async def fail():
         raise RuntimeError("password=hunter2")
@@ -378,7 +380,7 @@ async def test_an_unreachable_database_is_503_with_retry_after(app: FastAPI, cli
     assert answer.headers["Retry-After"] == "7"
 
 
-async def test_every_problem_is_explained_at_its_address(client):
+async def test_every_problem_is_explained_at_its_url(client):
     listed = (await client.get("/problems")).json()["items"]
     assert [one["code"] for one in listed] == list(problems.KINDS)
     for one in listed:
@@ -388,7 +390,7 @@ async def test_every_problem_is_explained_at_its_address(client):
     assert (await client.get("/problems/nope")).status_code == 404
 
 
-async def test_problem_types_are_under_the_public_address_if_there_is_one(serve, settings):
+async def test_problem_types_are_under_the_public_url_if_one_is_set(serve, settings):
     client = await serve(settings.model_copy(update={"public_url": "https://assay.example/base/"}))
     answer = await client.get("/nope", headers={"Host": "assay.example"})
     assert answer.json()["type"] == "https://assay.example/base/problems/not-found"

@@ -10,7 +10,7 @@ from service.metrics import Meter
 
 
 class RecordingDoorbell:
-    """A doorbell that records job ids, and can block."""
+    """A fake doorbell (it notifies a worker of a job) that records job ids, and can block or fail."""
 
     def __init__(self, fails: bool = False) -> None:
         self.jobs: list[str] = []

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 def parse(text):
-    """Parse server-sent events to (id, type, data)."""
+    """Parse server-sent events into a list of (id, type, data)."""
     told = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
@@ -131,7 +131,7 @@ async def test_the_poller_stops_when_its_last_follower_leaves():
 
 
 # ---------------------------------------------------------------------------- shutdown (reliability row 70)
-async def test_a_wait_ends_with_the_present_status_when_the_service_stops(app, client, request_body):
+async def test_a_pending_wait_is_answered_with_the_current_status_when_the_service_stops(app, client, request_body):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     waiting = asyncio.create_task(client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"}))
     await asyncio.sleep(0.2)

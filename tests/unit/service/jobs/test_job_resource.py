@@ -14,7 +14,7 @@ async def post(client, body, **headers):
     return await client.post("/v1/jobs", json=body, headers=headers)
 
 
-async def test_equal_requests_that_arrive_together_become_one_job(serve, settings, postgres_url, request_body):
+async def test_equal_requests_that_arrive_at_the_same_time_create_one_job(serve, settings, postgres_url, request_body):
     on_postgres = settings.model_copy(update={"database_url": postgres_url})
     first, second = await serve(on_postgres), await serve(on_postgres)
     answers = await asyncio.gather(*(post(one, request_body()) for one in (first, second) for _ in range(5)))
@@ -22,7 +22,7 @@ async def test_equal_requests_that_arrive_together_become_one_job(serve, setting
     assert len({answer.json()["id"] for answer in answers}) == 1
 
 
-async def test_a_request_is_202_with_location_and_retry_after(client, request_body):
+async def test_a_new_job_is_202_with_location_and_retry_after(client, request_body):
     answer = await post(client, request_body())
     assert answer.status_code == 202, answer.text
     job = answer.json()
@@ -117,7 +117,7 @@ async def test_prefer_wait_answers_when_the_job_has_ended(client, request_body, 
     assert answer.headers["Preference-Applied"] == "wait=10"
 
 
-async def test_prefer_wait_answers_202_after_its_seconds(client, request_body):
+async def test_prefer_wait_answers_202_when_the_time_is_over(client, request_body):
     answer = await post(client, request_body(), Prefer="wait=1")
     assert (answer.status_code, answer.json()["status"]) == (202, "queued")
 
@@ -130,7 +130,7 @@ async def test_a_long_wait_is_capped_and_a_malformed_preference_ignored(client, 
     assert answer.headers.get("Preference-Applied") == applied
 
 
-async def test_a_queued_job_is_cancelled_at_once_and_a_finished_one_is_409(client, request_body):
+async def test_a_queued_job_is_cancelled_at_once_and_cancelling_it_again_is_409(client, request_body):
     job_id = (await post(client, request_body())).json()["id"]
     cancelled = await client.post(f"/v1/jobs/{job_id}/cancel")
     assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
@@ -138,7 +138,7 @@ async def test_a_queued_job_is_cancelled_at_once_and_a_finished_one_is_409(clien
     assert (again.status_code, again.json()["code"]) == (409, "already-finished")
 
 
-async def test_cancelling_a_running_job_requests_its_end(client, request_body, worker):
+async def test_cancelling_a_running_job_sets_cancel_requested(client, request_body, worker):
     job_id = (await post(client, request_body())).json()["id"]
     worker.claim(job_id)
     answer = (await client.post(f"/v1/jobs/{job_id}/cancel")).json()
@@ -155,12 +155,12 @@ async def test_an_identical_request_joins_the_running_job(client, request_body, 
 
 
 @pytest.mark.parametrize("change", [{"seed": 8}, {"visibility": "public"}, {"callback_url": "https://hooks.example/1"}])
-async def test_a_different_request_is_another_job(client, request_body, change):
+async def test_a_request_with_another_seed_visibility_or_callback_creates_another_job(client, request_body, change):
     first = (await post(client, request_body())).json()
     assert (await post(client, request_body(**change))).json()["id"] != first["id"]
 
 
-async def test_a_fresh_rating_answers_at_once_with_a_succeeded_job(client, request_body, worker, rings):
+async def test_a_request_with_a_fresh_rating_gets_a_succeeded_job_at_once(client, request_body, worker, rings):
     first = (await post(client, request_body())).json()
     rating_id = worker.rate(first["id"])
     answer = await post(client, request_body(max_age_s=3600))
@@ -171,17 +171,17 @@ async def test_a_fresh_rating_answers_at_once_with_a_succeeded_job(client, reque
     assert job["id"] not in rings.heard
 
 
-async def test_no_age_limit_accepts_any_rating_that_has_not_expired(client, request_body, worker):
+async def test_a_request_without_an_age_limit_reuses_any_rating_that_has_not_expired(client, request_body, worker):
     worker.rate((await post(client, request_body())).json()["id"])
     assert (await post(client, request_body(max_age_s=None))).json()["status"] == "succeeded"
 
 
-async def test_a_maximum_age_of_0_measures_anew(client, request_body, worker):
+async def test_a_maximum_age_of_0_starts_a_new_measurement(client, request_body, worker):
     worker.rate((await post(client, request_body())).json()["id"])
     assert (await post(client, request_body(max_age_s=0))).json()["status"] == "queued"
 
 
-async def test_a_private_rating_does_not_answer_a_request_for_a_public_one(client, request_body, worker):
+async def test_a_private_rating_is_not_reused_for_a_request_for_a_public_rating(client, request_body, worker):
     worker.rate((await post(client, request_body())).json()["id"])
     assert (await post(client, request_body(max_age_s=3600, visibility="public"))).json()["status"] == "queued"
 
@@ -201,7 +201,7 @@ async def test_an_idempotency_key_with_another_payload_is_refused(client, reques
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
 
 
-async def test_a_repeated_request_during_the_wait_is_in_flight(client, request_body, worker, first_job):
+async def test_a_repeated_request_is_409_while_the_first_request_waits(client, request_body, worker, first_job):
     waiting = asyncio.create_task(post(client, request_body(), Prefer="wait=10", **{"Idempotency-Key": "abc"}))
     job_id = await first_job()
     meanwhile = await post(client, request_body(), **{"Idempotency-Key": "abc"})
@@ -226,8 +226,8 @@ async def test_an_idempotency_key_is_1_to_255_visible_characters(client, request
     assert answer.json()["errors"][0]["header"] == "idempotency-key"
 
 
-# ---------------------------------------------------------------------------- lists and records
-async def test_pages_neither_skip_nor_repeat_while_jobs_arrive(client, request_body):
+# ---------------------------------------------------------------------------- lists and observations
+async def test_pages_neither_skip_nor_repeat_jobs_while_new_jobs_arrive(client, request_body):
     made = [(await post(client, request_body(seed=seed))).json()["id"] for seed in range(5)]
     first = await client.get("/v1/jobs", params={"limit": 2})
     await post(client, request_body(seed=99))
@@ -270,13 +270,13 @@ async def test_a_cursor_of_one_list_is_refused_by_another(client, request_body):
 
 
 @pytest.mark.parametrize("cursor", ["x", "!!", "W10", "bnVsbA", "e30", "WzEsIngiLCJ5Il0"])
-async def test_an_invented_cursor_is_refused(client, cursor):
+async def test_a_cursor_that_the_service_did_not_make_is_refused(client, cursor):
     answer = await client.get("/v1/jobs", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad-cursor")
 
 
 @pytest.mark.parametrize("limit", ["0", "201", "1000000000", "-1", "many", "1e2"])
-async def test_a_page_has_1_to_200_rows(client, limit):
+async def test_a_page_size_outside_1_to_200_is_refused(client, limit):
     answer = await client.get("/v1/jobs", params={"limit": limit})
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["parameter"] == "limit"

@@ -1,4 +1,4 @@
-"""A thousand pollers on one job (row 53)."""
+"""A thousand pollers of one job (row 53 of docs/reliability.md)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 pytestmark = pytest.mark.anyio
 
 P99_S = 60
-"""Far above what is seen (about a second on two cores, most of it the client's), and below any time-out."""
+"""Far above the measured value (about 1 s on two cores, most of it in the client), and below any time-out."""
 
 BUSY = (503, 503)
-"""What a poller is told that no connection was free for in time, on a machine that does much else."""
+"""Status code and `status` of the answer if no database connection becomes free in time, on a busy machine."""
 
 
 @pytest.mark.slow

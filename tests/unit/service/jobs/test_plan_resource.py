@@ -17,7 +17,7 @@ from workers.targets.target_validator import TargetChecker
 pytestmark = pytest.mark.anyio
 
 TASKS = {"language-model": "text-generation"}
-"""Tasks of hf-inference, by kind."""
+"""The setting `task` of the protocol hf-inference, by kind of target."""
 
 EXPERIMENTS = {
     "round-trip": {"attribute": "gender", "languages": ["es", "fr"]},
@@ -29,7 +29,7 @@ EXPERIMENTS = {
 
 def settings_of(protocol, kind):
     given = {"model": "m"} if "model" in protocol.settings_type.__dataclass_fields__ else {}
-    if protocol.name in presets():  # an open agency, because the format of keys is tested elsewhere
+    if protocol.name in presets():  # without keys, because the format of keys is tested elsewhere
         needed = [
             each.name
             for each in fields(protocol.settings_type)
@@ -44,7 +44,7 @@ def settings_of(protocol, kind):
 
 
 def families():
-    """Yield every protocol with every kind and method that it can be rated by."""
+    """Yield every protocol with each of its kinds of target and each method that can rate that kind."""
     for protocol in protocols():
         if protocol.name in {"uploaded", "chain", "openai-images", "deep-translator", "custom"}:
             continue  # these need an upload, other targets, a template, or the operator's permission
@@ -79,7 +79,7 @@ def body_for(protocol, kind, method, **changes):
 
 
 @pytest.mark.parametrize(("protocol", "kind", "method"), list(families()))
-async def test_the_planned_questions_are_the_expected_ones_of_the_job(real, protocol, kind, method):
+async def test_a_plan_has_the_same_number_of_questions_as_its_job(real, protocol, kind, method):
     body = body_for(protocol, kind, method)
     planned = await real.post("/v1/jobs/plan", json=body)
     assert planned.status_code == 200, planned.text
@@ -98,7 +98,7 @@ async def test_a_plan_stores_nothing_and_calls_nothing(client, request_body, rin
     assert rings.heard == []
 
 
-async def test_a_plan_names_calls_seconds_cost_and_the_worst_case(client, request_body):
+async def test_a_plan_states_calls_seconds_cost_and_the_worst_case(client, request_body):
     body = request_body(price_per_call=0.5, latency_s=2.0)
     body["target"]["settings"] = {}
     plan = (await client.post("/v1/jobs/plan", json=body)).json()
@@ -110,22 +110,22 @@ async def test_a_plan_names_calls_seconds_cost_and_the_worst_case(client, reques
     assert plan["declared"][3]["effect"] == pytest.approx(0.15)
 
 
-async def test_without_latency_and_price_there_are_no_seconds_and_no_cost(client, request_body):
+async def test_a_plan_without_latency_and_price_has_no_seconds_and_no_cost(client, request_body):
     plan = (await client.post("/v1/jobs/plan", json=request_body())).json()
     assert (plan["seconds"], plan["cost"], plan["at_most"]["seconds"]) == (None, None, None)
 
 
-async def test_the_slowest_pace_has_a_time_and_one_that_never_ends_is_refused(client, request_body):
+async def test_a_very_low_request_rate_gives_a_duration_and_a_rate_near_zero_is_refused(client, request_body):
     body = request_body(latency_s=0.1)
     body["target"]["limits"] = {"requests_per_second": 0.001}
     plan = (await client.post("/v1/jobs/plan", json=body)).json()
     assert plan["seconds"] == plan["calls"] * 1000
-    body["target"]["limits"] = {"requests_per_second": 5e-324}  # earlier, infinitely many seconds and status 500
+    body["target"]["limits"] = {"requests_per_second": 5e-324}  # earlier: infinite seconds and status 500
     refused = await client.post("/v1/jobs/plan", json=body)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/target/limits/requests_per_second")
 
 
-async def test_the_latency_is_that_of_the_newest_probe_of_a_saved_target(client, request_body, worker):
+async def test_a_plan_uses_the_latency_of_the_newest_probe_of_a_saved_target(client, request_body, worker):
     target = (await client.post("/v1/targets", json=request_body()["target"])).json()["id"]
     body = request_body(target={"id": target})
     assert (await client.post("/v1/jobs/plan", json=body)).json()["seconds"] is None
@@ -137,7 +137,7 @@ async def test_the_latency_is_that_of_the_newest_probe_of_a_saved_target(client,
     assert (await client.post("/v1/jobs/plan", json=body)).json()["seconds"] == pytest.approx(1.5)
 
 
-async def test_the_probe_of_another_tenant_is_not_used(serve, guarded, request_body, worker):
+async def test_a_plan_for_another_tenants_target_is_refused(serve, guarded, request_body, worker):
     client = await serve(guarded)
     mine, theirs = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("mine", "theirs"))
     target = (await client.post("/v1/targets", json=request_body()["target"], headers=mine)).json()["id"]

@@ -90,7 +90,7 @@ async def test_a_status_error_reaches_every_waiting_request_and_is_not_cached():
     assert await body(statuses, read) == 2
 
 
-async def test_a_failed_read_removes_the_old_status():
+async def test_a_failed_read_removes_the_old_status_from_the_cache():
     statuses, read, clock = cache()
     await body(statuses, read)
     clock.now += 0.3
@@ -112,7 +112,7 @@ async def test_cancelling_the_first_request_does_not_cancel_the_status_read():
     assert await second == 1
 
 
-async def test_a_forgotten_status_is_read_anew_even_during_a_read():
+async def test_a_status_invalidated_during_a_read_is_read_again():
     statuses, read, _ = cache()
     read.gate.clear()
     early = asyncio.create_task(body(statuses, read))
@@ -178,16 +178,14 @@ async def test_a_cached_status_is_returned_to_its_owner_only(serve, guarded, wor
         assert (await client.get(f"/v1/jobs/{job_id}")).status_code == 401
 
 
-async def test_a_cancellation_shows_at_once_despite_the_cache(cached, request_body):
+async def test_a_cancelled_job_is_shown_as_cancelled_at_once_despite_the_cache(cached, request_body):
     job_id = (await cached.post("/v1/jobs", json=request_body())).json()["id"]
     await cached.get(f"/v1/jobs/{job_id}")
     await cached.post(f"/v1/jobs/{job_id}/cancel")
     assert (await cached.get(f"/v1/jobs/{job_id}")).json()["status"] == "cancelled"
 
 
-async def test_a_key_revoked_elsewhere_reads_statuses_while_they_are_kept_and_nothing_else(
-    serve, guarded, worker, request_body
-):
+async def test_a_key_revoked_by_another_process_can_only_read_cached_statuses(serve, guarded, worker, request_body):
     client = await serve(guarded.model_copy(update={"status_cache_s": 60}))
     key = {"Authorization": f"Bearer {worker.make_key('acme')}"}
     job = "/v1/jobs/" + (await client.post("/v1/jobs", json=request_body(), headers=key)).json()["id"]
@@ -199,7 +197,7 @@ async def test_a_key_revoked_elsewhere_reads_statuses_while_they_are_kept_and_no
     assert (await client.post(f"{job}/cancel", headers=key)).status_code == 401
 
 
-async def test_a_key_revoked_here_reads_no_status_any_more(serve, guarded, worker, request_body):
+async def test_a_key_revoked_by_the_same_process_cannot_read_cached_statuses(serve, guarded, worker, request_body):
     client = await serve(guarded.model_copy(update={"status_cache_s": 60}))
     plain = worker.make_key("acme")
     admin, key = ({"Authorization": f"Bearer {one}"} for one in (worker.make_key("acme"), plain))

@@ -22,7 +22,7 @@ def job(request_body, **experiment):
     return request_body() | {"target": target, "experiment": {"method": "stereotype-score", **experiment}}
 
 
-async def test_a_job_holds_the_words_of_your_own_specification(client, request_body):
+async def test_a_job_stores_the_words_of_your_own_specification(client, request_body):
     assert (await client.post("/v1/specifications", json=OWN)).status_code == 201
     answer = await client.post("/v1/jobs", json=job(request_body, specification=OWN["name"]))
     assert answer.status_code == 202, answer.text
@@ -53,7 +53,9 @@ async def test_a_job_can_name_several_specifications(client, request_body):
         ({"writing": {"family": "haiku"}}, "/experiment/writing/family"),
     ],
 )
-async def test_an_invalid_experiment_is_refused_with_its_field(client, request_body, experiment, pointer):
+async def test_an_invalid_stereotype_experiment_is_refused_naming_the_invalid_field(
+    client, request_body, experiment, pointer
+):
     answer = await client.post("/v1/jobs", json=job(request_body, **experiment))
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"] == pointer, answer.text

@@ -52,7 +52,7 @@ async def corpus(client, *terms: str, kind: str = "images") -> str:
     return str(made.json()["id"])
 
 
-async def test_a_job_holds_the_pictures_of_its_corpus_and_the_words_of_its_specification(client, request_body):
+async def test_a_job_stores_the_pictures_of_its_corpus_and_the_words_of_its_specification(client, request_body):
     assert (await client.post("/v1/specifications", json=OWN)).status_code == 201
     named = await corpus(client, "drill", "Yarn", "teapot", "giraffe")
     answer = await client.post("/v1/jobs", json=job(request_body, specification=OWN["name"], corpus=named))
@@ -131,7 +131,9 @@ async def test_visual_specifications_are_listed(client):
         ({"per_term": 0, "drawing": {}}, "/experiment/per_term"),
     ],
 )
-async def test_an_invalid_experiment_is_refused_with_its_field(client, request_body, experiment, pointer):
+async def test_an_invalid_visual_experiment_is_refused_naming_the_invalid_field(
+    client, request_body, experiment, pointer
+):
     answer = await client.post("/v1/jobs", json=job(request_body, **experiment))
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"] == pointer, answer.text
@@ -145,7 +147,7 @@ async def test_an_invalid_experiment_is_refused_with_its_field(client, request_b
         (("giraffe",), "images", "no picture is of a term"),
     ],
 )
-async def test_an_unusable_corpus_is_refused_with_its_field(client, request_body, terms, kind, message):
+async def test_an_unusable_corpus_is_refused_with_the_reason(client, request_body, terms, kind, message):
     named = await corpus(client, *terms, kind=kind)
     answer = await client.post("/v1/jobs", json=job(request_body, corpus=named))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/experiment/corpus")

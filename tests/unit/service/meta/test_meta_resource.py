@@ -58,7 +58,7 @@ async def test_metrics_count_requests_by_route_and_jobs_by_status(client, reques
     assert "assay_oldest_due_job_seconds" in text
 
 
-async def test_info_has_the_version_and_the_features(client):
+async def test_info_lists_methodology_version_methods_protocols_and_report_formats(client):
     info = (await client.get("/v1/info")).json()
     assert info["methodology"]["version"]
     assert "round-trip" in info["methods"]
@@ -66,7 +66,7 @@ async def test_info_has_the_version_and_the_features(client):
     assert "html" in info["report_formats"]
 
 
-async def test_limits_show_the_rest_of_the_rate(client, request_body):
+async def test_limits_show_how_many_new_jobs_the_rate_limit_still_allows(client, request_body):
     left = [(await client.get("/v1/limits")).json()["new_jobs"]["remaining"]]
     for seed in range(2):
         await client.post("/v1/jobs", json={**request_body(), "seed": seed})
@@ -99,8 +99,8 @@ async def test_attributes_and_protocols_are_listed(client):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["/v1/protocols", "/v1/info"])
-async def test_reading_the_protocols_again_costs_little(path, app, client, settings):
-    # guards against 2.1 s of the event loop a request of /v1/protocols, and 0.4 s of /v1/info, without a key
+async def test_reading_the_protocols_again_needs_little_processor_time(path, app, client, settings):
+    # guards against requests that need no key and block the event loop: 2.1 s for /v1/protocols, 0.4 s for /v1/info
     app.state.service = replace(app.state.service, target_validator=TargetChecker(settings))
     assert "custom" in (await client.get(path)).text
     begun = process_time()
@@ -119,8 +119,8 @@ async def test_the_documentation_page_loads_nothing_from_another_host(client):
     assert "'self'" in page.headers["Content-Security-Policy"]
 
 
-async def test_the_documentation_page_is_shown_in_no_frame(client):
-    # another site could lead a user to click its buttons, which send requests of the agency's own origin
+async def test_the_documentation_page_cannot_be_shown_in_a_frame(client):
+    # clickjacking: another site could make a user click buttons that send requests from the agency's own origin
     assert "frame-ancestors 'none'" in (await client.get("/docs/operations")).headers["Content-Security-Policy"]
 
 
@@ -138,7 +138,7 @@ async def test_the_openapi_document_is_built_once(app):
     assert app.openapi() is app.openapi()
 
 
-async def test_every_operation_has_an_id_a_tag_a_summary_and_error_answers(document):
+async def test_every_operation_has_an_id_tags_a_description_and_error_responses(document):
     names = [one["operationId"] for one in operations(document)]
     assert len(set(names)) == len(names)
     tags = {tag["name"] for tag in document["tags"]}
@@ -147,11 +147,11 @@ async def test_every_operation_has_an_id_a_tag_a_summary_and_error_answers(docum
         assert one["description"]
         assert one["responses"]["default"] == {"$ref": "#/components/responses/Problem"}
         for status, response in one["responses"].items():
-            if status[0] in "45" and "text/x.tlog.size" not in response.get("content", {}):  # as C2SP prescribes
+            if status[0] in "45" and "text/x.tlog.size" not in response.get("content", {}):  # C2SP prescribes it
                 assert response == {"$ref": "#/components/responses/Problem"}
 
 
-async def test_problems_are_one_component_of_one_media_type(document):
+async def test_the_openapi_document_has_one_problem_response_with_one_media_type(document):
     assert list(document["components"]["responses"]["Problem"]["content"]) == ["application/problem+json"]
     assert "HTTPValidationError" not in document["components"]["schemas"]
 
@@ -206,7 +206,7 @@ async def test_answers_are_valid_for_their_documented_schemas(client, document, 
 
 
 @pytest.mark.slow
-async def test_operations_declare_a_key_if_they_require_one(serve, guarded, document):
+async def test_operations_declare_that_they_require_a_key(serve, guarded, document):
     assert document["paths"]["/v1/jobs"]["post"]["security"] == [{}, {"ApiKey": []}]
     document = (await (await serve(guarded)).get("/openapi.json")).json()
     assert document["components"]["securitySchemes"]["ApiKey"]["scheme"] == "bearer"

@@ -23,7 +23,7 @@ PROXIED = [
 
 @pytest.fixture
 def ask(serve):
-    """Ask for the metrics from an address, as a request of its own connection."""
+    """Return a function that requests the metrics over a connection from the address `peer`."""
 
     async def ask(settings, peer: str | None, headers: dict[str, str] | None = None) -> httpx.Response:
         app = (await serve(settings))._transport.app
@@ -35,7 +35,7 @@ def ask(serve):
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.9.10", "::1"])
-async def test_a_process_of_the_same_machine_reads_metrics_without_a_key(ask, settings, guarded, peer):
+async def test_a_process_on_the_same_machine_reads_metrics_without_a_key(ask, settings, guarded, peer):
     for chosen in (settings, guarded):
         answer = await ask(chosen, peer)
         assert (answer.status_code, SHOWN in answer.text) == (200, True)
@@ -52,7 +52,7 @@ async def test_another_machine_gets_no_metrics_without_a_key(ask, settings, guar
 
 
 @pytest.mark.parametrize("headers", PROXIED, ids=lambda one: next(iter(one)))
-async def test_a_request_through_a_proxy_of_the_same_machine_needs_a_key(ask, settings, guarded, headers):
+async def test_a_request_through_a_proxy_on_the_same_machine_needs_a_key(ask, settings, guarded, headers):
     for chosen in (settings, guarded):
         answer = await ask(chosen, "127.0.0.1", headers)
         assert (answer.status_code, SHOWN in answer.text) == (401, False)
@@ -69,13 +69,13 @@ async def test_a_key_reads_metrics_from_anywhere_if_it_has_the_scope(ask, guarde
         assert (answer.status_code, SHOWN in answer.text) == (status, status == 200)
 
 
-async def test_an_invalid_key_is_refused_wherever_it_comes_from(ask, guarded):
+async def test_an_invalid_key_is_refused_from_every_address(ask, guarded):
     for peer in (ELSEWHERE, "127.0.0.1"):
         answer = await ask(guarded, peer, {"Authorization": "Bearer assay_abcdefgh_x"})
         assert (answer.status_code, answer.json()["code"]) == (401, "key-invalid")
 
 
-async def test_a_key_for_metrics_opens_nothing_else(serve, guarded, worker):
+async def test_a_key_with_only_the_metrics_scope_cannot_read_other_resources(serve, guarded, worker):
     client = await serve(guarded)
     bearer = {"Authorization": f"Bearer {worker.make_key('default', 'metrics:read')}"}
     for path in ("/v1/jobs", "/v1/targets", "/v1/keys", "/v1/limits"):

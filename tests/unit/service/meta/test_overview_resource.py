@@ -37,7 +37,7 @@ async def test_an_agency_without_ratings_has_an_empty_overview(client):
     assert shown["queue"] == {"jobs": {}, "oldest_due_s": None}
 
 
-async def test_each_target_has_its_newest_letter(client, rated):
+async def test_the_overview_shows_the_newest_letter_of_each_target(client, rated):
     await rated("first", "BS", seed=1)
     newest = await rated("first", "UCS", seed=2)
     other = await rated("second", "DSBS", seed=3)
@@ -46,7 +46,7 @@ async def test_each_target_has_its_newest_letter(client, rated):
     assert codes(shown) == []
 
 
-async def test_attention_names_bias_open_letters_and_failed_jobs_with_their_address(
+async def test_attention_lists_biased_inconclusive_and_unmeasured_targets_and_failed_jobs_with_links(
     client, rated, request_body, worker
 ):
     biased = await rated("biased", "BS", seed=1)
@@ -94,7 +94,7 @@ async def test_an_overview_shows_nothing_of_other_tenants(serve, guarded, worker
     assert (await client.get("/v1/overview")).status_code == 401
 
 
-async def test_an_overview_takes_as_many_queries_for_one_target_as_for_ten(rated, worker):
+async def test_an_overview_of_ten_targets_needs_no_more_queries_than_that_of_one(rated, worker):
     def count():
         counted = []
         with worker.database.read() as c:

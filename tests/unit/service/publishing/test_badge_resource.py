@@ -74,7 +74,9 @@ async def test_every_embed_of_a_rating_has_its_media_type_and_date_headers(clien
     assert (head.status_code, head.content, head.headers["ETag"]) == (200, b"", answer.headers["ETag"])
 
 
-async def test_a_private_ratings_embed_is_for_its_tenant_and_no_shared_cache(serve, guarded, worker, rated):
+async def test_an_embed_of_a_private_rating_is_served_only_to_its_tenant_and_not_to_shared_caches(
+    serve, guarded, worker, rated
+):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     rating_id = await rated(visibility="private", headers=mine, on=client)
@@ -92,7 +94,7 @@ async def test_a_private_ratings_embed_is_for_its_tenant_and_no_shared_cache(ser
             assert "ETag" not in hidden.headers
 
 
-async def test_an_unlisted_ratings_embed_is_readable_by_id(serve, guarded, worker, rated):
+async def test_an_embed_of_an_unlisted_rating_is_readable_by_id_but_not_by_target_url(serve, guarded, worker, rated):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     rating_id = await rated(visibility="unlisted", headers=mine, on=client)
@@ -106,7 +108,7 @@ async def test_a_badge_with_an_invalid_key_is_401(client, rated):
     assert (await client.get(url, headers={"Authorization": "Bearer assay_no_no"})).status_code == 401
 
 
-async def test_links_in_embeds_use_the_public_address(serve, settings, rated):
+async def test_links_in_embeds_use_the_public_url(serve, settings, rated):
     client = await serve(settings.model_copy(update={"public_url": "https://assay.example/agency"}))
     client.headers["Host"] = "assay.example"
     rating_id = await rated(on=client)
@@ -136,8 +138,8 @@ async def test_the_openapi_overlay_adds_the_rating_to_a_document(client, rated):
     assert document["info"]["title"] == "Assay"
 
 
-# ---------------------------------------------------------------------------- by target and by address
-async def test_a_badge_by_address_shows_the_newest_public_rating(client, rated):
+# ---------------------------------------------------------------------------- by target id and by target URL
+async def test_a_badge_by_target_url_shows_the_newest_public_rating(client, rated):
     await rated(seed=1)
     await rated(seed=2, letter="BS", attribute="race")
     assert "race bias" in (await client.get(BY_URL)).text
@@ -170,7 +172,7 @@ async def test_badges_of_private_and_of_missing_ratings_are_identical(serve, gua
         assert "unrated" in asked[0].text
 
 
-async def test_a_badge_by_target_shows_the_last_public_rating(serve, guarded, worker, rated, saved):
+async def test_a_badge_by_target_id_shows_the_newest_rating_that_is_not_private(serve, guarded, worker, rated, saved):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     target_id = await saved(on=client, headers=mine)
@@ -191,7 +193,7 @@ async def test_a_running_job_does_not_change_a_badge(client, rated, request_body
     assert (await client.get(BY_URL)).content == before.content
 
 
-async def test_reading_badges_starts_no_work(client):
+async def test_reading_badges_starts_no_job(client):
     for path in (BY_URL, "/v1/targets/tgt_x/badge.svg", "/v1/ratings/rat_x/badge.svg"):
         await client.get(path)
     assert (await client.get("/v1/jobs")).json()["items"] == []
@@ -238,7 +240,7 @@ async def test_a_badge_with_invalid_query_parameters_is_refused(client, query, p
 
 
 @pytest.mark.parametrize("strange", ["%00", "%ed%a0%80", "%ff", "http://%F0%9F%A6%84", "%27%20OR%201=1--", "%2e%2e%2f"])
-async def test_a_badge_with_an_unusual_query_is_answered(client, strange):
+async def test_a_badge_with_an_unusual_text_in_its_url_is_never_a_server_error(client, strange):
     plain = await client.get("/v1/badge.svg?target_url=nothing")
     for url in (f"/v1/badge.svg?target_url={strange}", f"/v1/badge.svg?target_url=x&method={strange}"):
         assert (await client.get(url)).content == plain.content
@@ -247,7 +249,7 @@ async def test_a_badge_with_an_unusual_query_is_answered(client, strange):
 
 
 # ---------------------------------------------------------------------------- cache
-async def test_many_requests_for_a_badge_share_one_read(serve, settings, rated):
+async def test_many_requests_for_a_badge_share_few_database_reads(serve, settings, rated):
     client = await serve(settings.model_copy(update={"badge_cache_s": 1.0}))
     await rated(on=client)
     for _ in range(50):

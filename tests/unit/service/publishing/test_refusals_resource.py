@@ -1,6 +1,6 @@
 """Refusals of ratings over HTTP. Earlier, neither a host nor its owner could refuse to be rated.
 
-Row 73 of docs/reliability.md: at c37b512 several tenants added up on one host, and nobody could refuse to be rated.
+Row 73 of docs/reliability.md: at c37b512 the calls of several tenants to one host added up, and no host could refuse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NO, YES = {"ratings": "refused"}, {"ratings": "allowed"}
 
 
 def prove(worker, tenant, host=HOST) -> str:
-    """Record a verification that found the token; return the address of the domain."""
+    """Record a successful verification of a host; return the URL path of its domain."""
     with worker.database.write() as c:
         added, _ = domains.add(c, tenant, host)
         domains.checked(c, added.id, None)
@@ -34,7 +34,7 @@ def key(worker):
     return lambda tenant: {"Authorization": f"Bearer {worker.make_key(tenant)}"}
 
 
-async def test_verified_owner_refuses_ratings_and_the_request_of_others_is_409(agency, key, worker, request_body):
+async def test_jobs_of_other_tenants_are_409_if_the_verified_owner_refuses_ratings(agency, key, worker, request_body):
     address, owner, other = prove(worker, "owner"), key("owner"), key("other")
     before = await agency.get(address, headers=owner)
     changed = await agency.patch(address, json=NO, headers=owner)
@@ -50,7 +50,7 @@ async def test_verified_owner_refuses_ratings_and_the_request_of_others_is_409(a
     assert (await agency.post("/v1/jobs", json=request_body(), headers=other)).status_code == 202
 
 
-async def test_suites_and_probes_of_a_refusing_host_are_409(agency, key, worker, request_body):
+async def test_suites_and_probes_are_409_if_the_host_refuses_ratings(agency, key, worker, request_body):
     other = key("other")
     target = request_body()["target"]
     saved = (await agency.post("/v1/targets", json=target, headers=other)).json()
@@ -61,7 +61,7 @@ async def test_suites_and_probes_of_a_refusing_host_are_409(agency, key, worker,
         assert (refused.status_code, refused.json()["code"]) == (409, "ratings_refused"), refused.text
 
 
-async def test_a_host_with_a_recently_read_refusal_file_is_refused_at_once(agency, key, worker, request_body):
+async def test_a_job_for_a_host_with_a_recently_read_refusal_file_is_refused_at_once(agency, key, worker, request_body):
     with worker.database.write() as c:
         refusals.keep(c, refusals.file_of(URL), True)
     refused = await agency.post("/v1/jobs", json=request_body(), headers=key("other"))
@@ -69,7 +69,7 @@ async def test_a_host_with_a_recently_read_refusal_file_is_refused_at_once(agenc
     assert f"{URL}/.well-known/assay.txt" in refused.json()["detail"]
 
 
-async def test_an_earlier_rating_still_answers_after_a_refusal(client, worker, request_body):
+async def test_an_earlier_rating_is_still_reused_after_its_host_refused_ratings(client, worker, request_body):
     rating_id = worker.rate((await client.post("/v1/jobs", json=request_body())).json()["id"])
     with worker.database.write() as c:
         refusals.keep(c, refusals.file_of(URL), True)
@@ -78,11 +78,11 @@ async def test_an_earlier_rating_still_answers_after_a_refusal(client, worker, r
 
 
 @pytest.mark.parametrize("body", [{}, {"ratings": "no"}, {"ratings": None}, {"host": "b.example"}])
-async def test_an_invalid_change_is_422(client, worker, body):
+async def test_an_invalid_change_of_a_domain_is_422(client, worker, body):
     assert (await client.patch(prove(worker, "default"), json=body)).status_code == 422
 
 
-async def test_only_a_verified_owner_can_refuse(agency, key, worker):
+async def test_only_a_verified_owner_can_refuse_ratings(agency, key, worker):
     waiting = (await agency.post("/v1/domains", json={"host": "a.example"}, headers=key("owner"))).json()
     assert waiting["ratings"] == "allowed"
     refused = await agency.patch(f"/v1/domains/{waiting['id']}", json=NO, headers=key("owner"))
@@ -91,7 +91,7 @@ async def test_only_a_verified_owner_can_refuse(agency, key, worker):
 
 
 async def test_status_of_a_job_says_why_it_waits_and_until_when(client, worker, request_body):
-    # earlier, a resting job was not distinguishable from one that waits for a worker
+    # earlier, a job that waits for its host to rest looked like a job that waits for a worker
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     assert (await client.get(f"/v1/jobs/{job_id}")).json()["waits"] is None
     with worker.database.write() as c:

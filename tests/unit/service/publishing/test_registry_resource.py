@@ -68,7 +68,7 @@ async def test_a_job_with_public_visibility_is_logged_when_it_ends(client, rated
     assert [one["entry"]["rating"] for one in await logged(client)] == [rating_id]
 
 
-async def test_publishing_twice_logs_once(client, rated):
+async def test_publishing_a_rating_twice_logs_it_once(client, rated):
     rating_id = await rated()
     assert [(await publish(client, rating_id)).status_code for _ in range(2)] == [200, 200]
     assert len(await logged(client)) == 1
@@ -90,7 +90,7 @@ async def test_a_public_rating_cannot_be_hidden(client, rated, visibility):
     assert len(await logged(client)) == 1
 
 
-async def test_a_repeated_request_gets_the_first_answer(client, rated):
+async def test_a_repeated_withdrawal_with_one_idempotency_key_gets_the_first_answer(client, rated):
     rating_id, headers = await rated(visibility="public"), {"Idempotency-Key": "once"}
     first = await withdraw(client, rating_id, headers=headers)
     again = await withdraw(client, rating_id, headers=headers)
@@ -99,7 +99,7 @@ async def test_a_repeated_request_gets_the_first_answer(client, rated):
 
 
 # ---------------------------------------------------------------------------- withdrawing
-async def test_a_withdrawn_rating_is_readable_and_marked(client, rated):
+async def test_a_withdrawn_rating_is_readable_and_marked_as_withdrawn(client, rated):
     rating_id = await rated(visibility="public")
     await withdraw(client, rating_id, "The cache was not cleared.")
     shown = (await client.get(f"/v1/ratings/{rating_id}")).json()
@@ -109,7 +109,7 @@ async def test_a_withdrawn_rating_is_readable_and_marked(client, rated):
     assert (await logged(client))[1]["entry"]["reason"] == "The cache was not cleared."
 
 
-async def test_a_withdrawn_rating_answers_no_new_request(client, rated, request_body):
+async def test_a_withdrawn_rating_is_neither_listed_nor_reused_for_new_requests(client, rated, request_body):
     rating_id = await rated(visibility="public")
     await withdraw(client, rating_id)
     assert (await client.get("/v1/ratings")).json()["items"] == []
@@ -120,7 +120,7 @@ async def test_a_withdrawn_rating_answers_no_new_request(client, rated, request_
     assert again.json()["status"] == "queued"
 
 
-async def test_lists_show_withdrawn_ratings_where_asked(client, rated):
+async def test_the_list_of_ratings_shows_withdrawn_ratings_only_on_request(client, rated):
     stands, gone = await rated(1), await rated(2)
     await withdraw(client, gone)
     listed = {
@@ -144,7 +144,7 @@ async def test_a_withdrawal_needs_a_reason(client, rated, reason):
 
 
 # ---------------------------------------------------------------------------- private ratings
-async def test_a_private_rating_is_answered_like_a_missing_one(serve, guarded, worker, rated):
+async def test_another_tenants_private_rating_is_answered_like_a_missing_rating(serve, guarded, worker, rated):
     client = await serve(guarded)
     mine = {"Authorization": f"Bearer {worker.make_key('mine')}"}
     theirs = {"Authorization": f"Bearer {worker.make_key('theirs')}"}
@@ -182,7 +182,7 @@ async def test_a_private_rating_is_answered_like_a_missing_one(serve, guarded, w
     assert there == nowhere == {"items": [], "next_cursor": None}
 
 
-async def test_publishing_needs_a_key(serve, guarded, rated):
+async def test_publishing_needs_an_api_key(serve, guarded, rated):
     assert (await publish(await serve(guarded), "rat_x")).status_code == 401
 
 
@@ -202,13 +202,13 @@ async def test_a_difference_can_be_cached(client, rated):
     assert (await client.get(url, headers={"If-None-Match": etag})).status_code == 304
 
 
-async def test_ratings_for_different_attributes_have_no_difference(client, rated):
+async def test_a_difference_of_ratings_for_different_attributes_is_refused(client, rated):
     before, after = await rated(1), await rated(2, attribute="race")
     answer = await client.get(f"/v1/ratings/{before}/difference", params={"with": after})
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "not-the-same-question")
 
 
-async def test_a_history_compares_each_rating_with_the_previous_valid_one(client, rated):
+async def test_a_history_compares_each_rating_with_the_previous_valid_rating(client, rated):
     first, mistaken, race, last = [
         await rated(1),
         await rated(2, **SURE_BS),
@@ -223,7 +223,7 @@ async def test_a_history_compares_each_rating_with_the_previous_valid_one(client
     assert items[2]["withdrawn"]["reason"] == "A cache answered."
 
 
-async def test_history_pages_follow_each_other(client, rated):
+async def test_history_pages_are_complete_and_compare_ratings_across_pages(client, rated):
     made = [await rated(seed) for seed in range(3)]
     page = await client.get("/v1/registry/history", params={"target_url": URL, "limit": 2})
     rest = await client.get(page.links["next"]["url"])
@@ -280,7 +280,7 @@ async def test_the_dump_has_a_licence_and_every_public_rating(client, rated):
     assert (await client.get("/v1/registry/dump.jsonl", headers=held)).status_code == 200
 
 
-async def test_a_download_in_several_reads_has_each_rating_once(client, rated, monkeypatch):
+async def test_a_dump_read_from_the_database_in_batches_has_each_rating_once(client, rated, monkeypatch):
     monkeypatch.setattr("service.publishing.registry_routes.ROWS_A_READ", 2)
     made = [await rated(seed, "public") for seed in range(5)]
     lines = (await client.get("/v1/registry/dump.jsonl")).text.splitlines()[1:]
@@ -298,13 +298,13 @@ async def test_the_head_of_the_log_is_signed_by_the_agency(client, rated, worker
     assert head["key_id"] == key.id
 
 
-async def test_an_empty_log_has_a_signed_head_too(client):
+async def test_an_empty_log_has_a_signed_head(client):
     head = await client.get("/v1/log")
     assert (head.json()["size"], digest_of(head.json()["root"])) == (0, merkle.EMPTY_HEAD)
     assert (await client.get("/v1/log", headers={"If-None-Match": head.headers["ETag"]})).status_code == 304
 
 
-async def test_a_stored_head_is_enough_to_verify_the_later_log(client, rated):
+async def test_the_later_log_can_be_verified_against_a_stored_head(client, rated):
     await rated(1, "public")
     older = (await client.get("/v1/log")).json()
     for seed in range(2, 7):
@@ -320,7 +320,7 @@ async def test_a_stored_head_is_enough_to_verify_the_later_log(client, rated):
         assert merkle.proves_inclusion(leaf, one["position"], 6, path, digest_of(newer["root"]))
 
 
-async def test_entries_are_paged_by_position(client, rated):
+async def test_log_entries_are_paged_by_position(client, rated):
     made = [await rated(seed, "public") for seed in range(3)]
     page = (await client.get("/v1/log/entries", params={"limit": 2})).json()
     rest = (await client.get("/v1/log/entries", params={"limit": 2, "start": page["next_start"]})).json()
@@ -342,6 +342,6 @@ async def test_entries_are_paged_by_position(client, rated):
         ("inclusion?position=99999999999999999999", "position"),
     ],
 )
-async def test_a_proof_beyond_the_log_is_refused_with_its_parameter(client, query, parameter):
+async def test_a_proof_beyond_the_end_of_the_log_is_refused_naming_the_parameter(client, query, parameter):
     answer = await client.get(f"/v1/log/proof/{query}")
     assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, parameter)

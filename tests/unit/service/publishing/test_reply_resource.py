@@ -13,7 +13,7 @@ REPLY = {"text": "We have mended it.\n\n<b>Thank you</b> *all*", "link": "https:
 
 
 def prove(worker, tenant="default", host=HOST, failure=None):
-    """Record a verification that found the token, or did not."""
+    """Record a verification of a host: successful, or failed for the reason `failure`."""
     with worker.database.write() as c:
         added, _ = domains.add(c, tenant, host)
         return domains.checked(c, added.id, failure)
@@ -156,7 +156,9 @@ async def test_a_reply_requires_a_verified_host(client, rating_id, worker, host,
     assert (refused.status_code, refused.json()["code"], refused.json()["host"]) == (403, "not-the-owner", HOST)
 
 
-async def test_the_owner_can_reply_to_other_tenants_public_ratings_only(serve, guarded, worker, request_body):
+async def test_the_owner_of_a_host_can_reply_to_public_and_unlisted_ratings_of_other_tenants(
+    serve, guarded, worker, request_body
+):
     client = await serve(guarded)
     catalog, owner = ({"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("catalog", "owner"))
     prove(worker, tenant="owner")
@@ -182,7 +184,7 @@ async def test_the_owner_can_reply_to_other_tenants_public_ratings_only(serve, g
         ({}, "/text"),
     ],
 )
-async def test_an_invalid_reply_is_refused(client, rating_id, worker, body, pointer):
+async def test_an_invalid_reply_is_refused_naming_the_invalid_field(client, rating_id, worker, body, pointer):
     prove(worker)
     refused = await client.put(f"/v1/ratings/{rating_id}/reply", json=body)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, pointer)

@@ -1,6 +1,6 @@
-"""The agency as a witness of other logs, and the cosignatures of its own, over HTTP.
+"""The agency as a witness of other logs, and the cosignatures of its own log, over HTTP.
 
-Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
+Row 84 of docs/reliability.md: at c37b512 a stolen copy of the database could sign, and no witness cosigned the log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATH = "/v1/witness/add-checkpoint"
 
 
 def asked(size: int, old: int = 0, leaves=LEAVES, signer=LOG, proof=None, origin=ORIGIN, extension="") -> bytes:
-    """Write a request for a cosignature of the head of the first `size` leaves."""
+    """Return a request for a cosignature of the head of the first `size` leaves."""
     head = Checkpoint(origin, size, merkle.head(leaves[:size]), extension)
     if proof is None:
         spans = merkle.consistency_spans(old, size) if 0 < old < size else []
@@ -42,7 +42,7 @@ async def witness(serve, settings):
     return await serve(settings.model_copy(update={"witnessed_logs": f"{VerifierKey(ORIGIN, ED25519, LOGS)}"}))
 
 
-async def test_a_grown_log_is_cosigned_each_time(witness):
+async def test_a_log_is_cosigned_each_time_it_grows(witness):
     told = (await witness.get("/v1/witness")).json()
     assert told["name"] == "assay.test/v1/witness"
     assert told["logs"] == [{"origin": ORIGIN, "size": 0}]
@@ -53,7 +53,7 @@ async def test_a_grown_log_is_cosigned_each_time(witness):
         dash, name, signed = answer.text.removesuffix("\n").split(" ")
         assert (dash, name) == ("\u2014", told["name"])
         signed = base64.b64decode(signed)
-        # with `hashlib` and the key alone: the format of C2SP tlog-cosignature
+        # checked with only `hashlib` and the key: the format of C2SP tlog-cosignature
         assert signed[:4] == hashlib.sha256(name.encode() + b"\n" + key).digest()[:4]
         body = f"{ORIGIN}\n{size}\n{base64.b64encode(merkle.head(LEAVES[:size])).decode()}\n"
         message = f"cosignature/v1\ntime {int.from_bytes(signed[4:12], 'big')}\n{body}".encode()
@@ -62,12 +62,12 @@ async def test_a_grown_log_is_cosigned_each_time(witness):
     assert (await witness.get("/v1/witness")).json()["logs"] == [{"origin": ORIGIN, "size": 9}]
 
 
-async def test_an_empty_log_and_one_with_extension_lines_are_cosigned(witness):
+async def test_an_empty_log_and_a_log_with_extension_lines_are_cosigned(witness):
     assert (await witness.post(PATH, content=asked(0))).status_code == 200
     assert (await witness.post(PATH, content=asked(2, extension="more 1\n"))).status_code == 200
 
 
-async def test_another_old_size_is_409_with_the_latest_one(witness):
+async def test_a_wrong_old_size_is_409_with_the_latest_size(witness):
     await witness.post(PATH, content=asked(3))
     for content in (asked(5), asked(5, 2), asked(3, 2)):
         answer = await witness.post(PATH, content=content)
@@ -84,8 +84,8 @@ async def test_a_forked_log_is_never_cosigned(witness):
     assert (await witness.post(PATH, content=asked(5, 3))).status_code == 200, "the true log goes on"
 
 
-async def test_of_two_concurrent_forks_one_is_cosigned(witness):
-    """The comparison with the latest head and its replacement must be one step."""
+async def test_only_one_of_two_concurrent_forks_is_cosigned(witness):
+    """Comparing with the latest head and replacing it must be one atomic step."""
     requests = [asked(4, leaves=leaves) for leaves in (LEAVES, FORK) for _ in range(4)]
     answers = await asyncio.gather(*(witness.post(PATH, content=each) for each in requests))
     assert sorted(each.status_code for each in answers) == [200, *[409] * 7]
@@ -104,23 +104,23 @@ async def test_of_two_concurrent_forks_one_is_cosigned(witness):
         (b"old 0\n\n" + b"x" * 70_000, 413, "body-too-large"),
     ],
 )
-async def test_a_refused_request_has_the_status_of_the_specification(witness, content, status, code):
+async def test_a_refused_checkpoint_has_the_status_that_the_witness_protocol_prescribes(witness, content, status, code):
     answer = await witness.post(PATH, content=content)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert (await witness.get("/v1/witness")).json()["logs"] == [{"origin": ORIGIN, "size": 0}]
 
 
-async def test_an_agency_that_witnesses_nothing_knows_no_log(client):
+async def test_an_agency_without_witnessed_logs_cosigns_nothing(client):
     assert (await client.get("/v1/witness")).json()["logs"] == []
     assert (await client.post(PATH, content=asked(3))).status_code == 404
 
 
-async def test_a_witness_needs_no_key_of_its_callers(serve, guarded):
+async def test_a_witness_cosigns_without_an_api_key_of_the_caller(serve, guarded):
     api = await serve(guarded.model_copy(update={"witnessed_logs": f"{VerifierKey(ORIGIN, ED25519, LOGS)}"}))
     assert (await api.post(PATH, content=asked(3))).status_code == 200
 
 
-async def test_the_newest_cosigned_checkpoint_is_served_as_a_note(client, worker, request_body):
+async def test_the_newest_cosigned_checkpoint_is_served_as_a_signed_note(client, worker, request_body):
     async def publish(seed: int) -> dict:
         job = (await client.post("/v1/jobs", json=request_body(seed=seed, visibility="public"))).json()
         worker.rate(job["id"])

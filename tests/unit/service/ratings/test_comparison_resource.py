@@ -20,7 +20,7 @@ WORDS = {
 
 
 def association(gap, words=WORDS, **changes):
-    """Return an association rating whose stereotypical pairs are nearer by `gap`."""
+    """Return an association rating in which the distance of stereotypical pairs is smaller by `gap`."""
     rng = np.random.default_rng(3)
     raw = {}
     for group, protected in words["protected"].items():
@@ -55,7 +55,7 @@ async def compare(client, one, other, **options):
     return await client.get(f"/v1/ratings/{one}/comparison", params={"with": other}, **options)
 
 
-async def test_two_ratings_are_compared(client, rated):
+async def test_a_comparison_of_two_ratings_has_effects_by_word_and_by_connection(client, rated):
     before, after = await rated(**association(0.3)), await rated(**association(0.0))
     answer = await compare(client, before, after)
     assert answer.status_code == 200, answer.text
@@ -95,7 +95,7 @@ async def test_a_comparison_with_a_missing_rating_is_404(client, rated):
         assert "rat_unknown" in answer.json()["detail"]
 
 
-async def test_a_comparison_of_other_methods_is_422_naming_the_methods(client, rated):
+async def test_a_comparison_of_ratings_by_different_methods_is_422_naming_the_methods(client, rated):
     before, after = await rated(**association(0.3)), await rated()
     answer = await compare(client, before, after)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad-specification")
@@ -104,7 +104,7 @@ async def test_a_comparison_of_other_methods_is_422_naming_the_methods(client, r
     assert "association and round-trip" in told["detail"]
 
 
-async def test_a_comparison_of_different_words_is_422_naming_the_words(client, rated):
+async def test_a_comparison_of_ratings_with_different_words_is_422_naming_the_words(client, rated):
     words = copy.deepcopy(WORDS)
     words["protected"]["woman"] = ["she", "queen"]
     before, after = await rated(**association(0.3)), await rated(**association(0.3, words))

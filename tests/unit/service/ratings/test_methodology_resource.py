@@ -42,7 +42,7 @@ def keep(worker, rating_id, letter="UCS", version="2.0.0"):
         rerated.keep(c, rating_id, document)
 
 
-async def test_every_version_is_listed_newest_first_with_its_changes(client):
+async def test_every_methodology_version_is_listed_newest_first_with_its_changes(client):
     listed = (await client.get("/v1/methodology")).json()
     assert [one["version"] for one in listed["items"]] == ["1.3.0", "1.2.0", "1.1.0", "1.0.0"]
     assert (listed["current"], listed["next"]) == ("1.3.0", None)
@@ -51,7 +51,7 @@ async def test_every_version_is_listed_newest_first_with_its_changes(client):
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "current"])
-async def test_a_methodologys_digest_is_the_one_on_ratings(client, version):
+async def test_the_digest_of_a_methodology_is_the_sha256_of_its_text(client, version):
     shown = (await client.get(f"/v1/methodology/{version}")).json()
     text = await client.get(f"/v1/methodology/{version}.md")
     assert text.headers["content-type"] == "text/markdown; charset=utf-8"
@@ -69,7 +69,7 @@ async def test_an_unchanged_methodology_is_304(client, address):
 
 
 @pytest.mark.parametrize("address", ["9.9.9", "9.9.9.md", "current.txt", "%00"])
-async def test_an_unknown_version_is_404_with_the_known_versions(client, address):
+async def test_an_unknown_methodology_version_is_404_with_the_known_versions(client, address):
     missing = await client.get(f"/v1/methodology/{address}")
     assert (missing.status_code, missing.json()["code"]) == (404, "not-found")
     assert "1.0.0" in missing.json()["detail"]
@@ -80,7 +80,7 @@ async def test_a_methodology_is_readable_without_a_key(serve, guarded):
 
 
 # ---------------------------------------------------------------------------- re-rating
-async def test_a_re_rating_is_a_job_that_names_rating_and_version_and_needs_no_target(client, rated):
+async def test_a_re_rating_is_a_job_that_names_the_rating_and_the_methodology_version(client, rated):
     rating_id = await rated()
     asked = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.0.0"})
     assert asked.status_code == 202, asked.text
@@ -91,12 +91,12 @@ async def test_a_re_rating_is_a_job_that_names_rating_and_version_and_needs_no_t
     assert again.json()["id"] == job["id"], "the one that is queued is joined"
 
 
-async def test_current_means_the_current_version(client, rated):
+async def test_re_rating_by_current_uses_the_current_methodology_version(client, rated):
     job = (await client.post(f"/v1/ratings/{await rated()}/rerate", json={"version": "current"})).json()
     assert job["experiment"]["version"] == shipped().current.version
 
 
-async def test_a_repeated_request_is_one_job(client, rated):
+async def test_a_repeated_re_rating_with_one_idempotency_key_creates_one_job(client, rated):
     address, key = f"/v1/ratings/{await rated()}/rerate", {"Idempotency-Key": "k"}
     first, second = [await client.post(address, json={"version": "1.0.0"}, headers=key) for _ in range(2)]
     assert (second.content, second.headers["Idempotency-Replayed"]) == (first.content, "true")
@@ -106,13 +106,13 @@ async def test_a_repeated_request_is_one_job(client, rated):
     ("body", "pointer"),
     [({"version": "9.9.9"}, "/version"), ({}, "/version"), ({"version": "1.0.0", "x": 1}, "/x"), ([], "")],
 )
-async def test_an_invalid_re_rating_is_refused_with_its_field(client, rated, body, pointer):
+async def test_an_invalid_re_rating_is_refused_naming_the_invalid_field(client, rated, body, pointer):
     refused = await client.post(f"/v1/ratings/{await rated()}/rerate", json=body)
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == pointer
 
 
-async def test_a_re_rating_by_a_version_without_the_method_is_refused(client, worker, request_body):
+async def test_a_re_rating_by_a_methodology_version_without_the_method_is_refused(client, worker, request_body):
     job = (await client.post("/v1/jobs", json=request_body())).json()
     rating_id = worker.rate(job["id"], method="association")
     refused = await client.post(f"/v1/ratings/{rating_id}/rerate", json={"version": "1.0.0"})
@@ -134,7 +134,7 @@ async def test_only_its_owner_can_re_rate_a_rating(serve, guarded, worker, reque
     assert (await client.get(f"/v1/ratings/{rating_id}/methodologies")).status_code == 200
 
 
-async def test_letters_are_listed_by_version_with_the_original_first(client, rated, worker):
+async def test_letters_are_listed_by_methodology_version_with_the_original_letter_first(client, rated, worker):
     rating_id = await rated()
     keep(worker, rating_id)
     listed = await client.get(f"/v1/ratings/{rating_id}/methodologies")
@@ -146,14 +146,14 @@ async def test_letters_are_listed_by_version_with_the_original_first(client, rat
 
 
 # ---------------------------------------------------------------------------- the preview
-async def test_there_is_no_preview_without_a_next_version(client, rated, worker):
+async def test_a_rating_shows_no_preview_without_a_next_methodology_version(client, rated, worker):
     rating_id = await rated()
     keep(worker, rating_id)
     shown = (await client.get(f"/v1/ratings/{rating_id}")).json()
     assert (shown["next_methodology"], shown["reply"]) == (NO_PREVIEW, None)
 
 
-async def test_the_next_versions_letter_is_shown_with_re_rated_ratings(serve, settings, rated, worker):
+async def test_a_re_rated_rating_shows_its_letter_under_the_next_methodology_version(serve, settings, rated, worker):
     first, second = await rated(seed=1), await rated(seed=2)
     keep(worker, first)
     keep(worker, second, letter="BS", version="1.1.0")
@@ -181,7 +181,7 @@ async def test_the_application_uses_the_shipped_methodologies(settings, rings):
     assert app.state.service.methodologies is shipped()
 
 
-async def test_annotations_of_a_page_are_read_in_two_statements(rated, worker):
+async def test_replies_and_previews_of_a_page_of_ratings_are_read_in_two_sql_statements(rated, worker):
     ids = [await rated(seed=seed) for seed in range(4)]
     with worker.database.read() as c:
         page, counts = ratings.page(c, "default", limit=10), []

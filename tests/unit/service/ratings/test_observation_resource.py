@@ -56,11 +56,11 @@ async def units(client, rating_id, query="", **options):
         ("?q=nobody", []),
     ],
 )
-async def test_observations_are_filtered(client, rated, query, places):
+async def test_observations_are_filtered_by_part_answer_failure_and_text(client, rated, query, places):
     assert await units(client, await rated(), query) == [FACTS[place][0] for place in places]
 
 
-async def test_pages_of_a_filtered_list_hold_every_match_once(client, rated):
+async def test_pages_of_a_filtered_list_contain_every_match_once(client, rated):
     rating_id = await rated([(f"es/{n}", Classify(f"text {n}"), Reply("odd" if n % 2 else "even")) for n in range(60)])
     found, address = [], f"/v1/ratings/{rating_id}/observations?limit=7&answer=odd"
     while address:
@@ -87,7 +87,7 @@ async def test_a_cursor_of_another_filter_is_refused(client, rated):
     assert (refused.status_code, refused.json()["code"]) == (422, "bad-cursor")
 
 
-async def test_only_readers_of_a_rating_read_its_observations(serve, guarded, worker, rated):
+async def test_only_callers_that_can_read_a_rating_can_read_its_observations(serve, guarded, worker, rated):
     client = await serve(guarded)
     mine, theirs = ({"Authorization": f"Bearer {worker.make_key(one)}"} for one in ("mine", "theirs"))
     private = await rated(headers=mine, on=client)
@@ -97,7 +97,7 @@ async def test_only_readers_of_a_rating_read_its_observations(serve, guarded, wo
     assert len(await units(client, public)) == len(FACTS)
 
 
-async def test_a_failed_question_has_the_message_of_the_service_as_its_own_field(client, rated):
+async def test_a_failed_observation_has_the_message_of_the_rated_service_in_its_own_field(client, rated):
     ask = Classify("She is a doctor.")
     replies = (Failure("http-400", 'x answered 400; it said: "no such model"'), Failure("timeout", "no answer in 30 s"))
     facts = [(f"es/U/{place}", ask, Reply(failure=failure)) for place, failure in enumerate(replies)]

@@ -39,7 +39,7 @@ async def test_a_rating_is_the_stored_document(client, rated):
     assert answer.headers["Cache-Control"].startswith("private")
 
 
-async def test_a_request_of_this_process_takes_the_document_of_a_rating_unserialised(app, client, rated):
+async def test_a_request_inside_the_process_gets_the_rating_document_without_serialisation(app, client, rated):
     url, taken = f"/v1/ratings/{await rated()}", []
     sent = await client.get(url)
     inside = httpx.ASGITransport(lambda scope, *rest: app(scope | {"assay.taken": taken}, *rest))
@@ -82,7 +82,7 @@ async def test_a_report_shows_a_withdrawal_and_its_reason(client, rated):
     assert "This rating was withdrawn on" in (await client.get(f"{url}/report.md")).text
 
 
-async def test_the_report_of_an_expired_rating_shows_it_and_has_another_etag(client, worker, rated):
+async def test_the_report_of_an_expired_rating_shows_the_expiry_and_has_another_etag(client, worker, rated):
     url = f"/v1/ratings/{await rated()}/report.html"
     before = await client.get(url)
     assert "This rating expired" not in before.text
@@ -92,7 +92,7 @@ async def test_the_report_of_an_expired_rating_shows_it_and_has_another_etag(cli
     assert (after.status_code, "This rating expired on" in after.text) == (200, True)
 
 
-async def test_a_rating_where_nothing_could_be_measured_has_nulls(client, rated):
+async def test_a_rating_without_measured_components_has_null_as_letter_and_probabilities(client, rated):
     rating_id = await rated(letter=None)
     rating = (await client.get(f"/v1/ratings/{rating_id}")).json()
     assert (rating["letter"], rating["probabilities"]) == (None, None)
@@ -127,7 +127,7 @@ async def test_latest_is_the_newest_rating_of_a_target(client, rated):
     assert answer.headers["Content-Location"] == f"/v1/ratings/{newest}"
 
 
-async def test_latest_of_an_unrated_target_is_404_and_starts_no_work(client):
+async def test_latest_of_an_unrated_target_is_404_and_starts_no_job(client):
     answer = await client.get("/v1/ratings/latest", params={"target_url": "http://nobody"})
     assert (answer.status_code, answer.json()["code"]) == (404, "no-rating")
     assert (await client.get("/v1/jobs")).json()["items"] == []
@@ -143,7 +143,7 @@ async def test_latest_is_409_if_several_ratings_match(client, rated):
     assert chosen.json()["id"] == race
 
 
-async def test_latest_needs_a_target(client):
+async def test_latest_requires_a_target_url(client):
     assert (await client.get("/v1/ratings/latest")).json()["errors"][0]["parameter"] == "target_url"
 
 
@@ -157,7 +157,7 @@ async def test_the_summary_of_a_report_is_shorter_and_names_the_rating(client, r
     assert short.headers["Content-Security-Policy"] == whole.headers["Content-Security-Policy"]
 
 
-async def test_html_reports_load_nothing(client, rated):
+async def test_an_html_report_may_load_nothing_from_the_network(client, rated):
     url = f"/v1/ratings/{await rated()}"
     page = await client.get(f"{url}/report.html")
     assert page.headers["Content-Type"].startswith("text/html")
@@ -175,7 +175,7 @@ async def test_the_evidence_of_a_rating_is_downloaded_as_csv(client, rated):
     assert len(table.text.splitlines()) == 3
 
 
-async def test_evidence_is_a_table_for_data_frames(client, rated):
+async def test_the_evidence_of_a_rating_as_parquet_has_the_rows_of_the_csv_download(client, rated):
     rating_id = await rated()
     file = await client.get(f"/v1/ratings/{rating_id}/observations.parquet")
     assert file.headers["content-type"] == "application/vnd.apache.parquet"

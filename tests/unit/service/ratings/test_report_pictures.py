@@ -1,4 +1,4 @@
-"""Pictures of a rating over HTTP: shown to those who may see them, and never through a shared cache."""
+"""Pictures of a rating over HTTP: shown only to permitted callers, and never stored in a shared cache."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def agency(serve, guarded, worker):
 
 @pytest.fixture
 def report(agency, request_body, worker):
-    """Add a picture to a corpus, rate a service with it, and return the address of the public report."""
+    """Add a picture to a corpus, rate a service with the picture, and return the address of the public report."""
     client, mine = agency
 
     async def report(corpus: str) -> str:
@@ -52,7 +52,7 @@ def report(agency, request_body, worker):
     return report
 
 
-async def test_the_owner_sees_small_pictures_and_no_shared_cache_keeps_them(agency, report):
+async def test_the_report_shows_small_pictures_to_the_owner_and_is_not_stored_in_shared_caches(agency, report):
     client, mine = agency
     url = await report("private")
     answer = await client.get(url, headers=mine)
@@ -81,7 +81,7 @@ async def test_pictures_of_a_shared_corpus_are_in_the_public_report(agency, repo
 
 
 async def first_thumbnail(client, url, headers=None):
-    """Return the address of the first observation's picture, if it has one."""
+    """Return the address of the first observation's thumbnail; ``None`` if it has none."""
     rating = url.removesuffix("/report.html")
     return (await client.get(f"{rating}/observations", headers=headers)).json()["items"][0]["thumbnail"]
 
@@ -103,7 +103,7 @@ async def test_an_observation_links_its_thumbnail_for_permitted_callers(agency, 
         assert (await client.get(address, headers=others)).status_code == (200 if seen else 404)
 
 
-async def test_a_picture_that_is_not_kept_is_not_found(agency, report):
+async def test_the_thumbnail_of_a_picture_that_is_not_stored_is_404(agency, report):
     client, mine = agency
     rating = (await report("shared")).removesuffix("/report.html")
     answer = await client.get(f"{rating}/thumbnails/sha256:{'0' * 64}", headers=mine)

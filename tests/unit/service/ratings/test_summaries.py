@@ -64,7 +64,7 @@ async def test_a_probe_in_a_list_has_no_experiment(client, request_body):
     assert (listed["experiment"], listed["left_out"]) == (None, {})
 
 
-def test_long_parts_are_left_out_at_any_depth():
+def test_long_parts_of_an_experiment_are_left_out_at_any_depth():
     long, short = list(range(MAX_LISTED + 1)), list(range(MAX_LISTED))
     terms = {str(number): number for number in long}
     experiment = {
@@ -89,7 +89,7 @@ LONG = [{"text": "He is a nurse."}] * 3000
 
 
 @pytest.mark.slow
-async def test_a_list_of_a_hundred_ratings_is_short(client, worker, request_body):
+async def test_a_list_of_100_ratings_has_at_most_100_kb(client, worker, request_body):
     for seed in range(100):
         job = (await client.post("/v1/jobs", json=request_body(seed=seed))).json()
         worker.rate(job["id"], examples=LONG)
@@ -108,7 +108,7 @@ async def test_publishing_and_withdrawing_answer_with_a_summary(client, worker, 
     assert max(len(published.content), len(withdrawn.content)) <= 10_000
 
 
-async def test_a_summary_agrees_with_its_rating(client, worker, request_body):
+async def test_a_summary_has_the_same_values_as_its_rating(client, worker, request_body):
     job = (await client.post("/v1/jobs", json=request_body())).json()
     whole = (await client.get(f"/v1/ratings/{worker.rate(job['id'])}")).json()
     (short,) = (await client.get("/v1/ratings")).json()["items"]
@@ -128,7 +128,7 @@ async def test_a_summary_agrees_with_its_rating(client, worker, request_body):
     ],
 )
 @pytest.mark.parametrize("resource", ["ratings", "targets", "jobs"])
-async def test_lists_are_searched_by_name_address_and_kind(client, worker, request_body, resource, query, found):
+async def test_lists_are_filtered_by_name_address_and_kind(client, worker, request_body, resource, query, found):
     for name, port in (("100 % fair", 6000), ("My translator", 5000)):
         target = request_body()["target"] | {"name": name, "base_url": f"http://127.0.0.1:{port}"}
         await client.post("/v1/targets", json=target)
@@ -140,7 +140,7 @@ async def test_lists_are_searched_by_name_address_and_kind(client, worker, reque
     assert [one["name"] if resource == "targets" else one["target"]["name"] for one in listed] == found
 
 
-async def test_mine_leaves_out_public_ratings_of_others(serve, guarded, worker, request_body):
+async def test_the_filter_mine_leaves_out_public_ratings_of_other_tenants(serve, guarded, worker, request_body):
     client, ids = await serve(guarded), {}
     keys = {tenant: {"Authorization": f"Bearer {worker.make_key(tenant)}"} for tenant in ("mine", "theirs")}
     for tenant, headers in keys.items():
@@ -156,7 +156,7 @@ async def test_mine_leaves_out_public_ratings_of_others(serve, guarded, worker, 
     assert await listed("?mine=true") == set()
 
 
-async def test_a_summary_of_jobs_leaves_out_shorter_lists_too(client, request_body):
+async def test_the_short_list_of_jobs_leaves_out_languages_that_the_full_list_shows(client, request_body):
     experiment = request_body()["experiment"] | {"languages": ["es", "fr", "de", "it", "pt", "nl", "sv", "da", "fi"]}
     await client.post("/v1/jobs", json=request_body(experiment=experiment))
     (short,) = (await client.get("/v1/jobs")).json()["items"]
@@ -165,7 +165,7 @@ async def test_a_summary_of_jobs_leaves_out_shorter_lists_too(client, request_bo
     assert (whole["left_out"], whole["experiment"]["languages"]) == ({}, experiment["languages"])
 
 
-async def test_a_cursor_holds_for_both_lengths_of_a_list(client, worker, request_body):
+async def test_a_cursor_of_the_short_list_is_valid_for_the_full_list(client, worker, request_body):
     for seed in (1, 2):
         worker.rate((await client.post("/v1/jobs", json=request_body(seed=seed))).json()["id"])
     cursor = (await client.get("/v1/ratings?limit=1")).json()["next_cursor"]

@@ -37,7 +37,7 @@ async def saved_target(client) -> str:
     return (await client.post("/v1/targets", json=TRANSLATOR | {"secret": "sesame-street"})).json()["id"]
 
 
-async def test_a_new_schedule_shows_its_next_time(client):
+async def test_a_new_schedule_shows_its_next_runs(client):
     answer = await post(client)
     assert answer.status_code == 201, answer.text
     shown = answer.json()
@@ -67,7 +67,7 @@ async def test_running_a_schedule_creates_a_job_with_its_own_seed(client, worker
     worker.rate(jobs[0]["id"])
 
 
-async def test_a_runs_job_is_joined_by_a_request_with_the_same_seed(client, request_body):
+async def test_a_request_with_the_seed_of_a_scheduled_run_joins_the_job_of_that_run(client, request_body):
     address = await made(client)
     run = await client.post(address + "/run")
     job = (await client.get(run.headers["Location"])).json()
@@ -75,7 +75,7 @@ async def test_a_runs_job_is_joined_by_a_request_with_the_same_seed(client, requ
     assert (await client.post("/v1/jobs", json=body)).json()["id"] == job["id"]
 
 
-async def test_a_scheduled_suite_creates_a_suite(client):
+async def test_running_a_schedule_of_a_suite_creates_a_suite(client):
     address = await made(client, request={"target": TRANSLATOR, "methods": ["round-trip"], "attributes": ["gender"]})
     run = await client.post(address + "/run")
     assert run.json()["last_made"]["kind"] == "suite"
@@ -135,7 +135,7 @@ async def test_removing_a_schedule_keeps_its_jobs(client):
     assert (await client.get(job)).status_code == 200
 
 
-async def test_schedules_are_listed_newest_first_and_paged_by_key(client):
+async def test_schedules_are_listed_newest_first_in_pages(client):
     addresses = [await made(client, name=name) for name in ("one", "two", "three")]
     page = await client.get("/v1/schedules", params={"limit": 2})
     assert [one["links"]["self"] for one in page.json()["items"]] == addresses[:0:-1]
@@ -198,7 +198,7 @@ async def test_another_tenants_schedule_is_404(serve, guarded, worker):
         ({"colour": "red"}, "/colour"),
     ],
 )
-async def test_an_invalid_schedule_is_refused_with_its_field(client, changes, pointer):
+async def test_an_invalid_schedule_is_refused_naming_the_invalid_field(client, changes, pointer):
     answer = await post(client, **changes)
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"] == pointer
@@ -207,7 +207,7 @@ async def test_an_invalid_schedule_is_refused_with_its_field(client, changes, po
 
 
 # ---------------------------------------------------------------------------- cool-down of targets
-async def test_the_cool_down_of_a_target_refuses_new_jobs_only(serve, settings, request_body, worker):
+async def test_only_new_jobs_are_refused_during_the_cool_down_of_a_target(serve, settings, request_body, worker):
     client = await serve(settings.model_copy(update={"cooldown_s": 600}))
     first = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     assert (await client.post("/v1/jobs", json=request_body(seed=8))).status_code == 202  # no job has ended yet

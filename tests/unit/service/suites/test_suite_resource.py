@@ -48,7 +48,7 @@ def pointer_of(answer) -> str:
 
 
 # ---------------------------------------------------------------------------- new jobs
-async def test_each_combination_becomes_a_job_and_a_cell_of_the_matrix(client, rings):
+async def test_each_combination_of_method_and_language_becomes_a_job_and_a_cell_of_the_matrix(client, rings):
     answer = await post(client)
     assert answer.status_code == 202, answer.text
     profile = answer.json()
@@ -68,7 +68,7 @@ async def test_each_combination_becomes_a_job_and_a_cell_of_the_matrix(client, r
     assert set(rings.heard) == set(jobs)
 
 
-async def test_a_suite_without_names_has_all_methods_and_attributes_of_the_kind(client):
+async def test_a_suite_without_methods_and_attributes_uses_all_that_fit_the_kind_of_target(client):
     answer = await post(client, methods=None, attributes=None, languages=None)
     assert answer.status_code == 202, answer.text
     profile = answer.json()
@@ -131,7 +131,7 @@ async def test_an_identical_suite_creates_no_new_jobs(client):
     assert len(await jobs_of(client)) == 4
 
 
-async def test_a_repeated_request_gets_the_same_suite(client):
+async def test_a_repeated_request_with_one_idempotency_key_gets_the_same_suite(client):
     headers = {"Idempotency-Key": "one"}
     first = await client.post("/v1/suites", json=suite(), headers=headers)
     again = await client.post("/v1/suites", json=suite(), headers=headers)
@@ -149,7 +149,7 @@ async def test_a_suite_that_exceeds_the_job_limit_creates_no_job(serve, settings
     assert await jobs_of(few) == []
 
 
-async def test_only_new_jobs_of_a_suite_take_from_the_rate(serve, settings):
+async def test_only_new_jobs_of_a_suite_count_towards_the_rate_limit(serve, settings):
     slow = await serve(settings.model_copy(update={"job_rate": "6/hour"}))
     assert (await slow.post("/v1/suites", json=suite())).status_code == 202
     assert (await slow.post("/v1/suites", json=suite())).status_code == 202  # all its jobs are running already
@@ -159,7 +159,7 @@ async def test_only_new_jobs_of_a_suite_take_from_the_rate(serve, settings):
 
 
 # ---------------------------------------------------------------------------- the profile
-async def test_a_profile_has_every_letter_and_the_worst(client, worker):
+async def test_a_profile_has_the_letter_of_every_cell_and_the_worst_letter(client, worker):
     address = (await post(client)).headers["Location"]
     cells = cells_of((await client.get(address)).json())
     fair = {"BS": 0.001, "DSBS": 0.001, "UCS": 0.998}
@@ -178,7 +178,7 @@ async def test_a_profile_has_every_letter_and_the_worst(client, worker):
     assert "cancel" not in done["links"]
 
 
-async def test_the_report_of_a_suite_is_its_matrix_with_links_to_the_ratings(client, worker):
+async def test_the_report_of_a_suite_shows_its_matrix_with_links_to_the_ratings(client, worker):
     profile = (await post(client)).json()
     for job, letter in zip(cells_of(profile), ("UCS", "DSBS", "DSBS", "BS"), strict=True):
         worker.rate(job["job"], letter=letter)
@@ -197,7 +197,7 @@ async def test_the_report_of_a_suite_is_its_matrix_with_links_to_the_ratings(cli
     assert again.status_code == 304
 
 
-async def test_a_failed_cell_has_its_reason_and_the_worst_letter_is_undeclared(client, worker):
+async def test_a_failed_cell_shows_the_reason_and_the_worst_letter_is_not_declared(client, worker):
     answer = await post(client, methods=["round-trip"])
     one, other = cells_of(answer.json())
     worker.rate(one["job"])
@@ -208,7 +208,7 @@ async def test_a_failed_cell_has_its_reason_and_the_worst_letter_is_undeclared(c
     assert (profile["worst"]["letter"], profile["worst"]["declared"]) == ("DSBS", False)
 
 
-async def test_a_cell_without_a_letter_has_its_reason(client, worker):
+async def test_a_cell_without_a_letter_shows_the_reason(client, worker):
     answer = await post(client, methods=["round-trip"], languages=["es"])
     worker.rate(cells_of(answer.json())[0]["job"], letter=None, declared=False)
     profile = (await client.get(answer.headers["Location"])).json()
@@ -253,7 +253,7 @@ async def test_suites_are_listed_newest_first_with_their_progress(client):
     assert [one["id"] for one in rest.json()["items"]] == [ids[0]]
 
 
-async def test_a_suite_is_the_same_on_postgres(serve, settings, postgres_url):
+async def test_a_suite_works_the_same_way_on_postgres(serve, settings, postgres_url):
     client = await serve(settings.model_copy(update={"database_url": postgres_url}))
     made = await client.post("/v1/suites", json=suite(), headers={"Idempotency-Key": "one"})
     assert made.status_code == 202, made.text
@@ -315,7 +315,7 @@ async def test_a_suite_that_has_ended_cannot_be_cancelled(client, worker):
         ({"colour": "red"}, "/colour"),
     ],
 )
-async def test_a_name_without_a_cell_is_refused_with_its_field(client, changes, pointer):
+async def test_an_invalid_suite_is_refused_naming_the_invalid_field(client, changes, pointer):
     assert pointer_of(await post(client, **changes)) == pointer
     assert await jobs_of(client) == []
 
@@ -345,7 +345,7 @@ async def test_another_tenants_suite_is_404(serve, guarded, worker):
 
 
 # ---------------------------------------------------------------------------- as documented
-async def test_suite_examples_and_answers_are_valid_for_the_document(client, worker):
+async def test_suite_examples_and_responses_are_valid_for_their_openapi_schemas(client, worker):
     document = (await client.get("/openapi.json")).json()
 
     def check(name: str, value: Any) -> None:
@@ -380,7 +380,7 @@ async def post_several(client, *targets, **changes):
     return await client.post("/v1/suites", json=body)
 
 
-async def test_services_languages_and_attributes_make_one_ranked_matrix(client, worker):
+async def test_a_suite_of_several_services_ranks_them_by_their_worst_letter(client, worker):
     first, second = TRANSLATOR | {"secret": "sk-first"}, SECOND
     answer = await post_several(client, first, second, methods=["round-trip"])
     assert answer.status_code == 202, answer.text
@@ -402,7 +402,7 @@ async def test_services_languages_and_attributes_make_one_ranked_matrix(client, 
             assert rating["letter"] == cell["letter"] == one["worst"]["letter"]
 
 
-async def test_services_of_equal_letters_and_unrated_ones_share_a_rank(client, worker):
+async def test_services_without_a_rating_share_the_last_rank(client, worker):
     third = TRANSLATOR | {"name": "V", "base_url": "http://127.0.0.1:5003"}
     made = (await post_several(client, TRANSLATOR, SECOND, third, methods=["round-trip"], languages=["es"])).json()
     for job in await jobs_of(client):
@@ -418,14 +418,14 @@ async def test_methods_that_cannot_rate_a_service_are_left_out_for_it(client):
     assert methods == {"T": ["round-trip"], "E": ["association"]}
 
 
-async def test_an_invalid_service_is_named_by_its_place(client, rings):
+async def test_an_invalid_target_of_a_suite_is_refused_naming_its_position(client, rings):
     wrong = SECOND | {"protocol": "deepl"}
     assert pointer_of(await post_several(client, TRANSLATOR, wrong)) == "/targets/1/secret"
     assert pointer_of(await post_several(client, TRANSLATOR, {"id": "tgt_none"})) == "/targets/1/id"
     assert (await jobs_of(client), rings.heard) == ([], [])
 
 
-async def test_either_target_or_targets_is_sent(client):
+async def test_a_suite_with_both_or_neither_of_target_and_targets_is_refused(client):
     both = await client.post("/v1/suites", json=suite(targets=[TRANSLATOR]))
     neither = suite()
     del neither["target"]
@@ -433,21 +433,21 @@ async def test_either_target_or_targets_is_sent(client):
         assert (answer.status_code, "either target or targets" in answer.text) == (422, True)
 
 
-async def test_a_suite_of_many_services_is_limited(client):
+async def test_a_suite_of_more_than_500_cells_for_all_services_is_refused(client):
     many = [TRANSLATOR | {"base_url": f"http://127.0.0.1:{port}"} for port in range(6000, 6050)]
     languages = ["es", "fr", "de", "it", "pt", "nl"]
     answer = await post_several(client, *many, methods=["round-trip", "one-hop"], languages=languages)
     assert (answer.status_code, "500 for all" in answer.text) == (422, True)
 
 
-async def test_a_schedule_takes_one_service(client):
+async def test_a_scheduled_suite_of_several_targets_is_refused(client):
     body = suite(targets=[TRANSLATOR, SECOND])
     del body["target"]
     answer = await client.post("/v1/schedules", json={"name": "x", "interval_s": 86_400, "request": body})
     assert (pointer_of(answer), "takes one target" in answer.text) == ("/request/targets", True)
 
 
-async def test_the_services_of_a_suite_are_not_shown_to_other_tenants(serve, guarded, worker):
+async def test_a_suite_of_several_services_is_not_shown_to_other_tenants(serve, guarded, worker):
     client = await serve(guarded)
     mine, theirs = ({"Authorization": f"Bearer {worker.make_key(one)}"} for one in ("mine", "theirs"))
     body = suite(targets=[TRANSLATOR])
@@ -485,7 +485,7 @@ async def test_the_plan_of_a_suite_lists_omitted_cells(client):
 
 @pytest.mark.parametrize("path", ["/v1/suites/plan", "/v1/suites"])
 @pytest.mark.parametrize("column", ["sex", "unknown"])
-async def test_a_suite_that_repeats_much_is_refused(client, path, column):
+async def test_a_suite_whose_jobs_would_store_too_many_bytes_is_refused(client, path, column):
     # guards against 06d1ba2, where a request of 600 kB took 390 MB and 3 s of the event loop
     classifier = TRANSLATOR | {"kind": "classifier", "protocol": "mlflow"}
     rows = [{"sex": number % 2, "age": number, "note": "x" * 20} for number in range(12_000)]

@@ -1,4 +1,4 @@
-"""An encrypted secret can be decrypted in its own row only (fault 55 of docs/reliability.md)."""
+"""An encrypted secret can be decrypted in its own database row only (row 55 of docs/reliability.md)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ async def test_a_target_without_a_secret_has_no_hint(client):
     assert (await save(client, protocol="libretranslate", secret=None)).json()["secret_hint"] is None
 
 
-async def test_a_secret_is_sealed_for_its_target(client, settings, worker):
+async def test_a_secret_is_encrypted_and_bound_to_its_target(client, settings, worker):
     target_id = (await save(client)).json()["id"]
     with worker.database.read() as c:
         row = targets.find(c, target_id, "default")
@@ -54,7 +54,9 @@ async def test_a_secret_is_sealed_for_its_target(client, settings, worker):
     assert opened == SECRET
 
 
-async def test_a_secret_sent_with_a_job_is_sealed_for_that_job_and_never_shown(client, settings, worker, request_body):
+async def test_a_secret_sent_with_a_job_is_encrypted_for_that_job_and_never_shown(
+    client, settings, worker, request_body
+):
     answer = await client.post("/v1/jobs", json=request_body(target=DEEPL))
     job_id = answer.json()["id"]
     assert SECRET not in answer.text
@@ -66,7 +68,7 @@ async def test_a_secret_sent_with_a_job_is_sealed_for_that_job_and_never_shown(c
     assert opened == SECRET
 
 
-async def test_a_replaced_target_keeps_its_secret_unless_one_is_sent(client):
+async def test_a_replaced_target_keeps_its_secret_unless_another_secret_is_sent(client):
     url = (await save(client)).headers["Location"]
     rest = {key: value for key, value in DEEPL.items() if key != "secret"}
     kept = await client.put(url, json=rest | {"name": "Renamed"})
@@ -103,8 +105,10 @@ CUSTOM = {
         {"settings": DECLARED | {"auth_value": "{secret}"}},
     ],
 )
-async def test_a_stored_secret_does_not_follow_its_target_to_a_new_address(client, worker, settings, change):
-    # guards against eb55f1e, where it was sent to the new address
+async def test_a_change_of_address_protocol_or_authentication_requires_the_secret_again(
+    client, worker, settings, change
+):
+    # guards against eb55f1e, where the stored secret was sent to the new address
     created = await client.post("/v1/targets", json=CUSTOM)
     assert created.status_code == 201, created.text
     url, target_id = created.headers["Location"], created.json()["id"]
@@ -159,7 +163,7 @@ async def test_only_an_unchanged_target_is_304(client):
         ({"kind": "embedder"}, "/kind"),
     ],
 )
-async def test_an_invalid_target_is_refused_with_its_field(client, changes, pointer):
+async def test_an_invalid_target_is_refused_naming_the_invalid_field(client, changes, pointer):
     answer = await client.post("/v1/targets", json=DEEPL | changes)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
 
@@ -171,7 +175,7 @@ async def test_a_job_can_name_a_saved_target(client, request_body, worker):
     assert (answer.status_code, job["target_id"], job["target"]["base_url"]) == (202, target["id"], DEEPL["base_url"])
 
 
-async def test_a_job_that_names_another_tenants_target_is_refused(client, request_body):
+async def test_a_job_that_names_an_unknown_target_is_refused(client, request_body):
     answer = await client.post("/v1/jobs", json=request_body(target={"id": "tgt_nope"}))
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/target/id")
 
@@ -194,7 +198,7 @@ async def test_a_repeated_request_with_one_idempotency_key_saves_one_target(clie
     assert len((await client.get("/v1/targets")).json()["items"]) == 1
 
 
-async def test_a_probe_is_a_job(client, rings):
+async def test_probing_a_target_creates_a_job(client, rings):
     url = (await save(client)).headers["Location"]
     answer = await client.post(f"{url}/probe")
     job = answer.json()
@@ -218,7 +222,7 @@ async def test_a_finished_probe_with_prefer_wait_is_200_with_its_result(client, 
     assert answer.headers["Preference-Applied"] == "wait=10"
 
 
-async def test_a_secret_without_its_encryption_key_is_a_secret_lost_problem(client, serve, settings, request_body):
+async def test_a_secret_that_cannot_be_decrypted_is_409_secret_lost(client, serve, settings, request_body):
     target = (await save(client)).json()
     other = settings.model_copy(update={"secret_key": SecretStr("another-operators-key-0123456789")})
     client = await serve(other)
@@ -244,7 +248,7 @@ async def test_targets_are_paged(client):
     assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
 
 
-# ---------------------------------------------------------------------------- probes of described targets
+# ---------------------------------------------------------------------------- probes of unsaved targets
 async def probed(client, worker, first_job, body, result=None):
     async def work():
         claim = await asyncio.to_thread(worker.claim, await first_job())
@@ -263,7 +267,7 @@ async def probed(client, worker, first_job, body, result=None):
 
 
 @pytest.mark.parametrize("result", [{"reading": "La casa", "latency_s": 0.2}, None])
-async def test_a_described_target_is_probed_and_its_secret_is_forgotten(client, worker, first_job, result):
+async def test_an_unsaved_target_can_be_probed_and_its_secret_is_deleted_afterwards(client, worker, first_job, result):
     answer, kept = await probed(client, worker, first_job, DEEPL, result)
     job = answer.json()
     assert (answer.status_code, job["result"], job["target_id"]) == (200 if result else 202, result, None)
@@ -274,7 +278,7 @@ async def test_a_described_target_is_probed_and_its_secret_is_forgotten(client, 
     assert (await client.get("/v1/targets")).json()["items"] == []
 
 
-async def test_probes_of_one_target_with_two_secrets_are_two_jobs(client):
+async def test_probes_of_one_target_with_different_secrets_are_different_jobs(client):
     now = {"Prefer": "wait=0"}
     first = await client.post("/v1/targets/probe", json=DEEPL, headers=now)
     second = await client.post("/v1/targets/probe", json=DEEPL | {"secret": "another:fx"}, headers=now)
@@ -282,7 +286,7 @@ async def test_probes_of_one_target_with_two_secrets_are_two_jobs(client):
     assert first.json()["id"] != second.json()["id"]
 
 
-async def test_an_invalid_described_target_is_not_probed(client, rings):
+async def test_an_invalid_unsaved_target_is_not_probed(client, rings):
     answer = await client.post("/v1/targets/probe", json=DEEPL | {"secret": None})
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/secret")
     assert rings.heard == []

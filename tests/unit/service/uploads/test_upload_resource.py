@@ -70,14 +70,14 @@ async def test_equal_bytes_are_stored_once_per_purpose(client):
     assert other.json()["digest"] == first.json()["digest"]
 
 
-async def test_an_embedding_is_stored_with_its_size(client):
+async def test_an_embedding_is_stored_with_a_summary_of_its_words_and_dimensions(client):
     sent = await send(client, SMALL, "embedding", NPZ)
     assert sent.json()["summary"] == {"words": 2, "dims": 2, "zero_vectors": 0, "sample": ["he", "she"]}
     text = await send(client, b"2 3\nhe 1 0 0\nice cream 0 0 0\n", "embedding", TEXT)
     assert text.json()["summary"] == {"words": 2, "dims": 3, "zero_vectors": 1, "sample": ["he", "ice cream"]}
 
 
-async def test_an_unsupported_media_type_is_415_with_the_supported_ones(client):
+async def test_an_unsupported_media_type_is_415_with_the_supported_media_types(client):
     answer = await send(client, SMALL, "embedding", CSV)
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-upload-type")
     assert answer.headers["Accept"] == "application/octet-stream, text/plain"
@@ -110,7 +110,7 @@ async def test_an_invalid_file_is_refused_with_its_line_and_column(client, conte
     assert (await client.get("/v1/uploads")).json()["items"] == []
 
 
-async def test_a_file_above_the_limit_is_refused_by_length_and_while_streaming(serve, settings):
+async def test_a_file_above_the_size_limit_is_refused_by_its_declared_length_or_while_streaming(serve, settings):
     client = await serve(settings.model_copy(update={"max_upload_bytes": 1_000}))
 
     async def drip():
@@ -122,7 +122,7 @@ async def test_a_file_above_the_limit_is_refused_by_length_and_while_streaming(s
         assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")
 
 
-async def test_an_upload_may_exceed_the_limit_of_json_bodies(client, settings):
+async def test_an_upload_may_exceed_the_size_limit_of_json_bodies(client, settings):
     rows = b"a,b\n" + b"1,some text that repeats\n" * 50_000
     assert len(rows) > settings.max_body_bytes
     assert (await send(client, rows)).json()["summary"]["rows"] == 50_000
@@ -181,7 +181,7 @@ async def test_rows_of_a_table_are_read_back_with_their_types(app, client):
         assert not read.sampled
 
 
-async def test_a_large_table_is_sampled_by_the_seed_in_table_order(app, client):
+async def test_rows_of_a_large_table_are_sampled_by_the_seed_and_stay_in_table_order(app, client):
     upload = (await send(client, b"n\n" + b"".join(b"%d\n" % number for number in range(1_000)))).json()
     first, again, other = [
         await rows_of(app.state.service, "default", upload["id"], rng=generator(seed), most=100) for seed in (1, 1, 2)
@@ -192,7 +192,7 @@ async def test_a_large_table_is_sampled_by_the_seed_in_table_order(app, client):
     assert drawn == sorted(set(drawn))
 
 
-async def test_a_job_cannot_use_another_tenants_upload_or_one_of_another_purpose(app, client):
+async def test_a_job_cannot_use_an_upload_of_another_tenant_or_of_another_purpose(app, client):
     upload = (await send(client)).json()
     for tenant, reading in (("rival", rows_of), ("default", trials_of)):
         more = {"rng": generator(0)} if reading is rows_of else {}
@@ -224,7 +224,7 @@ async def test_uploaded_trials_are_read_back_as_counts(app, client):
 
 
 @pytest.mark.parametrize("own", [False, True])
-async def test_uploaded_answers_are_rated_also_with_words_of_ones_own(app, client, own):
+async def test_uploaded_answers_can_be_rated_with_default_words_or_with_own_words(app, client, own):
     target = await uploaded_answers(client, b"concept,level,chose\nnurse,0.5,first\nnurse,1,second\n")
     specification = SPECIFICATIONS["choices"]["value"]
     assert (await client.post("/v1/specifications", json=specification)).status_code == 201
@@ -235,7 +235,7 @@ async def test_uploaded_answers_are_rated_also_with_words_of_ones_own(app, clien
 
 
 @pytest.mark.parametrize("own_rows", [False, True])
-async def test_uploaded_answers_are_rated_by_forced_choice_alone(app, client, own_rows):
+async def test_uploaded_answers_can_only_be_rated_by_forced_choice(app, client, own_rows):
     target = await uploaded_answers(client, b"concept,level,chose\nnurse,0.5,first\n")
     asked = Alternation("gender")
     if own_rows:
@@ -261,7 +261,7 @@ def archive(**parts: bytes) -> bytes:
 
 
 def bomb(size: int) -> bytes:
-    """Return an archive with two files of `size` bytes each."""
+    """Return an archive of two files that expand to `size` bytes in total."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as writing:
         for name in ("words.npy", "vectors.npy"):
@@ -304,7 +304,7 @@ async def test_a_hostile_archive_is_refused(client, what):
     assert (answer.status_code, answer.json()["code"]) == (422, "unreadable-upload"), answer.text
 
 
-async def test_words_may_be_a_json_list_and_vectors_in_any_order(client):
+async def test_an_embedding_may_have_words_as_a_json_list_and_vectors_in_fortran_order(client):
     vectors = np.asfortranarray(np.arange(6, dtype=np.float16).reshape(2, 3))
     answer = await send(client, npz(words=np.array('["he", "she"]'), vectors=vectors), "embedding", NPZ)
     assert answer.json()["summary"]["dims"] == 3

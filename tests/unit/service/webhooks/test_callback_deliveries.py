@@ -13,7 +13,7 @@ BACK = "http://127.0.0.1:9/back?token=t"
 
 
 def attempt(worker, outcome, then=None):
-    """Record an attempt of a delivery with the given outcome."""
+    """Record an attempt with the given outcome for every due delivery."""
     with worker.database.write() as c:
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
@@ -47,7 +47,7 @@ async def test_deliveries_to_a_callback_are_shown_with_their_attempts(client, en
     assert [(one["status"], one["response"]) for one in shown["tries"]] == [(500, "oh")]
 
 
-async def test_a_callback_delivery_is_sent_again_under_the_same_id(client, worker, ended):
+async def test_a_callback_delivery_can_be_sent_again_with_the_same_id(client, worker, ended):
     url = await ended()
     (line,) = (await client.get(f"{url}/deliveries", params={"state": "given-up"})).json()["items"]
     again = await client.post(f"{line['href']}/redeliver", headers={"Idempotency-Key": '"once"'})

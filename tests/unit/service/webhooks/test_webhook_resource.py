@@ -33,7 +33,7 @@ async def create(client, **changes):
 
 
 def attempt(worker, outcome=None, then=None):
-    """Record an attempt of a delivery with the given outcome."""
+    """Record an attempt with the given outcome (by default a success) for every due delivery."""
     with worker.database.write() as c:
         fan_out.hand_over(c)
         claims = deliveries.claim(c, deliveries.choose(c, 50))
@@ -67,7 +67,7 @@ async def test_a_webhook_shows_the_agencys_public_key(client, worker):
     assert (shown["state"], shown["disabled_why"], shown["failing_since"]) == ("enabled", None, None)
 
 
-async def test_a_repeated_request_creates_one_webhook_with_one_secret(client, worker):
+async def test_a_repeated_request_with_one_idempotency_key_creates_one_webhook_with_one_secret(client, worker):
     headers = {"Idempotency-Key": "k-1"}
     first = await client.post("/v1/webhooks", json=HOOK, headers=headers)
     again = await client.post("/v1/webhooks", json=HOOK, headers=headers)
@@ -96,7 +96,7 @@ async def test_a_repeated_request_creates_one_webhook_with_one_secret(client, wo
         ({"secret": "whsec_mine"}, "/secret"),
     ],
 )
-async def test_a_webhook_with_a_forbidden_address_is_refused(client, changes, pointer):
+async def test_an_invalid_webhook_is_refused_naming_the_invalid_field(client, changes, pointer):
     answer = await client.post("/v1/webhooks", json=HOOK | changes)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
     made = await create(client)
@@ -144,7 +144,7 @@ async def test_webhooks_are_paged(client):
     assert [one["id"] for one in page.json()["items"] + rest.json()["items"]] == made[::-1]
 
 
-async def test_a_rotation_shows_the_new_secret_and_the_end_of_the_old_one(client):
+async def test_rotating_a_secret_shows_the_new_secret_and_the_expiry_of_the_old_secret(client):
     made = await create(client)
     url, headers = made.headers["Location"], {"Idempotency-Key": "r-1"}
     first = await client.post(f"{url}/rotate", headers=headers)
@@ -174,7 +174,7 @@ async def test_a_ping_is_a_delivery_with_its_attempts(client, worker):
     assert (tried["number"], tried["status"], tried["failure"], tried["response"]) == (1, 204, None, "thanks")
 
 
-async def test_the_delivery_of_a_jobs_end_is_listed(client, worker, request_body):
+async def test_the_delivery_for_a_finished_job_is_listed(client, worker, request_body):
     url = (await create(client)).headers["Location"]
     job = (await client.post("/v1/jobs", json=request_body(callback_url="http://127.0.0.1:9/own"))).json()
     worker.rate(job["id"])
@@ -200,7 +200,7 @@ async def test_deliveries_are_paged_and_filtered(client, worker):
     assert (await client.get(f"{url}/deliveries", params={"state": "lost"})).status_code == 422
 
 
-async def test_a_delivery_is_sent_again_under_the_same_id(client, worker):
+async def test_a_delivery_can_be_sent_again_with_the_same_id(client, worker):
     url = (await create(client)).headers["Location"]
     pinged = await client.post(f"{url}/ping")
     attempt(worker, Outcome(7, None, "timeout: no whole answer within 15 s", None), Next(None))
@@ -261,8 +261,8 @@ async def test_a_failing_webhook_shows_the_time_of_its_first_failure(client, wor
     assert (await client.get(url)).json()["failing_since"] is None
 
 
-# ---------------------------------------------------------------------------- the document
-async def test_every_type_of_notice_is_documented_with_valid_examples(client):
+# ---------------------------------------------------------------------------- the OpenAPI document
+async def test_every_webhook_event_type_is_documented_with_a_valid_example(client):
     document = (await client.get("/openapi.json")).json()
     assert set(document["webhooks"]) == {*get_args(webhooks.EventType), webhooks.PING} == set(NOTICES)
     names = [one["post"]["operationId"] for one in document["webhooks"].values()]

@@ -15,7 +15,7 @@ def test_database_clock_returns_whole_milliseconds(database):
     assert before - 1 <= now <= after + 1
 
 
-def test_clock_is_constant_within_a_statement(database):
+def test_database_clock_is_constant_within_one_statement(database):
     with database.write() as c:
         first, same = c.execute(select(now_ms(), now_ms().label("again"))).one()
         time.sleep(0.003)

@@ -24,11 +24,11 @@ def test_only_large_documents_are_compressed(extra):
     assert unpack(pack(text)) == text
 
 
-def test_packing_keeps_the_order_of_keys():
+def test_packing_json_keeps_the_order_of_keys():
     assert list(unpack(pack({"she": 1, "he": 2}))) == ["she", "he"]
 
 
-def test_infinity_cannot_be_packed():
+def test_json_with_infinity_cannot_be_packed():
     with pytest.raises(ValueError, match="Out of range float"):
         pack({"share": float("inf")})
 

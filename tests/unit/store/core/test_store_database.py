@@ -67,7 +67,7 @@ def test_running_job_without_a_lease_is_refused(database, queued):
         c.execute(text("UPDATE jobs SET status = 'running' WHERE id = :id"), {"id": job.id})
 
 
-def test_invalid_statement_is_not_an_outage_and_shows_no_parameters(database):
+def test_error_of_an_invalid_statement_shows_no_parameters_and_is_not_an_outage(database):
     with pytest.raises(SQLAlchemyError) as defect, database.read() as c:
         c.execute(text("SELECT nothing FROM nowhere WHERE secret = :secret"), {"secret": "hunter2"})
     assert "hunter2" not in str(defect.value)
@@ -113,7 +113,7 @@ def test_second_writer_of_a_process_waits_for_the_first(database, a_job):
         assert jobs.counts_by_status(c) == {"queued": 2}
 
 
-def test_full_disk_is_an_outage_and_rolls_back(sqlite_url, a_job):
+def test_full_disk_raises_store_unavailable_and_rolls_back(sqlite_url, a_job):
     with closing(Database(sqlite_url)) as database:
         with database.write() as c:
             pages = c.exec_driver_sql("PRAGMA page_count").scalar_one()
@@ -126,7 +126,7 @@ def test_full_disk_is_an_outage_and_rolls_back(sqlite_url, a_job):
             assert jobs.counts_by_status(c) == {}
 
 
-def test_write_to_a_read_only_file_is_an_outage(sqlite_url, a_job):
+def test_write_to_a_read_only_file_raises_store_unavailable(sqlite_url, a_job):
     with closing(Database(sqlite_url)) as database:
         with database.write() as c:
             c.exec_driver_sql("PRAGMA query_only = ON")
@@ -134,14 +134,14 @@ def test_write_to_a_read_only_file_is_an_outage(sqlite_url, a_job):
             jobs.add(c, a_job())
 
 
-def test_missing_directory_is_an_outage(tmp_path):
+def test_missing_directory_raises_store_unavailable(tmp_path):
     database = Database(f"sqlite:///{tmp_path}/gone/assay.db")
     with unavailable("unreachable"), database.read():
         pass
     database.close()
 
 
-def test_file_that_is_not_a_database_is_an_outage(tmp_path):
+def test_file_that_is_not_a_database_raises_store_unavailable(tmp_path):
     (tmp_path / "assay.db").write_bytes(b"this is not a database" * 100)
     database = Database(f"sqlite:///{tmp_path}/assay.db")
     with unavailable("unreachable"), database.read() as c:
@@ -180,7 +180,7 @@ def test_concurrent_requests_can_all_write(database_url, a_job):
     asyncio.run(use())
 
 
-def test_cancelled_requests_leave_no_lock(database_url, a_job):
+def test_cancelled_requests_leave_no_database_lock(database_url, a_job):
     async def use():
         database = AsyncDatabase(database_url, lock_wait_s=1)
         try:
@@ -219,7 +219,7 @@ def test_request_without_a_free_connection_fails_after_the_timeout(database_url)
     asyncio.run(use())
 
 
-def test_service_can_read_a_locked_file(sqlite_url, a_job):
+def test_async_reads_of_a_locked_file_succeed_while_writes_fail(sqlite_url, a_job):
     async def use():
         database = AsyncDatabase(sqlite_url, lock_wait_s=0.3)
         with closing(sqlite3.connect(engines.database_url(sqlite_url).database)) as other:
@@ -240,7 +240,7 @@ def test_service_can_read_a_locked_file(sqlite_url, a_job):
 
 
 # ---------------------------------------------------------------------------- size
-def test_recording_200_observations_takes_as_many_statements_as_one(database, claimed, entry):
+def test_recording_200_observations_takes_as_many_statements_as_recording_one(database, claimed, entry):
     statements = []
     event.listen(database._writer, "after_cursor_execute", lambda *args: statements.append(args[2]))
     claim = claimed()

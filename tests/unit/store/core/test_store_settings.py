@@ -57,7 +57,7 @@ def test_arguments_override_the_environment(monkeypatch):
         ({"auth": "none", "host": "0.0.0.0"}, False),
     ],
 )
-def test_keys_are_required_unless_embedded_on_loopback(arguments, required):
+def test_api_keys_are_required_unless_the_service_listens_on_loopback_without_a_broker(arguments, required):
     assert Settings(**arguments).keys_required is required
 
 
@@ -97,14 +97,14 @@ SIGN_IN = {
 }
 
 
-def test_sign_in_with_accounts_is_read_from_the_environment(monkeypatch):
+def test_openid_connect_settings_are_read_from_the_environment(monkeypatch):
     for name, value in SIGN_IN.items():
         monkeypatch.setenv(f"ASSAY_{name.upper()}", value)
     (rule,) = Settings().oidc_rules
     assert (rule.tenant, rule.scopes) == ("acme", ("ratings:read",))
 
 
-def test_empty_settings_of_accounts_count_as_unset(monkeypatch):
+def test_empty_openid_connect_settings_count_as_unset(monkeypatch):
     for name in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "RULES"):
         monkeypatch.setenv(f"ASSAY_OIDC_{name}", "")
     assert (Settings().oidc_issuer, Settings().oidc_rules) == (None, ())
@@ -129,7 +129,7 @@ def test_empty_settings_of_accounts_count_as_unset(monkeypatch):
         ({"oidc_rules": json.dumps([{**RULE, "claims": "x"}])}, "oidc_rules.0.claims"),
     ],
 )
-def test_incomplete_or_unsafe_settings_of_accounts_are_refused(changed, said):
+def test_incomplete_or_unsafe_openid_connect_settings_are_refused(changed, said):
     Settings(**SIGN_IN)
     with pytest.raises(ValidationError, match=said.replace(".", r"\.")):
         Settings(**{**SIGN_IN, **changed})

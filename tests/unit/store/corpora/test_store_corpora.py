@@ -119,7 +119,7 @@ def test_removed_corpus_cannot_be_read_by_any_tenant(database, corpus):
         "The nurse said she was late\uff0e",
     ],
 )
-def test_sentence_equal_after_normalisation_returns_the_existing_item(database, corpus, same):
+def test_adding_a_sentence_equal_after_normalisation_returns_the_existing_item(database, corpus, same):
     one = corpus()
     first = added(database, one, sentence(provenance={"by": "first"}))
     second = added(database, one, sentence(same, source="written", provenance={"by": "second"}))
@@ -128,7 +128,7 @@ def test_sentence_equal_after_normalisation_returns_the_existing_item(database, 
     assert second.corpus.version == first.corpus.version == 2
 
 
-def test_typographic_and_plain_quotes_are_equal():
+def test_sentences_with_typographic_and_plain_quotes_have_the_same_digest():
     assert text_digest("\u201cShe\u2019s late\u201d") == text_digest('"she\'s late"')
     assert normalised("A \t B\n") == "a b"
 
@@ -177,7 +177,7 @@ def test_edited_sentence_keeps_its_provenance_and_former_texts(database, corpus)
         assert corpora.find(c, one.id, "acme").version == 5
 
 
-def test_only_the_first_and_the_latest_former_texts_are_kept(database, corpus):
+def test_only_the_first_and_the_latest_former_texts_of_a_sentence_are_kept(database, corpus):
     one = corpus()
     (item,) = added(database, one, sentence("Text 0.")).items
     with database.write() as c:
@@ -213,7 +213,7 @@ def test_removed_item_can_be_added_again(database, corpus):
     assert texts(database, one) == [sentence().text]
 
 
-def test_sentences_of_readable_corpora_with_the_same_rules_are_found(database, corpus):
+def test_sentences_of_own_and_shared_corpora_with_the_same_specification_are_found(database, corpus):
     mine = corpus(rules=RULES)
     for number, special in enumerate(
         [
@@ -240,7 +240,7 @@ def test_picture_with_the_same_image_is_stored_once(database, corpus):
     assert (changed.term, changed.source, changed.provenance) == ("doctor", "uploaded", {})
 
 
-def test_image_can_be_read_by_readers_of_its_corpus(database, corpus):
+def test_image_can_be_read_by_every_tenant_that_can_read_its_corpus(database, corpus):
     one, facts = corpus(kind="images"), ImageFacts("sha256:a", "image/png", 1, 1)
     added(database, one, NewItem(image=facts.digest, term="nurse"))
     with database.write() as c:
@@ -262,7 +262,9 @@ def test_text_with_nul_and_lone_surrogates_can_be_stored(database, corpus):
 @pytest.mark.parametrize(
     ("terms", "reuse", "texts"), [(("nurse",), True, ["A nurse."]), (("nurse",), False, []), ((), True, [])]
 )
-def test_authored_sentences_without_rules_are_found_by_their_term_in_own_corpora(database, corpus, terms, reuse, texts):
+def test_authored_sentences_without_a_specification_are_found_by_term_in_own_corpora(
+    database, corpus, terms, reuse, texts
+):
     own = sentence("A nurse.", source="written"), sentence("A cook.", attribute_term="cook", source="written")
     added(database, corpus(), *own, sentence("A nurse, uploaded."))
     added(

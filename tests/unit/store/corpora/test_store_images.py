@@ -87,7 +87,9 @@ def test_image_is_no_longer_shared_after_removal_from_the_corpus(database, kept,
     assert seen(database, "acme") is not None
 
 
-def test_thumbnails_have_the_permissions_of_their_images_and_old_images_have_none(database, kept, put_into_a_corpus):
+def test_thumbnails_have_the_permissions_of_their_images_and_old_images_have_no_thumbnail(
+    database, kept, put_into_a_corpus
+):
     new = replace(FACTS, digest="sha256:" + "b" * 64, thumbnail="data:image/webp;base64,AAAA")
     with database.write() as c:
         images.keep(c, "acme", CONTENT, new)
@@ -102,7 +104,7 @@ def test_thumbnails_have_the_permissions_of_their_images_and_old_images_have_non
     assert thumbnails("rival") == {new.digest: new.thumbnail}
 
 
-def test_unreadable_images_are_listed_in_the_given_order(database, kept, put_into_a_corpus):
+def test_images_that_a_tenant_cannot_read_are_listed_in_the_given_order(database, kept, put_into_a_corpus):
     asked = ["sha256:" + "c" * 64, kept, *(f"sha256:{place:064d}" for place in range(VALUES_A_QUERY))]
     with database.read() as c:
         assert images.missing(c, asked, "acme") == [asked[0], *asked[2:]]

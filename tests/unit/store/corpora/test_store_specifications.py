@@ -52,7 +52,7 @@ def test_shipped_specifications_can_be_read_by_every_tenant(database):
             assert specifications.find(c, "acme", name, 2) is None
 
 
-def test_name_is_free_after_removal_but_version_numbers_are_not_reused(database):
+def test_name_of_a_removed_specification_is_free_but_its_version_numbers_are_not_reused(database):
     with database.write() as c:
         specifications.add(c, "acme", NEW)
         with pytest.raises(NameTaken):

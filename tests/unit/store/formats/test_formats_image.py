@@ -123,17 +123,17 @@ def thumbnail(content: bytes) -> tuple[Image.Image, int]:
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK"])
-def test_thumbnail_of_every_kind_of_picture_has_64_pixels_and_3_kilobytes_at_most(mode):
+def test_thumbnail_of_every_kind_of_picture_has_at_most_64_pixels_and_3_kb(mode):
     content = encoded("JPEG" if mode == "CMYK" else "PNG", picture(400, 200).convert(mode))
     small, size = thumbnail(content)
     assert (small.size, size <= 3_000) == ((64, 32), True)
 
 
-def test_picture_of_16_bits_is_accepted_without_a_thumbnail():
+def test_picture_with_16_bits_per_pixel_is_accepted_without_a_thumbnail():
     assert read_image(encoded("PNG", picture().convert("L").convert("I;16"))).thumbnail is None
 
 
-def test_thumbnail_looks_like_its_picture_on_white_and_has_none_of_its_metadata():
+def test_thumbnail_shows_the_picture_on_a_white_background_and_has_no_metadata():
     image = Image.new("RGBA", (300, 300), (0, 0, 0, 0))
     image.paste((200, 30, 30, 255), (0, 0, 150, 300))
     exif = Image.Exif()

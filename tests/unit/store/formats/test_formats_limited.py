@@ -1,4 +1,4 @@
-"""Files that unpack to far more than their size, read in a child process (reliability row 62)."""
+"""Files that unpack to far more than their size, read in a child process (row 62 of docs/reliability.md)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ print(json.dumps([how, self - before, child]))
     ],
     ids=["parquet", "npz", "png"],
 )
-def test_a_bomb_costs_its_child_a_limited_memory_and_this_process_little(content, order, how):
+def test_a_decompression_bomb_uses_limited_memory_in_the_child_process_and_little_in_the_parent(content, order, how):
     # guards against eb55f1e, where 283 bytes of Parquet took 1.4 GB in the process of the API
     bomb = content()
     assert len(bomb) < 3 * MIB
@@ -63,7 +63,7 @@ def test_a_bomb_costs_its_child_a_limited_memory_and_this_process_little(content
     assert child_kib * 1024 < MEMORY_BYTES + 200 * MIB  # the imported libraries need memory in addition to the limit
 
 
-def test_a_child_answers_as_the_task_itself():
+def test_a_task_in_a_child_process_returns_its_result_or_raises_its_error():
     with tempfile.TemporaryFile() as file:
         file.write(b"n,who\n1,a\n2,b\n")
         summary = run_limited("inspect", file, purpose="table", media_type="text/csv")
@@ -75,7 +75,7 @@ def test_a_child_answers_as_the_task_itself():
         assert (refused.value.line, refused.value.code) == (4, "unreadable-upload")
 
 
-def test_a_damaged_large_image_is_refused_by_its_reason():
+def test_a_damaged_large_image_is_refused_with_the_reason():
     with pytest.raises(ImageRefused) as refused:
         read_image(pixel_bomb(3_000, 3_000)[:-40])
     assert refused.value.code == "damaged-image"

@@ -38,7 +38,7 @@ def rows(content: bytes, media_type: str = CSV):
         ("0.5 007.5", "number"),
     ],
 )
-def test_column_is_numeric_only_if_all_its_cells_are(cells, kind):
+def test_column_is_numeric_only_if_all_its_cells_are_numbers(cells, kind):
     content = "a\n" + "\n".join(cells.split()) + "\n"
     assert types(content.encode()) == {"a": kind}
 
@@ -51,7 +51,7 @@ def test_cells_are_converted_to_the_type_of_their_column():
     )
 
 
-def test_values_of_a_column_are_counted_only_if_they_are_few():
+def test_values_of_a_column_are_counted_only_if_there_are_few_different_values():
     few, many, numbers = inspected(b"a,b,c\n" + b"".join(b"x,%d,1\ny,-%d,1.0\n" % (n, n) for n in range(1, 31)))[
         "columns"
     ]
@@ -164,7 +164,7 @@ def parquet():
     return write
 
 
-def test_parquet_gives_typed_rows(parquet):
+def test_rows_of_a_parquet_file_keep_their_types(parquet):
     content = parquet(
         {
             "n": [1, None],
@@ -202,7 +202,7 @@ def test_invalid_parquet_is_refused_with_row_and_column(parquet, columns, line, 
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
-def test_damaged_parquet_raises_no_other_error_than_unreadable(parquet):
+def test_damaged_parquet_file_is_either_read_or_raises_unreadable(parquet):
     whole = parquet({"a": list(range(2_000)), "b": ["text"] * 2_000})
     for place in range(0, len(whole), max(1, len(whole) // 60)):
         damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
@@ -212,7 +212,7 @@ def test_damaged_parquet_raises_no_other_error_than_unreadable(parquet):
             continue  # some damaged values are still valid values
 
 
-def test_too_large_parquet_is_refused_by_its_metadata(parquet, monkeypatch):
+def test_parquet_file_that_is_too_large_by_its_metadata_is_refused(parquet, monkeypatch):
     many = parquet({"a": [0] * (MOST_ROWS + 1)}, compression="zstd")
     with pytest.raises(Unreadable, match="rows"):
         inspected(many, media_type=PARQUET)

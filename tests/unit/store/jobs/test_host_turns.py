@@ -1,6 +1,6 @@
-"""Turns of jobs on a host, on both databases. Earlier, nothing kept ratings of one host by several tenants apart.
+"""Turns of jobs on a host: one tenant rates a host at a time. Earlier, several tenants could rate it at once.
 
-Row 73 of docs/reliability.md: at c37b512 several tenants added up on one host, and nobody could refuse to be rated.
+Row 73 of docs/reliability.md: at c37b512 the calls of several tenants to one host added up, and no host could refuse.
 """
 
 import time
@@ -17,7 +17,7 @@ HOST = ["api.example.com"]
 
 @pytest.fixture
 def take(database):
-    """Function that asks for a job's turn."""
+    """Function that requests a turn on its hosts for a job."""
 
     def take(job, hosts=HOST, rest_s=REST_S):
         with database.write() as c:
@@ -57,7 +57,7 @@ def test_an_admitted_job_stays_admitted_when_it_is_claimed_again(claimed, take):
     assert take(job) is None
 
 
-def test_jobs_of_a_tenant_that_were_requested_together_share_a_visit(claimed, queued, take, ended):
+def test_jobs_of_a_tenant_that_were_requested_together_share_a_turn(claimed, queued, take, ended):
     first, second, third = claimed(), queued(), queued()
     assert take(first.job) is None
     assert take(second) is None
@@ -98,24 +98,24 @@ def test_a_cancelled_waiting_job_does_not_block_others(database, claimed, queued
     assert take(third, rest_s=0.001) is None
 
 
-def test_another_host_is_free(claimed, take):
+def test_job_on_another_host_does_not_wait(claimed, take):
     assert take(claimed().job) is None
     assert take(claimed(tenant="rival").job, ["other.example.com"]) is None
 
 
-def test_job_of_several_hosts_waits_for_the_last_of_them_and_is_admitted_to_none(claimed, take):
+def test_job_on_several_hosts_waits_until_all_are_free_and_keeps_its_place_in_each_queue(claimed, take):
     assert take(claimed().job, ["a.example"]) is None
     assert take(claimed(tenant="rival").job, ["a.example", "b.example"]).host == "a.example"
     assert take(claimed().job, ["b.example"]).host == "b.example"  # the rival asked earlier
 
 
-def test_one_of_many_tenants_that_ask_at_once_is_admitted(claimed, take):
+def test_only_one_of_several_tenants_that_request_a_turn_at_once_is_admitted(claimed, take):
     claims = [claimed(tenant=f"tenant {number}") for number in range(6)]
     turns = run_concurrently(6, lambda number: take(claims[number].job))
     assert sum(turn is None for turn in turns) == 1
 
 
-def test_turns_of_the_past_are_removed(database, claimed, take, ended):
+def test_past_turns_are_removed_from_the_database(database, claimed, take, ended):
     for number in range(3):
         claim = claimed(tenant=f"tenant {number}")
         assert take(claim.job, rest_s=0.001) is None

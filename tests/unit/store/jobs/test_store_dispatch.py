@@ -54,7 +54,7 @@ def test_job_that_kills_its_workers_fails_after_the_attempt_cap(database, queued
             assert jobs.claim(c, poison.id, "doomed worker", lease_s=0) is not None
         time.sleep(0.005)
     with database.write() as c:
-        # its message may be delivered again before the reconciler looks
+        # the message of this job may be delivered again before the reconciler runs
         assert jobs.claim_next(c, poison.id, "worker", 30, attempt_cap=3) is None
         assert jobs.fail_poison_jobs(c, cap=3) == [poison.id]
         assert jobs.fail_poison_jobs(c, cap=3) == []

@@ -15,7 +15,7 @@ def test_repeated_request_gets_the_recorded_response(database):
         assert idempotency.begin(c, SCOPE, "k", "d1") == Replay(202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
 
 
-def test_key_in_flight_is_distinguished_from_another_payload(database):
+def test_repeated_request_is_in_flight_and_another_payload_is_a_mismatch(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
     with database.write() as c:
@@ -25,7 +25,7 @@ def test_key_in_flight_is_distinguished_from_another_payload(database):
         assert idempotency.begin(c, SCOPE, "k", "d2") == Mismatch()
 
 
-def test_same_key_in_another_scope_is_a_new_request(database):
+def test_same_idempotency_key_in_another_scope_is_a_new_request(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
         assert idempotency.begin(c, "key_2 POST /v1/jobs", "k", "d1") == Fresh()
@@ -53,7 +53,7 @@ def test_expired_response_is_replaced_or_purged(database):
         assert idempotency.purge(c, kept_h=0.001 / 3600) == 1
 
 
-def test_one_of_several_concurrent_requests_is_executed(database):
+def test_only_one_of_several_concurrent_requests_with_one_idempotency_key_is_executed(database):
     def send(_):
         with database.write() as c:
             outcome = idempotency.begin(c, SCOPE, "k", "d1")

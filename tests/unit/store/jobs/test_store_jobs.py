@@ -153,7 +153,7 @@ def test_every_change_of_a_job_increments_its_version(database, queued, entry):
     assert versions == sorted(set(versions))
 
 
-def test_one_of_several_concurrent_claims_of_a_job_succeeds(database, queued):
+def test_only_one_of_several_concurrent_claims_of_a_job_succeeds(database, queued):
     job = queued()
 
     def claim(number):

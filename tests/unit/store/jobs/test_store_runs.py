@@ -54,7 +54,7 @@ def test_expired_lease_can_be_extended_unless_the_job_was_claimed(database, clai
 
 
 def test_an_interrupted_job_is_claimed_before_the_job_that_a_message_names(database, claimed, queued):
-    # guards against: in a run of 1,000 jobs, interrupted ones waited seven minutes behind the messages of a long queue
+    # guards against: in a run of 1,000 jobs, interrupted jobs waited seven minutes behind the messages of a long queue
     lost, waiting = claimed(lease_s=SHORT_S), queued()
     with database.write() as c:
         jobs.mark_dispatched(c, [waiting.id])
@@ -89,7 +89,7 @@ def test_recording_counts_distinct_probes_failures_and_calls(database, claimed, 
         assert [kept.seq for kept in observations.page(c, job.id, 0, 99)] == [1, 2, 3, 4]
 
 
-def test_hold_and_record_return_the_current_job(database, claimed, entry):
+def test_the_functions_hold_and_record_return_the_current_job(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.request_cancel(c, claim.job.id, None)
@@ -100,7 +100,7 @@ def test_hold_and_record_return_the_current_job(database, claimed, entry):
         assert recorded == jobs.find(c, claim.job.id, None)
 
 
-def test_recording_does_not_read_the_experiment(database, claimed, entry):
+def test_recording_observations_does_not_read_the_experiment_of_the_job(database, claimed, entry):
     claim, statements = claimed(), []
     with database.write() as c:
         event.listen(c, "before_cursor_execute", lambda _, __, statement, *___: statements.append(statement))
@@ -109,7 +109,7 @@ def test_recording_does_not_read_the_experiment(database, claimed, entry):
     assert not [statement for statement in statements if "experiment" in statement]
 
 
-def test_unit_recorded_again_replaces_the_observation_and_keeps_its_number(database, claimed, entry):
+def test_probe_recorded_again_replaces_its_observation_and_keeps_its_number(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", failure="timeout"), entry("u2", "b")], calls=2, expected=2, stage="asking")
@@ -144,7 +144,7 @@ def test_ledger_stores_replies_with_nul_and_lone_surrogates(database, claimed, e
     assert list(recalled["u2"].reply.value) == ["b", "a"]
 
 
-def test_2500_units_can_be_recalled_at_once(database, claimed, entry):
+def test_observations_of_2500_probes_can_be_recalled_at_once(database, claimed, entry):
     claim = claimed()
     units = [f"u{n}" for n in range(2500)]
     with database.write() as c:
@@ -168,7 +168,7 @@ def test_failed_recording_is_rolled_back(database, claimed, entry):
         assert observations.page(c, claim.job.id, 0, 9) == []
 
 
-def test_finishing_stores_the_rating_and_its_notices(database, claimed, a_rating):
+def test_finishing_a_job_stores_the_rating_and_its_notices(database, claimed, a_rating):
     claim = claimed()
     with database.write() as c:
         rating_id = jobs.finish(c, claim, a_rating(valid_for_s=86_400, visibility="unlisted"))
@@ -203,7 +203,7 @@ def test_job_cannot_be_finished_twice(database, claimed, a_rating):
         assert len(outbox.due(c)) == 1
 
 
-def test_rating_with_nan_is_rolled_back(database, claimed, a_rating):
+def test_finishing_a_job_with_nan_in_its_rating_is_rolled_back(database, claimed, a_rating):
     claim = claimed()
     with pytest.raises(Exception, match="Out of range float"), database.write() as c:
         jobs.finish(c, claim, a_rating(document={"share": float("nan")}))
@@ -223,7 +223,7 @@ def test_failed_job_keeps_its_ledger_and_its_error(database, claimed, entry):
         assert [notice.kind for notice in outbox.due(c)] == ["job.failed"]
 
 
-def test_dry_run_stores_its_result(database, claimed):
+def test_probe_job_stores_its_result(database, claimed):
     claim = claimed(kind="probe", experiment=None)
     with database.write() as c:
         jobs.finish_with(c, claim, "probed", {"reply": "hola\0"})
@@ -231,7 +231,7 @@ def test_dry_run_stores_its_result(database, claimed):
 
 
 @pytest.mark.parametrize(("charged", "counted"), [(True, 1), (False, 0)])
-def test_released_job_is_queued_and_charged_only_on_request(database, claimed, charged, counted):
+def test_released_job_is_queued_and_counts_an_attempt_only_on_request(database, claimed, charged, counted):
     claim = claimed()
     with database.write() as c:
         jobs.release(c, claim, charge_attempt=charged)
@@ -241,7 +241,7 @@ def test_released_job_is_queued_and_charged_only_on_request(database, claimed, c
         assert jobs.claim(c, job.id, "second worker").fence == 2
 
 
-def test_job_released_with_a_delay_cannot_be_claimed_before(database, claimed):
+def test_job_released_with_a_delay_cannot_be_claimed_before_the_delay_ends(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.release(c, claim, delay_s=0.2, charge_attempt=False)
@@ -255,7 +255,7 @@ def test_job_released_with_a_delay_cannot_be_claimed_before(database, claimed):
         assert jobs.claim(c, claim.job.id, "second worker") is not None
 
 
-def test_released_job_is_cancelled_if_requested(database, claimed):
+def test_released_job_is_cancelled_if_its_cancellation_was_requested(database, claimed):
     claim = claimed()
     with database.write() as c:
         jobs.request_cancel(c, claim.job.id, "acme")
@@ -263,7 +263,7 @@ def test_released_job_is_cancelled_if_requested(database, claimed):
         assert jobs.find(c, claim.job.id, None).status == "cancelled"
 
 
-def test_new_observation_resets_the_count_of_fruitless_attempts(database, claimed, entry):
+def test_repeated_observation_does_not_reset_the_count_of_attempts_without_progress(database, claimed, entry):
     claim = claimed()
     with database.write() as c:
         jobs.record(c, claim, [entry("u1", "a")], calls=1, expected=2, stage="asking")

@@ -47,7 +47,7 @@ def test_pages_of_compositions_are_newest_first(database):
     assert [*first, *rest] == listed
 
 
-def test_private_ratings_are_left_out_for_other_tenants(database, published):
+def test_private_ratings_of_a_composition_are_left_out_for_other_tenants(database, published):
     private, unlisted = published(), published(visibility="unlisted", request_digest="sha256:2")
     with database.read() as c:
         assert set(compositions.readable(c, [private, unlisted, "rat_none"], "acme")) == {private, unlisted}
@@ -91,7 +91,9 @@ def test_newest_rating_of_a_target_is_found_by_id_or_description(database, saved
     assert by_description != by_id
 
 
-def test_withdrawn_or_private_ratings_and_other_attributes_are_ignored(database, saved, published):
+def test_newest_rating_is_neither_withdrawn_nor_private_to_another_tenant_nor_for_another_attribute(
+    database, saved, published
+):
     mine = saved("rival")
     private = published()
     race = published(visibility="public", attribute="race", request_digest="sha256:2")

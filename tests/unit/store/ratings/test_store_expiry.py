@@ -78,7 +78,7 @@ def test_insignificant_or_unrelated_change_is_not_announced(database, rated, sec
     assert notices_of(database, "rating.changed") == []
 
 
-def test_withdrawn_rating_is_skipped_as_predecessor(database, rated):
+def test_change_of_letter_is_measured_from_the_latest_rating_that_is_not_withdrawn(database, rated):
     first, mistaken = rated("DSBS"), rated("DSBS")
     with database.write() as c:
         c.execute(update(ratings).where(ratings.c.id == mistaken).values(withdrawn_at=1))
@@ -112,14 +112,14 @@ def test_only_the_newest_rating_of_a_target_method_and_attribute_is_announced(da
     assert set(expiring(database)) == others | {newest}
 
 
-def test_withdrawn_rating_is_neither_announced_nor_a_successor(database, rated):
+def test_withdrawn_rating_is_not_announced_and_does_not_replace_the_earlier_rating(database, rated):
     first, withdrawn = rated(valid_for_s=1000), rated(valid_for_s=1000)
     with database.write() as c:
         c.execute(update(ratings).where(ratings.c.id == withdrawn).values(withdrawn_at=1))
     assert expiring(database) == [first]
 
 
-def test_expired_rating_is_not_announced(database, rated):
+def test_expired_rating_is_not_announced_as_expiring(database, rated):
     rated(valid_for_s=0)
     assert expiring(database) == []
 
@@ -131,7 +131,7 @@ def test_ratings_that_expire_first_are_announced_in_the_first_batch(database, ra
 
 
 # ---------------------------------------------------------------------------- cool-down
-def test_cool_down_follows_only_a_job_that_ran(database, rated, a_job, queued):
+def test_target_cools_down_only_after_a_job_that_ran(database, rated, a_job, queued):
     with database.read() as c:
         assert cool_down.rest_s(c, "acme", "http://mirror", 60) == 0
     rating_id = rated()

@@ -30,7 +30,7 @@ def test_head_of_an_empty_log_is_that_of_an_empty_tree(database):
         assert log.entries(c, 0, 9) == []
 
 
-def test_leaf_is_the_hash_of_its_entry(database, grown):
+def test_leaf_of_the_log_is_the_hash_of_its_entry(database, grown):
     grown(2)
     with database.read() as c:
         second = log.entries(c, 1, 9)[0]
@@ -54,7 +54,7 @@ def test_heads_and_proofs_equal_those_of_a_tree_computed_from_all_leaves(databas
                 assert merkle.proves_growth(first, size, growth.first.root, whole, growth.path)
 
 
-def test_stored_nodes_are_exactly_the_complete_subtrees(database, grown):
+def test_stored_nodes_are_exactly_the_roots_of_complete_subtrees(database, grown):
     leaves = grown(13)
     node = merkle.nodes_from(leaves)
     with database.read() as c:
@@ -80,7 +80,7 @@ def test_position_or_size_after_the_end_of_the_log_is_refused(database, grown, c
     assert (refused.value.name, refused.value.most) == (name, most)
 
 
-def test_rolled_back_append_leaves_no_gap(database, grown):
+def test_rolled_back_append_leaves_no_gap_in_the_log(database, grown):
     grown(3)
 
     def fail_after_appending() -> None:
@@ -96,7 +96,7 @@ def test_rolled_back_append_leaves_no_gap(database, grown):
         assert log.inclusion(c, 4).leaf == leaves[1]
 
 
-def test_concurrent_appends_leave_no_gap(database):
+def test_concurrent_appends_leave_no_gap_in_the_log(database):
     def append(writer: int) -> None:
         for number in range(5):
             with database.write() as c:
@@ -109,7 +109,7 @@ def test_concurrent_appends_leave_no_gap(database):
         assert log.head(c).root == merkle.head([entry.leaf for entry in entries])
 
 
-def test_proof_takes_two_statements_and_a_logarithmic_number_of_hashes(database, grown):
+def test_inclusion_proof_needs_two_sql_statements_and_a_logarithmic_number_of_hashes(database, grown):
     grown(130)
     with database.read() as c:
         statements = []

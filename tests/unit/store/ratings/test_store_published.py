@@ -47,7 +47,7 @@ def withdraw(database, rating_id):
         )
 
 
-def test_only_public_ratings_are_found_by_address(database, published):
+def test_only_public_ratings_are_found_by_target_url(database, published):
     published(visibility="private"), published(visibility="unlisted")
     assert newest(database, published_ratings.of_address, MIRROR) is None
     public = published(visibility="public")
@@ -67,7 +67,7 @@ def test_newest_public_rating_can_be_filtered_by_method_and_attribute(database, 
     assert newest(database, published_ratings.of_address, "http://elsewhere") is None
 
 
-def test_withdrawn_rating_is_shown_instead_of_an_older_one(database, published):
+def test_withdrawn_rating_is_shown_instead_of_an_older_rating(database, published):
     published(visibility="public")
     time.sleep(0.002)
     bad = published(visibility="public", letter="BS")
@@ -117,7 +117,7 @@ def test_time_of_the_query_is_the_database_clock(database, published):
         assert before <= at <= read_clock(c)
 
 
-def test_newest_rating_of_a_target_is_read_from_an_index(database, published, target):
+def test_newest_rating_of_a_target_is_read_with_an_index_and_no_table_scan(database, published, target):
     if database._reader.dialect.name != "sqlite":
         pytest.skip("the plan of Postgres depends on the number of rows")
     with database.read() as c:

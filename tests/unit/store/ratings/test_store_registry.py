@@ -52,7 +52,7 @@ def test_only_a_public_rating_is_logged_when_its_job_finishes(database, publishe
     assert events() == [("published", rating_id)]
 
 
-def test_failed_finish_logs_nothing(database, claimed, a_rating, events):
+def test_failed_attempt_to_finish_a_job_logs_nothing(database, claimed, a_rating, events):
     claim = claimed()
     with database.write() as c:
         finish(c, claim, a_rating())
@@ -93,7 +93,7 @@ def test_public_rating_cannot_become_private_or_unlisted(database, published):
             registry.set_visibility(c, rating_id, "acme", visibility)
 
 
-def test_concurrent_withdrawals_withdraw_once(database, published, events):
+def test_only_one_of_two_concurrent_withdrawals_succeeds(database, published, events):
     rating_id = published(visibility="public")
 
     def withdraw(_) -> bool:
@@ -107,7 +107,7 @@ def test_concurrent_withdrawals_withdraw_once(database, published, events):
     assert events() == [("published", rating_id), ("withdrawn", rating_id)]
 
 
-def test_withdrawn_rating_is_neither_fresh_nor_latest(database, published):
+def test_withdrawn_rating_is_neither_reused_nor_the_latest(database, published):
     rating_id = published(request_digest="sha256:same")
     with database.write() as c:
         registry.withdraw(c, rating_id, "acme", "mistaken")
@@ -130,7 +130,7 @@ def notices(database):
     return read
 
 
-def test_rating_is_announced_once_when_others_can_first_read_it(database, published, notices):
+def test_rating_is_announced_once_when_other_tenants_can_first_read_it(database, published, notices):
     rating_id = published()
     assert notices() == []
     for visibility in ("unlisted", "private", "unlisted", "public", "public"):
@@ -175,7 +175,7 @@ def pairs(steps):
     return [(step.rating.id, step.previous and step.previous.id) for step in steps]
 
 
-def test_predecessor_has_the_same_attribute_and_is_not_withdrawn(database, one_after_another):
+def test_previous_rating_in_a_history_has_the_same_attribute_and_is_not_withdrawn(database, one_after_another):
     first, gone, other, last = one_after_another({}, {}, {"attribute": "age"}, {})
     with database.write() as c:
         registry.withdraw(c, gone, "acme", "mistaken")
@@ -184,7 +184,7 @@ def test_predecessor_has_the_same_attribute_and_is_not_withdrawn(database, one_a
         assert pairs(history.of_url(c, "acme", URL, attribute="age", limit=9)) == [(other, None)]
 
 
-def test_last_rating_of_a_page_has_its_predecessor_from_the_next_page(database, one_after_another):
+def test_last_rating_of_a_history_page_has_its_previous_rating_from_the_next_page(database, one_after_another):
     made = one_after_another({}, {}, {})
     with database.read() as c:
         page = history.of_url(c, "acme", URL, limit=2)
@@ -203,7 +203,7 @@ def test_history_leaves_out_private_ratings_of_other_tenants(database, one_after
     assert secret not in {public, own}
 
 
-def test_history_of_a_saved_target_has_ratings_of_an_equal_description(database, one_after_another):
+def test_history_of_a_saved_target_includes_ratings_of_an_equal_description(database, one_after_another):
     named, equal, _ = one_after_another({"target_id": "tgt_1"}, {}, {"target": a_target(digest="another model")})
     with database.read() as c:
         assert pairs(history.of_target(c, "acme", "tgt_1", URL, "d", limit=9)) == [(equal, named), (named, None)]
@@ -243,7 +243,7 @@ def test_public_listing_leaves_out_private_and_withdrawn_ratings(database, one_a
         assert rating_statistics.methodologies(c) == ["1.0.0"]
 
 
-def test_registry_history_and_log_work_over_the_async_driver(database_url, one_after_another):
+def test_registry_history_and_log_work_with_the_async_driver(database_url, one_after_another):
     first, second = one_after_another({"visibility": "public"}, {})
 
     async def through_the_loop():

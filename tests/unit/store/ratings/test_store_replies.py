@@ -64,7 +64,7 @@ def age(database, days):
         c.execute(update(rows).values(verified_at=rows.c.verified_at - days * DAY_MS))
 
 
-def test_claiming_a_host_twice_returns_the_same_token_but_other_tenants_get_another(database):
+def test_claiming_a_host_twice_returns_the_same_token_but_other_tenants_get_another_token(database):
     with database.write() as c:
         first, new = domains.add(c, "acme", "mirror")
         again, newly = domains.add(c, "acme", "mirror")
@@ -96,7 +96,7 @@ def test_pages_of_domains_are_newest_first(database):
     assert [one.id for one in [*page, *rest]] == [one.id for one in newest_first]
 
 
-def test_failed_check_ends_the_proof_with_a_reason(database, prove):
+def test_failed_check_of_a_domain_ends_the_proof_of_ownership_with_a_reason(database, prove):
     assert prove("acme").proven
     lost = prove("acme", failure="gone")
     assert (lost.state, lost.failure, lost.proven, lost.proven_until) == ("failed", "gone", False, None)

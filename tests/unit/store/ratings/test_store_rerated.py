@@ -27,7 +27,7 @@ def test_stored_rerating_is_read_back_unchanged(database, published, keep):
     assert (kept.letter, kept.declared, kept.document["methodology"]["version"]) == ("UCS", True, "2.0.0")
 
 
-def test_rerating_replaces_the_earlier_one_of_the_same_version_only(database, published, keep):
+def test_rerating_replaces_only_the_earlier_rerating_of_the_same_version(database, published, keep):
     rating_id = published()
     keep(rating_id)
     keep(rating_id, letter=None, declared=False)
@@ -40,7 +40,7 @@ def test_rerating_replaces_the_earlier_one_of_the_same_version_only(database, pu
     }
 
 
-def test_letters_are_read_for_one_version(database, published, keep):
+def test_letters_are_read_for_one_methodology_version(database, published, keep):
     first, second, third = published(), published(), published()
     keep(first)
     keep(second, letter=None)
@@ -50,7 +50,7 @@ def test_letters_are_read_for_one_version(database, published, keep):
         assert rerated.letters(c, [], "2.0.0") == {}
 
 
-def test_ratings_of_all_tenants_without_a_version_are_listed_in_pages(database, published, keep):
+def test_ratings_of_all_tenants_not_yet_rerated_by_a_version_are_listed_in_pages(database, published, keep):
     expected = [published(), published(tenant="other"), published(visibility="public")]
     keep(published())
     published(methodology_version="2.0.0")

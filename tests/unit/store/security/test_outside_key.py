@@ -1,6 +1,6 @@
 """Tests of signing keys outside the database: in a file, and behind a real program.
 
-Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
+Row 84 of docs/reliability.md: at c37b512 a stolen copy of the database could sign, and no witness cosigned the log.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PUBLIC = PRIVATE.public_key().public_bytes_raw()
 
 @pytest.fixture
 def vault_with(tmp_path):
-    """Build the vault of a process whose settings name a key file."""
+    """Return a function that builds the vault of a process, with or without a signing key file."""
 
     def vault_with(key: Ed25519PrivateKey | None) -> Vault:
         changes = {}
@@ -45,12 +45,12 @@ def vault_with(tmp_path):
 
 
 def program(tmp_path: Path, body: str, **limits: float) -> SigningProgram:
-    """Write a program in Python that signs its input, changed by `body`."""
+    """Write a Python program that signs its input; the code `body` can change its behaviour."""
     return SigningProgram(signing_program(tmp_path, PRIVATE, body), PUBLIC, **limits)
 
 
 # ---------------------------------------------------------------------------- in a file
-def test_a_key_file_signs_and_only_its_public_half_is_stored(database, vault_with):
+def test_a_key_file_signs_and_only_its_public_key_is_stored(database, vault_with):
     vault = vault_with(PRIVATE)
     with database.read() as c:
         assert signing.find(c, vault) is None
@@ -75,7 +75,7 @@ def test_a_key_in_the_database_is_retired_by_a_key_file_and_stays_published(data
     assert [each for each, retired_at in listed.items() if retired_at is None] == [signing_id(PRIVATE)]
 
 
-def test_a_process_with_a_replaced_key_cannot_bring_it_back(database, vault_with):
+def test_a_process_with_a_retired_key_cannot_make_it_current_again(database, vault_with):
     for key in (PRIVATE, OTHER):
         with database.write() as c:
             signing.current(c, vault_with(key))
@@ -85,7 +85,7 @@ def test_a_process_with_a_replaced_key_cannot_bring_it_back(database, vault_with
         assert [each.id for each in signing.every(c) if each.retired_at is None] == [signing_id(OTHER)]
 
 
-def test_a_process_without_the_outside_key_reports_the_missing_setting(database, vault_with):
+def test_a_process_without_the_key_file_reports_the_missing_setting(database, vault_with):
     with database.write() as c:
         signing.current(c, vault_with(PRIVATE))
     with database.write() as c, pytest.raises(SigningUnavailable, match="set ASSAY_SIGNING_KEY_FILE"):
@@ -94,7 +94,7 @@ def test_a_process_without_the_outside_key_reports_the_missing_setting(database,
         assert signing.rotate(c, vault_with(None)).id != signing_id(PRIVATE)
 
 
-def test_a_key_outside_the_database_is_not_rotated_by_the_database(database, vault_with):
+def test_a_key_outside_the_database_cannot_be_rotated_by_the_service(database, vault_with):
     with database.write() as c, pytest.raises(SpecificationError, match="ASSAY_SIGNING_KEY_FILE"):
         signing.rotate(c, vault_with(PRIVATE))
 
@@ -120,7 +120,7 @@ def signing_id(key: Ed25519PrivateKey) -> str:
     ],
     ids=["empty", "text", "public", "another kind", "encrypted"],
 )
-def test_a_file_without_a_usable_key_is_refused_at_the_start(tmp_path, content):
+def test_a_key_file_without_a_usable_key_is_refused_at_the_start(tmp_path, content):
     file = tmp_path / "signing.pem"
     file.write_bytes(content)
     with pytest.raises(SpecificationError, match="holds no Ed25519 private key"):
@@ -129,7 +129,7 @@ def test_a_file_without_a_usable_key_is_refused_at_the_start(tmp_path, content):
         Vault.from_settings(Settings(data_dir=tmp_path, signing_key_file=tmp_path / "missing.pem"))
 
 
-def test_settings_that_name_two_keys_or_half_of_one_are_refused(tmp_path):
+def test_settings_of_two_signing_keys_or_of_an_incomplete_one_are_refused(tmp_path):
     for changes in (
         {"signing_key_file": "a.pem", "signing_command": "sign", "signing_public_key_file": "b.pem"},
         {"signing_command": "sign"},
@@ -140,16 +140,16 @@ def test_settings_that_name_two_keys_or_half_of_one_are_refused(tmp_path):
 
 
 # ---------------------------------------------------------------------------- behind a program
-def test_a_program_gets_exactly_the_message_and_signs_it(tmp_path):
+def test_a_signing_program_receives_exactly_the_message_and_signs_it(tmp_path):
     for message in (b"word", b"", b"two\nlines\n", bytes(range(256)) * 4000):
         PRIVATE.public_key().verify(program(tmp_path, "").sign(message), message)
 
 
-def test_base64_in_several_lines_is_read(tmp_path):
+def test_a_signature_in_several_lines_of_base64_is_read(tmp_path):
     PRIVATE.public_key().verify(program(tmp_path, "out = out[:40] + b'\\n' + out[40:] + b'\\n'").sign(b"word"), b"word")
 
 
-def test_a_command_is_configured_with_its_public_key(tmp_path, database):
+def test_a_signing_command_is_configured_with_its_public_key(tmp_path, database):
     public = tmp_path / "public.pem"
     public.write_bytes(public_pem(PRIVATE))
     command = " ".join(f"'{part}'" for part in signing_program(tmp_path, PRIVATE))
@@ -170,13 +170,13 @@ def test_a_command_is_configured_with_its_public_key(tmp_path, database):
         ("out = b'A' * 100_000_000", "more than 4096 bytes"),
     ],
 )
-def test_an_output_that_is_no_valid_signature_is_refused_with_the_reason(tmp_path, body, why):
+def test_an_output_that_is_not_a_valid_signature_is_refused_with_the_reason(tmp_path, body, why):
     with pytest.raises(SigningUnavailable, match=why):
         program(tmp_path, body).sign(b"word")
 
 
 @pytest.mark.slow
-def test_a_program_that_does_not_end_is_ended_with_its_children(tmp_path):
+def test_a_signing_program_that_hangs_is_killed_with_its_child_processes(tmp_path):
     mark = tmp_path / "still there"
     child = f"import time; time.sleep(4); open({str(mark)!r}, 'w').close()"
     body = f"subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
@@ -188,13 +188,13 @@ def test_a_program_that_does_not_end_is_ended_with_its_children(tmp_path):
     assert not mark.exists(), "the child of the program was ended too"
 
 
-def test_a_program_that_is_missing_is_reported(tmp_path):
+def test_a_missing_signing_program_is_reported(tmp_path):
     with pytest.raises(SigningUnavailable, match="cannot be started"):
         SigningProgram([str(tmp_path / "nowhere")], PUBLIC).sign(b"word")
 
 
 @pytest.mark.slow
-def test_a_failed_program_is_not_run_again_at_once(tmp_path):
+def test_a_failed_signing_program_is_not_run_again_at_once(tmp_path):
     """Each request for a certificate would otherwise start a program that fails after its timeout."""
     runs = tmp_path / "runs"
     one = program(tmp_path, f"open({str(runs)!r}, 'a').write('x'); sys.exit(1)", rest_s=3)
@@ -207,7 +207,7 @@ def test_a_failed_program_is_not_run_again_at_once(tmp_path):
         one.sign(b"word")
 
 
-def test_the_words_of_a_command_are_not_read_by_a_shell(tmp_path):
+def test_a_signing_command_is_not_interpreted_by_a_shell(tmp_path):
     mark = tmp_path / "mark"
     with pytest.raises(SigningUnavailable):
         SigningProgram([sys.executable, "-c", "pass", f"; touch {mark}", f"$(touch {mark})"], PUBLIC).sign(b"word")

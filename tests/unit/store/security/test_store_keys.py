@@ -67,7 +67,7 @@ def test_expired_key_is_refused(database):
         assert keys.verify(c, good).name == "new"
 
 
-def test_use_of_a_key_is_recorded_at_most_once_a_minute(database, made):
+def test_last_use_of_a_key_is_recorded_at_most_once_a_minute(database, made):
     _, plain = made
 
     def last_used(c):
@@ -92,7 +92,7 @@ def test_plain_text_of_a_key_is_not_stored(database, made):
     assert plain[15:] not in repr(row)
 
 
-def test_operator_can_list_keys_of_all_tenants(database, made):
+def test_operator_can_list_api_keys_of_all_tenants(database, made):
     with database.write() as c:
         keys.create(c, "rival", [], "other")
         assert len(keys.page(c, None)) == 2

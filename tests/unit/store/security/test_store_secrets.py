@@ -12,7 +12,7 @@ PLACE = {"tenant": "acme", "target": "tgt_1", "field": "secret"}
 OLD, NEW = b"o" * 32, b"n" * 32
 
 
-def test_secret_is_decrypted_in_its_place_and_shows_four_characters():
+def test_secret_is_decrypted_for_its_own_target_and_shows_its_last_four_characters():
     sealed = Vault(NEW, "new").seal("sk-0123456789abcdef", **PLACE)
     assert (sealed.last4, sealed.key_id) == ("cdef", "new")
     assert b"0123456789" not in sealed.ciphertext
@@ -38,7 +38,7 @@ def test_secret_copied_to_another_row_or_field_cannot_be_decrypted(part, other):
         vault.open(vault.seal("secret", **PLACE), **{**PLACE, part: other})
 
 
-def test_tenant_and_target_are_encoded_unambiguously():
+def test_secret_is_bound_to_tenant_and_target_separately_and_not_to_their_concatenation():
     vault = Vault(NEW, "new")
     sealed = vault.seal("secret", tenant="a", target="bc", field="f")
     with pytest.raises(SecretMoved):
@@ -65,7 +65,7 @@ def test_secret_of_an_unknown_key_cannot_be_decrypted():
         Vault(NEW, "new").open(Vault(OLD, "old").seal("secret", **PLACE), **PLACE)
 
 
-def test_secret_key_older_decrypts_earlier_secrets():
+def test_setting_secret_key_older_decrypts_earlier_secrets():
     before = Vault.from_settings(Settings(secret_key="the first key of all"))
     after = Vault.from_settings(Settings(secret_key="the key after that one", secret_key_older="the first key of all"))
     assert after.open(before.seal("secret", **PLACE), **PLACE) == "secret"

@@ -1,4 +1,4 @@
-"""Sessions: begun with a key, found by their token, ended by time, by hand and with the key."""
+"""Sessions: begun with a key or an account, found by their token, and ended by time, by the user or with the key."""
 
 import hashlib
 
@@ -50,7 +50,7 @@ def test_a_session_has_the_tenant_and_scopes_of_its_key(database, made, token):
     assert key == SignedIn("acme", ("ratings:read",), made[0].id, None)
 
 
-def test_a_session_of_a_person_has_the_rights_of_the_rule_and_ends_with_it(database):
+def test_a_session_of_an_account_has_the_scopes_of_its_rule_and_ends_when_the_rule_is_removed(database):
     with database.write() as c:
         token = sessions.begin(c, rule="mark", subject="ada")
     assert found(database, token) == SignedIn("acme", ("admin",), None, "ada")
@@ -58,7 +58,7 @@ def test_a_session_of_a_person_has_the_rights_of_the_rule_and_ends_with_it(datab
         assert sessions.find(c, token, {"another mark": RULES["mark"]}) is None
 
 
-def test_a_session_of_a_person_ends_after_twelve_hours_without_a_request(database):
+def test_a_session_of_an_account_ends_after_twelve_hours_without_a_request(database):
     with database.write() as c:
         token = sessions.begin(c, rule="mark", subject="ada")
     age(database, seen_at=-sessions.IDLE_MS - 1)
@@ -85,7 +85,7 @@ def test_a_session_of_a_revoked_key_is_not_found(database, made):
     assert found(database, late) is None
 
 
-def test_two_sessions_of_a_key_have_different_tokens_and_end_alone(database, made, token):
+def test_two_sessions_of_a_key_have_different_tokens_and_end_separately(database, made, token):
     with database.write() as c:
         other = sessions.begin(c, key_id=made[0].id)
         assert other != token
@@ -109,7 +109,7 @@ def test_a_request_keeps_a_session_alive(database, token):
         assert read_clock(c) - seen < USE_NOTED_MS
 
 
-def test_a_session_ends_after_seven_days_however_much_it_is_used(database, token):
+def test_a_session_ends_after_seven_days_even_if_it_is_in_use(database, token):
     age(database, seen_at=0, expires_at=MINUTE_MS)
     assert found(database, token) is not None
     age(database, seen_at=0, expires_at=-1)
@@ -134,7 +134,7 @@ def test_a_session_ends_with_the_expiry_of_its_key(database, made, token):
     assert found(database, token) is None
 
 
-def test_beginning_a_session_removes_those_that_have_ended(database, made, token):
+def test_beginning_a_session_removes_ended_sessions(database, made, token):
     age(database, seen_at=-sessions.IDLE_MS - 1)
     with database.write() as c:
         sessions.begin(c, key_id=made[0].id)

@@ -81,7 +81,7 @@ def test_retired_signing_key_is_not_used_but_still_published(database, vault):
     assert "retired_at" in keys[first.id].as_jwk()
 
 
-def test_last_four_characters_reveal_nothing_of_the_private_key(database, vault):
+def test_stored_last_four_characters_reveal_nothing_of_the_private_key(database, vault):
     from sqlalchemy import select
 
     from assay.evidence.jwks import encode

@@ -55,7 +55,7 @@ def test_next_time_of_an_interval_is_aligned_to_its_anchor(now, anchor, step_s):
         ("5,0 4 1 1 *", 300),
     ],
 )
-def test_minimum_time_between_runs_includes_midnight(cron, shortest_s):
+def test_minimum_time_between_runs_is_also_measured_across_midnight(cron, shortest_s):
     recurrence = Recurrence(cron)
     assert recurrence.shortest_s == shortest_s
     recurrence.check(shortest_s)
@@ -77,13 +77,13 @@ def test_minimum_time_between_runs_includes_midnight(cron, shortest_s):
         (Recurrence(interval_s=10), "interval_s", "10 s apart"),
     ],
 )
-def test_invalid_recurrence_is_refused_with_its_field(recurrence, field, message):
+def test_invalid_recurrence_is_refused_naming_the_invalid_field(recurrence, field, message):
     with pytest.raises(SpecificationError, match=message) as refused:
         recurrence.check(60)
     assert refused.value.field == field
 
 
 @given(st.text("0123456789*/,-#LW ", max_size=30))
-def test_any_text_as_cron_raises_only_specification_errors(text):
+def test_any_text_as_cron_expression_is_accepted_or_raises_specification_error(text):
     with suppress(SpecificationError):
         Recurrence(text).check(60)

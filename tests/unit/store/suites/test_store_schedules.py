@@ -64,7 +64,7 @@ def test_due_schedule_adds_its_job_once(database, scheduled, later):
     assert after.next_at > after.last_at
 
 
-def test_several_missed_times_give_one_run_and_the_next_time_stays_aligned(database, scheduled, later):
+def test_several_missed_runs_are_replaced_by_one_run_and_the_next_time_stays_aligned(database, scheduled, later):
     schedule = scheduled()
     later(schedule, 100 * 3600)
     after, _ = run(database)
@@ -88,7 +88,7 @@ def test_each_run_has_a_reproducible_seed_of_its_own(database, scheduled, later)
     assert all(0 <= seed < 2**53 for seed in seeds)
 
 
-def test_two_concurrent_schedulers_make_one_run(database, scheduled, later):
+def test_two_concurrent_schedulers_make_only_one_run(database, scheduled, later):
     later(scheduled(), 3601)
     results = run_concurrently(2, lambda _: run(database))
     assert sum(one is not None for one in results) == 1
@@ -127,7 +127,7 @@ def test_resumed_schedule_skips_missed_runs(database, scheduled, later):
     assert run(database) is None
 
 
-def test_new_recurrence_is_counted_from_now(database, scheduled):
+def test_new_recurrence_is_counted_from_the_time_of_the_change(database, scheduled):
     schedule = scheduled()
     with database.write() as c:
         changed = schedules.replace(

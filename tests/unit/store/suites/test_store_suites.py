@@ -56,7 +56,7 @@ def test_adding_no_jobs_returns_an_empty_list(database):
         assert jobs.add_all(c, []) == []
 
 
-def test_adding_50_jobs_takes_two_statements(database, a_job):
+def test_adding_50_jobs_needs_two_sql_statements(database, a_job):
     def statements(count: int) -> int:
         seen: list[str] = []
         with database.write() as c:

@@ -1,6 +1,6 @@
 """Refusals of ratings by hosts and their owners, on both databases. Earlier, neither could refuse.
 
-Row 73 of docs/reliability.md: at c37b512 several tenants added up on one host, and nobody could refuse to be rated.
+Row 73 of docs/reliability.md: at c37b512 the calls of several tenants to one host added up, and no host could refuse.
 """
 
 import pytest
@@ -13,7 +13,7 @@ URL, FILE = "https://api.example.com/v1", "https://api.example.com/.well-known/a
 
 @pytest.fixture
 def prove(database):
-    """Function that records a tenant's proof of the host, and its policy."""
+    """Function that records a tenant's proof that it owns the host, and its policy on ratings."""
 
     def prove(tenant, ratings="refused", host="api.example.com"):
         with database.write() as c:
@@ -42,16 +42,16 @@ def some_exist(database):
         ("http://[::1]:8000/x", "http://[::1]:8000/.well-known/assay.txt"),
     ],
 )
-def test_file_of_an_address(url, file):
+def test_refusal_file_is_at_the_well_known_path_of_the_host(url, file):
     assert refusals.file_of(url) == file
 
 
-def test_nothing_is_refused_at_first(database):
+def test_no_host_refuses_ratings_by_default(database):
     assert standing(database) == refusals.Standing(False, None, False)
     assert not some_exist(database)
 
 
-def test_owner_refuses_others_but_not_itself(database, prove):
+def test_owner_of_a_host_refuses_ratings_by_other_tenants_but_not_its_own(database, prove):
     assert prove("owner").ratings == "refused"
     assert some_exist(database)
     assert standing(database).refusal.who == "owner"
@@ -62,7 +62,7 @@ def test_owner_refuses_others_but_not_itself(database, prove):
     assert not some_exist(database)
 
 
-def test_refusal_ends_with_the_proof(database, prove):
+def test_refusal_ends_with_the_proof_of_ownership(database, prove):
     refused = prove("owner")
     with database.write() as c:
         domains.checked(c, refused.id, "the token is gone")
@@ -70,7 +70,7 @@ def test_refusal_ends_with_the_proof(database, prove):
     assert not some_exist(database)
 
 
-def test_only_the_newest_proof_decides(database, prove):
+def test_only_the_tenant_with_the_newest_proof_of_ownership_can_refuse_ratings(database, prove):
     former = prove("former owner")
     with database.write() as c:
         c.exec_driver_sql("UPDATE domains SET verified_at = verified_at - 1000")
@@ -80,14 +80,14 @@ def test_only_the_newest_proof_decides(database, prove):
         refusals.set_policy(c, former, "refused")
 
 
-def test_host_without_a_valid_proof_cannot_be_closed(database):
+def test_tenant_without_a_valid_proof_of_ownership_cannot_refuse_ratings(database):
     with database.write() as c:
         claimed, _ = domains.add(c, "stranger", "api.example.com")
         with pytest.raises(NotTheOwner, match="missing or expired"):
             refusals.set_policy(c, claimed, "refused")
 
 
-def test_content_of_a_file_is_remembered_for_an_hour(database):
+def test_content_of_a_refusal_file_is_cached_for_an_hour(database):
     with database.write() as c:
         refusals.keep(c, FILE, True)
     seen = standing(database)
@@ -100,7 +100,7 @@ def test_content_of_a_file_is_remembered_for_an_hour(database):
     assert not standing(database).file_read
 
 
-def test_links_of_a_chain_and_authors_are_checked(database, prove):
+def test_refusal_also_applies_to_links_of_a_chain_and_to_authors(database, prove):
     prove("owner")
     free, refusing = {"base_url": "https://free.example"}, {"base_url": URL}
     chain = {"base_url": "", "settings": {"links": [free, refusing]}}

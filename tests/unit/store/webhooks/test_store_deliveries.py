@@ -191,7 +191,7 @@ def test_endpoint_can_receive_cloudevents(database, endpoint, cancelled):
     assert payloads.content_type_of(event) == "application/cloudevents+json"
 
 
-def test_long_body_is_shortened_below_20_kb():
+def test_long_webhook_body_is_shortened_below_20_kb():
     data = {
         "job_id": "job_1",
         "error": {"detail": "x" * 50_000},
@@ -223,7 +223,7 @@ def test_claimed_delivery_can_be_claimed_again_only_after_its_lease(database, en
     assert (again.id, again.number) == (claimed.id, 1), "an unrecorded attempt is repeated under the same id"
 
 
-def test_one_of_two_concurrent_claims_gets_a_delivery(postgres_url, queued_on):
+def test_only_one_of_two_concurrent_claims_gets_a_delivery(postgres_url, queued_on):
     database = Database(postgres_url)
     queued_on(database)
     with database.write() as c:
@@ -236,7 +236,7 @@ def test_one_of_two_concurrent_claims_gets_a_delivery(postgres_url, queued_on):
     database.close()
 
 
-def test_receiver_has_at_most_two_concurrent_attempts_and_does_not_delay_others(endpoint, cancelled, take):
+def test_receiver_has_at_most_two_concurrent_attempts_and_does_not_delay_other_receivers(endpoint, cancelled, take):
     endpoint("whk_slow")
     for number in range(5):
         cancelled(request_digest=f"sha256:{number}")
@@ -283,7 +283,7 @@ def state_of(database, claimed):
         )
 
 
-def test_successful_delivery_ends(database, endpoint, cancelled, take, record):
+def test_successful_delivery_is_marked_as_delivered(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (claimed,) = take()
@@ -423,7 +423,7 @@ def test_delivery_to_a_callback_is_found_only_under_its_tenant_and_job(database,
     assert (again.id, again.state, again.url) == (mine.id, "waiting", "http://back/")
 
 
-def test_finished_delivery_can_be_sent_again_under_its_id(database, endpoint, cancelled, take, record):
+def test_finished_delivery_can_be_sent_again_with_the_same_id(database, endpoint, cancelled, take, record):
     endpoint()
     cancelled()
     (claimed,) = take()

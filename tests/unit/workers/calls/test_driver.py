@@ -116,7 +116,7 @@ def test_concurrency_limit_is_never_exceeded():
     assert target.most_running == 3
 
 
-def test_identical_questions_are_asked_once_and_every_unit_is_recorded():
+def test_identical_questions_are_asked_once_and_recorded_for_every_probe():
     twins = [Probe(f"t{i}", Translate("same", "en", "es")) for i in range(5)]
     session, seen = ask(twins, [Probe("later", Translate("same", "en", "es"))])
     target, ledger = Target(), Ledger()
@@ -127,7 +127,7 @@ def test_identical_questions_are_asked_once_and_every_unit_is_recorded():
     assert session.asked == 1
 
 
-def test_batches_hold_questions_of_one_group_up_to_the_limit():
+def test_a_batch_holds_questions_of_one_language_pair_up_to_the_size_limit():
     session, seen = ask(probes(7) + probes(3, 7, target="fr"))
     target = Target(batch_limit=4)
     asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
@@ -165,7 +165,7 @@ def test_retry_after_is_obeyed_up_to_the_cap():
     assert made.waits == [7.0, RETRY_AFTER_CAP_S]
 
 
-def test_permanently_failed_call_is_one_failed_reply():
+def test_a_call_that_fails_permanently_gives_one_failed_reply():
     def third(call: int, asks: Sequence[Translate]) -> None:
         if asks[0].text == "text 3":
             raise CallFailed("wrong-shape", "no text in the answer", retriable=False)
@@ -188,7 +188,7 @@ def test_refused_api_key_ends_the_job_at_once():
     assert len(target.calls) == 1
 
 
-def test_twenty_failed_calls_in_a_row_open_the_breaker_and_answers_are_stored():
+def test_twenty_failed_calls_in_a_row_open_the_circuit_breaker_and_earlier_answers_are_stored():
     def after_ten(call: int, asks: Sequence[Translate]) -> None:
         if call > 10:
             raise CallFailed("connect", "nobody listens", retriable=True)
@@ -201,7 +201,7 @@ def test_twenty_failed_calls_in_a_row_open_the_breaker_and_answers_are_stored():
     assert sum(each.observation.reply.ok for each in ledger.answers) == 10
 
 
-def test_breaker_opens_when_more_than_half_of_the_last_fifty_calls_failed():
+def test_circuit_breaker_opens_when_more_than_half_of_the_last_fifty_calls_failed():
     breaker = Breaker(consecutive=1000, window=50)
     for _ in range(24):
         breaker.answered()
@@ -222,7 +222,7 @@ def test_budget_counts_retries_and_is_never_exceeded():
     assert len(ledger.answers) == 30
 
 
-def test_answers_are_written_in_groups_and_completely():
+def test_answers_are_written_in_groups_and_none_is_lost():
     session, _ = ask(probes(95))
     ledger = Ledger()
     asyncio.run(driver(Target(pause_s=0.001), ledger, flush_replies=20, flush_s=10).run(session))
@@ -244,7 +244,7 @@ def test_cancelled_run_stores_its_answers():
         target, ledger = Target(pause_s=0.001), Ledger()
         run = asyncio.ensure_future(driver(target, ledger, flush_s=100, flush_replies=10_000).run(session))
         async with asyncio.timeout(10):
-            while len(target.calls) < 50:  # noqa: ASYNC110 - the target knows of no event
+            while len(target.calls) < 50:  # noqa: ASYNC110 - the target offers no event to wait for
                 await asyncio.sleep(0.001)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -255,7 +255,7 @@ def test_cancelled_run_stores_its_answers():
     assert len(asyncio.run(cancelled()).answers) >= 40
 
 
-def test_every_call_has_an_idempotency_key_of_its_job_and_unit():
+def test_the_idempotency_key_of_a_call_names_its_job_and_probe():
     session, _ = ask(probes(2))
     target = Target()
     asyncio.run(driver(target, Ledger(), concurrency=1).run(session))
@@ -300,7 +300,7 @@ def test_calls_wait_for_a_slow_ledger():
 
 # ---------------------------------------------------------------------------- with an author
 def made_and_asked(n: int) -> list[list[Probe]]:
-    """Return batches for the author and the rated service in turn, and one for both."""
+    """Return three batches: one for the author, one for the rated service, and one that alternates between them."""
     made = [Probe(f"w{i}", Write(f"prompt {i}", i)) for i in range(n)]
     asked = probes(n)
     both = [each for pair in zip(made[2:], asked[2:], strict=True) for each in pair]
@@ -364,7 +364,7 @@ def test_jobs_that_use_each_others_services_do_not_deadlock():
     assert asyncio.run(both()) == [FINDING, FINDING]
 
 
-def test_failures_of_an_author_count_against_its_own_breaker_and_lane():
+def test_failures_of_an_author_count_against_its_own_circuit_breaker_and_lane():
     def ill(call: int, asks: object) -> None:
         raise CallFailed("http-503", "ill", retriable=True)
 

@@ -1,8 +1,8 @@
-"""Limits of hosts over all tenants, with services on 127.0.0.0/8 in place of public ones.
+"""Limits of a host over all tenants; services on 127.0.0.0/8 stand for public hosts.
 
 `host_exempt=""` switches the exemption of this machine off. Counts are kept in this process and in a real Redis.
 
-Row 73 of docs/reliability.md: at c37b512 several tenants added up on one host, and nobody could refuse to be rated.
+Row 73 of docs/reliability.md: at c37b512 several tenants' calls to one host added up, and no host could refuse ratings.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def prove(workplace: Workplace, host: str, tenant: str, ratings: str = "allowed"
 
 
 def call_often(workplace: Workplace, url: str, tenants: list[str], calls: int) -> None:
-    """Make calls for one job of each tenant at once, each job with all its calls at once."""
+    """Run one job of each tenant concurrently; each job makes all its calls concurrently."""
     added = [add(workplace, url, tenant) for tenant in tenants]
 
     async def of_one(job: Job) -> None:
@@ -173,7 +173,7 @@ def call_often(workplace: Workplace, url: str, tenants: list[str], calls: int) -
 # ---------------------------------------------------------------------------- pace
 @pytest.fixture(params=["here", "redis"])
 def counted(request) -> dict[str, str]:
-    """Settings that count in this process, or in Redis."""
+    """Settings that count calls in this process, or in Redis."""
     return {} if request.param == "here" else {"broker_url": request.getfixturevalue("redis_url")}
 
 
@@ -187,7 +187,7 @@ def test_tenants_together_do_not_exceed_the_concurrency_of_a_host(host, open_wor
     assert 3 <= host.most_at_once <= 5
 
 
-def test_tenants_together_do_not_exceed_the_pace_of_a_host(host, open_workplace, counted):
+def test_tenants_together_do_not_exceed_the_call_rate_of_a_host(host, open_workplace, counted):
     # earlier, each tenant had its own rate limit, or none
     workplace = open_workplace(host_rate=20, **counted)
     call_often(workplace, host.url, ["acme", "rival"], 12)
@@ -201,7 +201,7 @@ def test_by_default_a_host_gets_20_calls_a_second_and_16_at_a_time():
     assert (settings.host_rate, settings.host_concurrency, settings.host_cooldown_s) == (20, 16, 600)
 
 
-def test_hosts_in_the_operators_networks_have_no_limit_and_no_file_is_read(host, open_workplace):
+def test_hosts_in_the_operators_networks_have_no_limits_and_their_refusal_file_is_not_read(host, open_workplace):
     # exempt hosts keep the embedded service, the demo and the tests fast
     host.pause_s = 0.3
     workplace = open_workplace(host_exempt=None, host_rate=1, host_concurrency=1)
@@ -220,7 +220,7 @@ def test_tenant_that_proved_a_host_has_only_the_limits_of_its_target(host, open_
     assert host.most_at_once > 4
 
 
-def test_spellings_of_a_host_share_its_pace(open_workplace):
+def test_all_spellings_of_a_host_name_share_one_call_rate(open_workplace):
     workplace = open_workplace()
     spellings = ("http://A.example/x", "http://a.example.:80/", "https://a.example:443", "https://a.example/y?z")
     booked = set()
@@ -240,7 +240,7 @@ def test_spellings_of_a_host_share_its_pace(open_workplace):
     assert len(booked) == 1
 
 
-def test_a_name_that_leaves_the_exempt_networks_is_not_called_without_limits():
+def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt_networks():
     # an attacker's name could lead to an exempt address first and to a service of others later
     answers = {"now": "127.0.0.2"}
     visited, dialled = [], []
@@ -271,7 +271,7 @@ def test_a_name_that_leaves_the_exempt_networks_is_not_called_without_limits():
     assert len(visited) == 2
 
 
-# ---------------------------------------------------------------------------- rest between ratings
+# ---------------------------------------------------------------------------- cooldown between ratings
 def test_second_tenants_rating_waits_and_its_status_says_why_and_until_when(host, open_workplace):
     # earlier, any number of tenants could rate a host one after the other
     workplace = open_workplace()
@@ -300,7 +300,7 @@ def test_rating_that_would_have_to_wait_beyond_its_deadline_fails_with_the_reaso
     assert "larger deadline_s" in ended.error["detail"]
 
 
-def test_waiting_job_starts_after_the_rest(host, open_workplace):
+def test_waiting_job_starts_after_the_cooldown_of_the_host(host, open_workplace):
     workplace = open_workplace(host_cooldown_s=1)
     rate(workplace, host.url)
     second = rate(workplace, host.url, "rival")
@@ -314,7 +314,7 @@ def test_waiting_job_starts_after_the_rest(host, open_workplace):
 
 
 @pytest.mark.parametrize("how", ["secret", "proof", "exempt", "no rest"])
-def test_job_does_not_wait_with_a_secret_or_a_proof_or_if_the_operator_says_so(host, open_workplace, how):
+def test_job_does_not_wait_if_it_has_a_secret_or_a_proof_or_if_the_operator_allows_it(host, open_workplace, how):
     more = {"exempt": {"host_exempt": None}, "no rest": {"host_cooldown_s": 0}}.get(how, {})
     workplace = open_workplace(**more)
     if how == "proof":
@@ -327,7 +327,7 @@ def test_job_does_not_wait_with_a_secret_or_a_proof_or_if_the_operator_says_so(h
 
 # ---------------------------------------------------------------------------- refusals
 @pytest.mark.parametrize("text", [NO, "disallow:*", "User-agent: assay\r\n  DISALLOW : /   # nothing\r\n"])
-def test_host_refuses_ratings_in_its_file(host, open_workplace, text):
+def test_a_host_that_refuses_ratings_in_its_file_is_not_rated(host, open_workplace, text):
     # earlier, a host could not refuse ratings
     host.file = text
     ended = rate(open_workplace(), host.url)
@@ -347,7 +347,7 @@ def test_host_without_a_refusal_is_called(host, open_workplace, text):
     assert len(host.paths) > 1
 
 
-def test_file_is_read_once_an_hour_and_not_for_each_job(host, open_workplace):
+def test_refusal_file_is_read_once_an_hour_and_not_for_each_job(host, open_workplace):
     workplace = open_workplace(host_cooldown_s=0)
     for tenant in ("acme", "rival", "third"):
         rate(workplace, host.url, tenant)
@@ -359,7 +359,7 @@ def test_file_is_read_once_an_hour_and_not_for_each_job(host, open_workplace):
 
 
 @pytest.mark.slow
-def test_unreachable_host_counts_as_one_that_allows(open_workplace):
+def test_an_unreachable_host_does_not_count_as_refusing_ratings(open_workplace):
     ended = rate(open_workplace(), "http://127.0.0.2:1")
     assert (ended.error["code"], ended.error["reason"]) == ("target_unavailable", "connect")
 
@@ -375,13 +375,13 @@ def test_verified_owner_refuses_ratings_by_others_and_may_rate_its_own_host(host
     assert rate(workplace, host.url, "owner").error["code"] == "target_unfit"
 
 
-def test_host_in_the_operators_networks_is_not_asked_for_a_file(host, open_workplace):
+def test_host_in_the_operators_networks_is_not_asked_for_its_refusal_file(host, open_workplace):
     host.file = NO
     assert rate(open_workplace(host_exempt=None), host.url).error["code"] == "target_unfit"
     assert FILE not in host.paths
 
 
-def test_an_author_that_refuses_is_not_called_either(host, open_workplace):
+def test_an_author_that_refuses_ratings_is_not_called(host, open_workplace):
     host.file = NO
     workplace = open_workplace()
     author = {

@@ -1,4 +1,4 @@
-"""Shared limits of all jobs on one target, counted in this process and in a real Redis."""
+"""Limits of a lane, counted in this process and in a real Redis. All jobs of a tenant on one address share a lane."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -52,7 +52,7 @@ def test_lane_has_as_many_slots_as_its_limit(opened):
     assert asyncio.run(work()) == ([True, True, True, False, False], True, True, True)
 
 
-def test_leaving_reports_whether_another_job_waits(opened):
+def test_leaving_a_lane_reports_whether_another_job_waits_for_it(opened):
     async def work():
         async with opened() as traffic:
             await traffic.enter("lane", "a", 1, 5)
@@ -93,7 +93,7 @@ def test_rate_below_one_call_per_hour_is_kept(opened):
     assert asyncio.run(work()) == pytest.approx([0, 7200, 14400], abs=1)
 
 
-def test_suspended_lane_is_suspended_for_all_jobs_until_it_expires(opened):
+def test_suspended_lane_is_suspended_for_all_jobs_until_the_suspension_expires(opened):
     async def work():
         async with opened() as traffic:
             before = await traffic.rests("lane")

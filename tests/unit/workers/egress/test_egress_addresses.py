@@ -116,13 +116,13 @@ def test_ambiguous_url_is_refused(url):
         ("https://[2606:4700::1111]:8443/", "2606:4700::1111", 8443),
     ],
 )
-def test_ordinary_url_is_parsed_into_its_place(url, host, port):
+def test_ordinary_url_is_parsed_into_its_host_and_port(url, host, port):
     place = read_place(url)
     refuse_url(url, ())
     assert (place.host, place.port) == (host, port)
 
 
-def test_checked_literal_address_is_the_one_connected():
+def test_connections_go_to_the_ip_addresses_that_were_checked():
     failed, dialled = send("http://service.example.org:8080/x", resolve=resolver("93.184.216.34", "2606:4700::1111"))
     assert failed.code == "connect"
     assert failed.retriable
@@ -141,19 +141,19 @@ def test_checked_literal_address_is_the_one_connected():
         ("2606:4700::1111%eth0",),
     ],
 )
-def test_name_with_one_denied_address_is_refused(answers):
+def test_a_host_name_with_one_denied_address_is_refused(answers):
     failed, dialled = send("http://service.example.org/", resolve=resolver(*answers))
     assert (failed.code, dialled) == ("refused-address", [])
     assert not any(answer in str(failed) for answer in answers)  # the message does not reveal internal addresses
 
 
 @pytest.mark.parametrize("answers", [(), ("not an address",)])
-def test_name_without_an_address_is_not_connected(answers):
+def test_a_host_name_without_an_address_is_not_connected(answers):
     failed, dialled = send("http://service.example.org/", resolve=resolver(*answers))
     assert (failed.code, dialled) == ("connect", [])
 
 
-def test_unresolvable_name_is_not_connected():
+def test_an_unresolvable_host_name_is_not_connected():
     async def resolve(host, port):
         raise OSError("no such name")
 
@@ -161,7 +161,7 @@ def test_unresolvable_name_is_not_connected():
     assert (failed.code, dialled) == ("connect", [])
 
 
-def test_name_is_resolved_once_against_dns_rebinding():
+def test_a_host_name_is_resolved_only_once_to_prevent_dns_rebinding():
     answers = iter([["93.184.216.34"], ["127.0.0.1"]])
 
     async def rebinding(host, port):
@@ -172,7 +172,7 @@ def test_name_is_resolved_once_against_dns_rebinding():
     assert next(answers) == ["127.0.0.1"]  # the name was resolved only once, so the second answer is unused
 
 
-def test_operator_networks_override_the_table():
+def test_networks_that_the_operator_allows_override_the_table_of_denied_networks():
     loopback = (ip_network("127.0.0.0/8"),)
     refuse_url("http://127.0.0.1:5000", loopback)
     _, dialled = send("http://127.0.0.1:5000/", allow=loopback)
@@ -200,7 +200,7 @@ def test_non_public_peer_is_refused_after_connecting():
 
 
 @pytest.mark.parametrize(("network", "what"), SPECIAL)
-def test_both_ends_of_every_special_network_are_denied(network, what):
+def test_first_and_last_address_of_every_special_network_are_denied(network, what):
     assert why_denied(network[0], ())
     assert why_denied(network[-1], ())
     assert why_denied(network[0], (network,)) is None

@@ -192,7 +192,7 @@ def test_a_redirect_is_not_followed(wire):
 @pytest.mark.parametrize(
     "status", [400, 401, 402, 403, 404, 408, 413, 422, 425, 429, 456, 500, 501, 502, 503, 504, 599]
 )
-def test_a_status_that_is_no_success_has_its_code(wire, status):
+def test_an_http_error_status_becomes_a_failure_with_a_code(wire, status):
     failed, _ = call(wire, lambda heard: wire.raw(SECRET, f"{status} Status"))
     code = {401: "auth", 403: "auth", 402: "quota", 456: "quota"}.get(status, f"http-{status}")
     assert (failed.code, failed.status, failed.retriable) == (code, status, status in RETRIABLE_STATUSES)
@@ -206,7 +206,7 @@ def test_429_for_a_quota_is_permanent_and_other_429_are_retriable(wire):
 
 
 @pytest.mark.parametrize(("status", "word", "retriable"), [("500", "false", False), ("400", "true", True)])
-def test_x_should_retry_overrides_the_table(wire, status, word, retriable):
+def test_header_x_should_retry_overrides_the_default_of_the_status(wire, status, word, retriable):
     failed, _ = call(wire, lambda heard: wire.raw(status=f"{status} X", x_should_retry=word))
     assert failed.retriable is retriable
 
@@ -241,7 +241,7 @@ def test_header_with_a_line_break_is_not_sent(wire, header):
     assert (failed.code, service.heard) == ("unsupported", [])
 
 
-def test_nothing_listening_is_a_failure_to_connect(wire):
+def test_a_port_without_a_listener_is_a_failure_to_connect(wire):
     async def go():
         async with wire.listening(lambda heard: wire.raw()) as service:
             pass

@@ -1,8 +1,6 @@
-"""Messages of a service, as people see them: useful, on one line, without keys and invisible characters.
+"""Quoted error messages of a service: the useful part, on one line, without keys and invisible characters.
 
-Earlier a service's own message was never shown, so that "HTTP status 400" was all that its caller learnt.
-
-Row 79 of docs/reliability.md: at c37b512 a service's message was passed on as it came.
+Row 79 of docs/reliability.md: at c37b512 a service's own message was never shown, only "HTTP status 400".
 """
 
 from __future__ import annotations
@@ -80,7 +78,7 @@ def test_the_key_is_masked_in_every_form(form):
         assert all(bare[start : start + 8] not in left for start in range(max(1, len(bare) - 7)))
 
 
-def test_user_and_password_of_a_basic_secret_are_masked():
+def test_user_and_password_of_basic_authentication_are_masked():
     secret = base64.b64encode(b"somebody:hunter2").decode()
     for sent in (secret, f"Basic {secret}"):
         shown = said(f"user somebody, password hunter2, header {sent}", sent)
@@ -94,7 +92,7 @@ def test_responses_are_not_quoted_if_the_key_is_too_short_to_redact(secret):
     assert said("the key a-b is unknown", secret) == ""
 
 
-def test_a_key_that_would_be_cut_in_two_is_masked_first():
+def test_a_key_is_masked_before_a_long_message_is_cut():
     for before in range(LONGEST - 40, LONGEST + 1):
         shown = said("x " * (before // 2) + SECRET)
         assert not any(SECRET[start : start + 8] in shown for start in range(len(SECRET) - 7))
@@ -124,7 +122,7 @@ def test_a_long_message_is_cut():
     assert shown.endswith("…")
 
 
-def test_a_large_body_and_deep_json_cost_little():
+def test_very_large_and_deeply_nested_bodies_do_not_break_the_quotation():
     assert said("[" * 500_000)
     assert said(b"\x00" * 1_000_000) == ""
     assert len(said({"error": SECRET * 30_000})) < 50

@@ -1,4 +1,4 @@
-"""Certificates must be trusted, valid in time, and issued for the host."""
+"""TLS certificates must be trusted, valid at this time, and issued for the host."""
 
 import asyncio
 import ssl
@@ -85,7 +85,7 @@ def fetch(wire, server, trust, host=HOST):
     return asyncio.run(go())
 
 
-def test_a_trusted_certificate_for_the_host_is_accepted_and_its_connection_kept(wire, tmp_path):
+def test_a_trusted_certificate_for_the_host_is_accepted_and_its_connection_reused(wire, tmp_path):
     authority = Authority()
     server = authority.server(tmp_path, x509.DNSName(HOST))
     asked = []
@@ -94,7 +94,7 @@ def test_a_trusted_certificate_for_the_host_is_accepted_and_its_connection_kept(
     assert asked == [HOST]  # TLS sends the host name (SNI) although the connection is to the IP address
 
 
-def test_a_trusted_certificate_for_the_address_is_accepted(wire, tmp_path):
+def test_a_trusted_certificate_for_the_ip_address_is_accepted(wire, tmp_path):
     authority = Authority()
     server = authority.server(tmp_path, x509.IPAddress(ip_address("127.0.0.1")))
     assert fetch(wire, server, authority.trust(), host="127.0.0.1") == ("sealed", [1, 1])
@@ -133,7 +133,7 @@ def test_a_service_without_tls_behind_an_https_address_is_refused(wire):
     assert caught.value.code == "tls"
 
 
-def test_default_trust_checks_host_names_and_has_authorities():
+def test_default_trust_checks_host_names_and_holds_root_certificates():
     trust = default_trust()
     assert trust.check_hostname
     assert trust.verify_mode is ssl.CERT_REQUIRED

@@ -1,4 +1,4 @@
-"""Dry runs of language models list the kinds of question that work; a model without any is not rated."""
+"""Dry runs of language models list the kinds of question that work; a model that answers none of them is not rated."""
 
 from __future__ import annotations
 

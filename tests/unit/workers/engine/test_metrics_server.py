@@ -60,7 +60,7 @@ def test_a_request_through_a_proxy_needs_a_key(get):
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_another_machine_needs_a_key(server):
+def test_a_request_from_another_machine_needs_a_key(server):
     # no test reaches another machine, so the application is called as the server calls it
     status: list[str] = []
     environ = {"REMOTE_ADDR": "192.0.2.7", "REQUEST_METHOD": "GET", "PATH_INFO": "/metrics"}
@@ -70,7 +70,7 @@ def test_another_machine_needs_a_key(server):
 
 
 @pytest.mark.parametrize(("scope", "status"), [("metrics:read", 200), ("admin", 200), ("ratings:read", 403)])
-def test_a_key_is_answered_by_its_scope(get, database_url, scope, status):
+def test_a_key_needs_a_scope_that_includes_reading_metrics(get, database_url, scope, status):
     key = key_with(database_url, scope)
     assert get(Authorization=f"Bearer {key}", X_Forwarded_For="192.0.2.7").status_code == status
 

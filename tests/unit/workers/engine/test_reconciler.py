@@ -1,4 +1,4 @@
-"""The reconciler announces all due jobs whatever the broker does, and deletes expired responses."""
+"""The reconciler announces all due jobs even if the broker fails, and deletes expired responses."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_number_of_messages_at_the_broker_is_limited(database, monkeypatch):
     assert reconcile(database, rung, Settings()) == 5
 
 
-def test_dispatcher_counts_the_messages_without_a_worker():
+def test_dispatcher_counts_the_messages_that_no_worker_has_received():
     app = make_celery(Settings())
     bell = Doorbell(app)
     assert bell.unheard() == 0

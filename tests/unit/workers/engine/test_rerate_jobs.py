@@ -97,7 +97,7 @@ def test_rerated_letter_is_the_jobs_result_and_is_stored_with_the_rating(workpla
     assert kept.document["methodology"] == {"version": "2.0.0", "digest": "sha256:2"}
 
 
-def test_older_version_of_the_methodology_gives_its_own_letter(rating, post):
+def test_rerating_by_version_1_0_0_gives_the_letter_and_probabilities_of_the_rating(rating, post):
     job = post("rerate", {"rating": rating.id, "version": "1.0.0"})
     assert job.result["letter"] == rating.letter
     assert job.result["probabilities"] == rating.document["probabilities"]

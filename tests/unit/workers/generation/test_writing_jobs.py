@@ -1,4 +1,4 @@
-"""Jobs of kind ``writing``, and the sentences that ratings leave in corpora."""
+"""Jobs of kind ``writing``, and the sentences that ratings store in corpora."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def terms(items: list[corpus_items.StoredItem]) -> Counter[str]:
 
 
 # ---------------------------------------------------------------------------- for a corpus
-def test_every_term_gets_its_sentences_with_author_and_prompt(workplace, corpus, author):
+def test_every_term_gets_its_sentences_stored_with_author_and_prompt(workplace, corpus, author):
     into = corpus()
     job = run_to_end(workplace, order(author, into))
     items = items_of(workplace, into.id)
@@ -159,7 +159,7 @@ def test_sentences_of_other_corpora_are_copied_on_request(workplace, corpus, aut
     )
 
 
-def test_interrupted_job_repeats_no_request(workplace, corpus, author, monkeypatch):
+def test_an_interrupted_writing_job_repeats_no_request(workplace, corpus, author, monkeypatch):
     into = corpus()
     new = order(author, into)
     with monkeypatch.context() as broken:
@@ -252,7 +252,7 @@ def test_sentences_for_a_rating_are_stored_in_the_corpus_that_it_names(workplace
 
 
 @pytest.mark.parametrize("whose", ["nobody", "another", "gone", "other words"])
-def test_sentences_are_stored_in_a_new_corpus_if_the_tenant_has_none(workplace, corpus, author, whose):
+def test_sentences_are_stored_in_a_new_corpus_if_the_rating_names_no_usable_corpus(workplace, corpus, author, whose):
     named = None
     if whose == "another":
         named = corpus(tenant="other", visibility="shared")

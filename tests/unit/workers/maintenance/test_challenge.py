@@ -1,4 +1,4 @@
-"""Verification of a domain by a token in a file, called through the guard on real connections."""
+"""Verification of a domain by a token in a file, fetched through the egress guard on real connections."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_token_on_its_own_line_verifies_the_domain(wire, body):
 
 
 @pytest.mark.parametrize("body", ["", "nothing", TOKEN[:-1], TOKEN + "d", f"x {TOKEN}", f"<p>{TOKEN}</p>"])
-def test_other_content_does_not_verify_the_domain_and_is_not_repeated(wire, body):
+def test_other_content_does_not_verify_the_domain_and_is_not_shown_in_the_failure(wire, body):
     failure, _ = look(wire, lambda heard: wire.raw(body))
     assert "does not hold the token" in failure
     assert not body or body not in failure
@@ -65,7 +65,7 @@ def test_missing_file_is_reported(wire):
     assert "404" in failure
 
 
-def test_an_endless_file_is_not_read(wire):
+def test_a_file_above_the_size_limit_does_not_verify_the_domain(wire):
     failure, _ = look(wire, lambda _: wire.raw("x" * 5000 + TOKEN))
     assert failure is not None
     assert "does not hold" not in failure
@@ -77,7 +77,7 @@ def test_address_that_the_operator_does_not_allow_is_not_called(wire):
     assert heard == []
 
 
-def test_name_with_public_and_private_addresses_is_called_over_https_only(wire):
+def test_a_host_name_with_public_and_private_addresses_is_called_over_https_only(wire):
     async def whole():
         async def resolve(host: str, port: int) -> list[str]:
             return ["127.0.0.1", "93.184.215.14"]
@@ -145,7 +145,7 @@ def test_verification_is_stored_and_ends_when_the_token_is_removed(wire, workpla
     assert "does not hold the token" in lost.failure == second.result["failure"]
 
 
-def test_check_of_a_deleted_domain_succeeds_unverified(challenge):
+def test_check_of_a_deleted_domain_succeeds_and_reports_it_as_not_verified(challenge):
     job = challenge("dom_gone")
     assert (job.status, job.result["verified"], job.result["failure"]) == (
         "succeeded",

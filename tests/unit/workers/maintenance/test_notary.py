@@ -1,6 +1,6 @@
 """Tests of the notary: ratings are signed without a request, and witnesses over loopback cosign the log's head.
 
-Row 84 of docs/reliability.md: at c37b512 a copy of the database could sign, and nobody else vouched for the log.
+Row 84 of docs/reliability.md: at c37b512 a copy of the database sufficed to sign ratings, and the log had no witnesses.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def waiting(database: Database) -> list[str]:
 
 # ---------------------------------------------------------------------------- signatures of ratings
 def test_a_finished_rating_is_signed_without_a_request(database, settings_with, finished):
-    """Certificates were signed when first asked for, so that an unread rating had no signature."""
+    """Earlier, a certificate was signed when it was first requested, so an unread rating had no signature."""
     vault, ids = Vault.from_settings(settings_with()), [finished(), finished()]
     assert sorted(waiting(database)) == sorted(ids)
     assert sign_due(database, vault) == 2
@@ -115,7 +115,7 @@ def test_a_finished_rating_is_signed_without_a_request(database, settings_with, 
             assert signer_of(envelope, lambda key_id, *signed: signing.is_signature(keys[key_id], *signed)) in keys
 
 
-def test_a_signature_that_failed_is_made_later_and_the_rating_is_kept(database, settings_with, finished, tmp_path):
+def test_a_failed_signature_is_made_later_and_the_rating_is_kept(database, settings_with, finished, tmp_path):
     down, public = tmp_path / "down", tmp_path / "public.pem"
     public.write_bytes(public_pem(AGENCY))
     command = signing_program(tmp_path, AGENCY, f"import os\nif os.path.exists({str(down)!r}): sys.exit(1)")
@@ -133,7 +133,7 @@ def test_a_signature_that_failed_is_made_later_and_the_rating_is_kept(database, 
 
 
 @pytest.mark.slow
-def test_a_rating_that_cannot_be_stated_does_not_stop_the_others(database, settings_with, finished):
+def test_a_rating_that_cannot_be_certified_does_not_stop_the_signing_of_others(database, settings_with, finished):
     broken, good = finished(target={"url": "http://mirror", "name": 7}), finished()
     assert sign_due(database, Vault.from_settings(settings_with())) == 1
     assert waiting(database) == [broken]
@@ -236,7 +236,7 @@ def until(true: Callable[[], bool], within_s: float = 20) -> None:
         time.sleep(0.01)
 
 
-def test_each_new_head_is_cosigned_with_a_proof_of_its_growth(database, finished, notary, witness):
+def test_each_new_head_is_cosigned_with_a_consistency_proof(database, finished, notary, witness):
     notary()
     for size in (1, 2, 3):
         finished()
@@ -254,8 +254,8 @@ def test_an_empty_log_is_not_sent(database, notary, witness):
     assert witness.asked == []
 
 
-def test_a_witness_that_knows_a_later_head_is_asked_again_from_there(database, finished, notary, witness):
-    """Our record of the cosignature may be lost although the witness made it."""
+def test_a_witness_that_cosigned_a_later_head_is_asked_again_from_that_size(database, finished, notary, witness):
+    """The agency may have lost its record of a cosignature that the witness made."""
     finished()
     finished()
     with database.read() as c:
@@ -280,7 +280,7 @@ def test_a_witness_that_knows_a_later_head_is_asked_again_from_there(database, f
     ],
     ids=["of another head", "forged", "of a stranger", "none", "garbage", "longer", "huge", "refused", "broken"],
 )
-def test_an_answer_without_a_valid_cosignature_is_not_stored_and_the_witness_rests(
+def test_an_answer_without_a_valid_cosignature_is_not_stored_and_the_witness_is_paused(
     database, finished, notary, witness, lie
 ):
     finished()

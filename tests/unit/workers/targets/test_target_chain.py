@@ -31,8 +31,8 @@ def last(**more):
     return link(path=(), **{"name": "B", **more})
 
 
-# ---------------------------------------------------------------------------- the way
-def test_circular_path_is_used_once_and_the_last_link_both_ways():
+# ---------------------------------------------------------------------------- paths
+def test_circular_path_is_used_only_on_the_way_out_and_the_last_link_in_both_directions():
     paths = [("en", "es", "en")]
     assert hops(paths, "en", "fr") == (Hop(0, "en", "es"), Hop(0, "es", "en"), Hop(1, "en", "fr"))
     assert hops(paths, "fr", "en") == (Hop(1, "fr", "en"),)
@@ -44,7 +44,7 @@ def test_open_path_is_reversed_on_the_way_back():
     assert hops(paths, "ca", "en") == (Hop(2, "ca", "es"), Hop(1, "es", "en"))
 
 
-def test_a_star_is_replaced_by_the_requested_language():
+def test_a_star_in_a_path_stands_for_the_requested_language():
     assert hops([("en", "*", "en")], "en", "fr")[:2] == (Hop(0, "en", "fr"), Hop(0, "fr", "en"))
     assert through([("en", "es", "en")]) == (Hop(0, "en", "es"), Hop(0, "es", "en"))
 
@@ -97,13 +97,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("field", "target"), BAD, ids=lambda value: value if isinstance(value, str) else "")
-def test_fault_of_an_invalid_chain_is_named(field, target):
+def test_an_invalid_chain_is_refused_with_its_field(field, target):
     with pytest.raises(SpecificationError) as caught:
         check_target(target, LOOPBACK)
     assert caught.value.field == field
 
 
-def test_limits_of_a_chain_respect_those_of_its_links_per_call():
+def test_limits_of_a_chain_keep_within_the_limits_of_its_links():
     first = link(limits={"requests_per_second": 4, "concurrency": 3})
     target = read_target(chain(first, last(limits={"requests_per_second": 3}), limits={"concurrency": 5}))
     limits = keep_to_links(target).limits
@@ -111,7 +111,7 @@ def test_limits_of_a_chain_respect_those_of_its_links_per_call():
     assert (limits.concurrency, limits.requests_per_second) == (3, 2)
 
 
-def test_chains_of_different_services_are_at_different_addresses():
+def test_chains_of_different_services_have_different_addresses():
     one, other = (read_target(chain(link(url), last())) for url in ("http://127.0.0.1:1", "http://127.0.0.1:2"))
     assert address_of(one) != address_of(other)
     assert "http://127.0.0.1:1" in address_of(one)
@@ -119,7 +119,7 @@ def test_chains_of_different_services_are_at_different_addresses():
 
 # ---------------------------------------------------------------------------- calls
 def parrot(wire, name, lost=()):
-    """Translator that signs its translations and returns nothing for texts with one of `lost`."""
+    """Translator that adds its name and the languages to each text; texts with a string of `lost` come back empty."""
 
     def answer(heard):
         if heard.method == "GET":
@@ -271,7 +271,7 @@ def test_apertium_translates_a_chain_in_one_call_and_back_without_the_chain(wire
     assert languages == {("en", "eo"), ("eo", "en"), ("en", "es"), ("es", "en")}
 
 
-def test_a_chain_of_apertiums_with_one_language_is_refused():
+def test_an_apertium_chain_of_only_one_language_is_refused():
     with pytest.raises(SpecificationError) as caught:
         check_target(
             {

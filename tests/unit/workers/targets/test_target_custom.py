@@ -1,4 +1,4 @@
-"""Interfaces declared with `custom`: objects for each item, scales, answers that come later, streams of events."""
+"""Interfaces declared with `custom`: one object per item, scales, asynchronous answers, streams of events."""
 
 import asyncio
 import json
@@ -75,7 +75,7 @@ def test_text_within_a_list_is_sent_in_the_list():
     assert heard[0].json == {"inputs": ["She came."]}
 
 
-def test_numbered_answers_are_put_in_order_and_a_missing_one_loses_its_question_only():
+def test_numbered_answers_are_put_in_order_and_a_missing_answer_fails_only_its_question():
     settings = {**EACH, "output": "ok[].label", "index": "ok[].n"}
     said = {"ok": [{"n": 2, "label": "third"}, {"n": 0, "label": "first"}], "errors": [{"n": 1, "code": "oops"}]}
     replies = ask(lambda one: said, CLASSES, settings)
@@ -85,7 +85,7 @@ def test_numbered_answers_are_put_in_order_and_a_missing_one_loses_its_question_
 
 
 @pytest.mark.parametrize("numbers", [[0, 0, 1], [0, 1, 3], [0, 1], ["0", "1", "2"], None, [0, 1, True]])
-def test_answers_with_wrong_numbers_lose_the_call(numbers):
+def test_answers_with_wrong_numbers_fail_the_call(numbers):
     settings = {**EACH, "output": "labels", "index": "numbers"}
     with pytest.raises(CallFailed, match="number") as caught:
         ask(lambda one: {"labels": ["a", "b", "c"], "numbers": numbers}, CLASSES, settings)
@@ -100,18 +100,18 @@ YES_NO = {"body": {"q": "{text}"}, "output": "score", "labels": ["no", "yes"], "
     ("scale", "score", "yes"),
     [(None, 0.75, 0.75), ([0, 100], 75, 0.75), ([1, 5], 4, 0.75), ([-1, 1], 0.5, 0.75), ([100, 0], 25, 0.75)],
 )
-def test_one_number_is_the_probability_of_yes_on_its_scale(scale, score, yes):
+def test_a_single_number_is_the_probability_of_the_positive_label_on_its_scale(scale, score, yes):
     settings = YES_NO if scale is None else {**YES_NO, "scale": scale}
     (value,) = values(ask(lambda one: {"score": score}, CLASSES[:1], settings))
     assert value["scores"] == pytest.approx({"no": 1 - yes, "yes": yes})
 
 
-def test_a_number_beyond_its_scale_is_a_failed_question():
+def test_a_number_outside_its_scale_fails_the_question():
     (reply,) = ask(lambda one: {"score": 101}, CLASSES[:1], {**YES_NO, "scale": [0, 100]})
     assert reply.failure.code == "wrong-shape"
 
 
-def test_a_plain_text_can_be_the_probability():
+def test_a_plain_text_answer_can_hold_the_probability():
     settings = {**YES_NO, "response": "text"}
     (value,) = values(ask(lambda one: Answer(b"0.9\n"), CLASSES[:1], settings))
     assert value["scores"]["yes"] == pytest.approx(0.9)
@@ -124,12 +124,12 @@ def test_probabilities_by_label_are_rescaled_and_labels_are_kept():
     assert value == {"label": "good", "scores": {"bad": 0.2, "good": 0.8}}
 
 
-def test_stars_of_a_regressor_are_rescaled():
+def test_a_star_rating_of_a_regressor_is_rescaled():
     settings = {"body": {"q": "{text}"}, "output": "stars", "scale": [1, 5]}
     assert values(ask(lambda one: {"stars": 2}, [Regress("She came.")], settings)) == [0.25]
 
 
-# ---------------------------------------------------------------------------------- answers that come later
+# ------------------------------------------------------------------------------------- asynchronous answers
 LATER = {
     "path": "/v1/jobs",
     "body": {"q": "{text}"},
@@ -141,7 +141,7 @@ ONE = [Translate("She came.", "en", "es")]
 
 
 class Later:
-    """A service that answers a job after some requests for its state."""
+    """A service that answers later: each request for the state of its job returns the next of `states`."""
 
     def __init__(self, *states):
         self.states, self.heard = list(states), []
@@ -155,7 +155,7 @@ class Later:
         return {"id": "job/1", "status": state, "result": {"text": "Ella vino."}, "error": "out of memory"}
 
 
-def test_an_answer_that_comes_later_is_fetched_until_it_is_done():
+def test_an_asynchronous_answer_is_polled_until_it_is_done():
     service = Later("running", 503, "running", "succeeded")
     assert values(ask(service, ONE, LATER, heard=service.heard, secret=SECRET)) == ["Ella vino."]
     assert [(one.method, one.path) for one in service.heard] == [("POST", "/v1/jobs")] + [
@@ -164,26 +164,26 @@ def test_an_answer_that_comes_later_is_fetched_until_it_is_done():
     assert {one.headers["authorization"] for one in service.heard} == {f"Bearer {SECRET}"}
 
 
-def test_an_immediate_answer_is_not_polled_for():
+def test_an_immediate_answer_is_not_polled():
     heard = []
     said = {"id": "1", "status": "succeeded", "result": {"text": "Ella vino."}}
     assert values(ask(lambda one: said, ONE, LATER, heard=heard, secret=SECRET)) == ["Ella vino."]
     assert len(heard) == 1
 
 
-def test_a_failed_job_is_a_failed_call_with_the_services_own_words():
+def test_a_failed_job_of_the_service_fails_the_call_with_the_services_own_message():
     with pytest.raises(CallFailed, match=r"failed.*out of memory") as caught:
         ask(Later("running", "failed"), ONE, LATER, secret=SECRET)
     assert (caught.value.code, caught.value.retriable) == ("declined", False)
 
 
-def test_an_answer_that_never_comes_ends_with_the_time_of_a_call():
+def test_polling_for_an_answer_ends_at_the_timeout_of_the_call():
     with pytest.raises(CallFailed) as caught:
         ask(Later(*["running"] * 100), ONE, LATER, timeout_s=0.4, secret=SECRET)
     assert caught.value.code == "timeout"
 
 
-def test_a_job_that_is_gone_ends_the_call():
+def test_a_job_that_the_service_no_longer_knows_fails_the_call():
     with pytest.raises(CallFailed) as caught:
         ask(Later(404), ONE, LATER, secret=SECRET)
     assert caught.value.code == "http-404"
@@ -205,7 +205,7 @@ def test_the_texts_of_a_stream_are_joined():
     assert values(ask(lambda one: events(*PIECES), ONE, STREAM)) == ["Ella vino."]
 
 
-def test_a_stream_without_a_final_mark_is_read_too():
+def test_a_stream_without_an_end_mark_is_read_completely():
     assert values(ask(lambda one: events(*PIECES, last=None), ONE, STREAM)) == ["Ella vino."]
 
 
@@ -218,7 +218,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_broken_stream_loses_the_call(name):
+def test_a_broken_stream_fails_the_call(name):
     said, code = STREAMS[name]
     with pytest.raises(CallFailed) as caught:
         ask(lambda one: said, ONE, STREAM)
@@ -240,7 +240,7 @@ CHOOSE = Choose("Who came?", ("a man", "a woman"))
 WRITE = Write("Tell me.", 7)
 
 
-def test_a_models_parameters_are_those_of_the_question_and_unset_ones_are_left_out():
+def test_model_parameters_depend_on_the_question_and_unset_parameters_are_left_out():
     heard = []
     for one in (CHOOSE, WRITE):
         ask(lambda one: {"text": "A"}, [one], {**MODEL, "writing_tokens": None}, heard=heard)
@@ -259,16 +259,16 @@ def test_a_models_parameters_are_those_of_the_question_and_unset_ones_are_left_o
         (CHOOSE, "filtered", "declined"),
     ],
 )
-def test_a_text_that_a_limit_or_filter_ended_is_a_failed_question(asked, why, value):
+def test_a_filtered_answer_and_a_cut_text_fail_but_a_cut_choice_is_read(asked, why, value):
     assert values(ask(lambda one: {"text": "A", "why": why}, [asked], MODEL)) == [value]
 
 
-def test_a_cut_translation_is_a_failed_question():
+def test_a_cut_translation_fails_its_question():
     settings = {"body": {"q": "{text}"}, "output": "text", "ended": "why", "ended_cut": ["length"]}
     assert values(ask(lambda one: {"text": "Ella", "why": "length"}, ONE, settings)) == ["cut-short"]
 
 
-def test_languages_can_be_sent_by_name_and_in_three_letters():
+def test_languages_can_be_sent_as_names_or_as_three_letter_codes():
     heard = []
     for style in ("name", "639-3"):
         settings = {"body": {"q": "{text}", "to": "{target}"}, "output": "t", "language_style": style}
@@ -290,12 +290,12 @@ def test_languages_can_be_sent_by_name_and_in_three_letters():
         ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "/jobs"}}),
         ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "//{id}@evil#"}}),
         ("settings.poll.status", {"body": {"q": "{text}"}, "poll": {"path": "/{id}", "status": "a["}}),
-        # both guard against 06d1ba2, where 180 kB of settings made calls of 36 and 180 MB
+        # the next two guard against 06d1ba2, where 180 kB of settings caused calls of 36 MB and 180 MB
         ("settings.body", {"body": {"q": "{text}" * 11}}),
         ("settings.body", {"batch": "array", "batch_maximum": 1000, "body": [{"q": "{text}", "more": "x" * 500}]}),
     ],
 )
-def test_settings_that_contradict_each_other_are_refused_by_field(field, settings):
+def test_settings_that_contradict_each_other_are_refused_with_their_field(field, settings):
     with pytest.raises(SpecificationError) as caught:
         check_target(
             {"kind": "classifier", "protocol": "custom", "base_url": "http://127.0.0.1:1", "settings": settings},

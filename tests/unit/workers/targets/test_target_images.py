@@ -296,7 +296,7 @@ def test_error_in_a_response_with_status_200_fails_the_call(ask):
         ("declined", written("", finish_reason="content_filter")),
     ],
 )
-def test_chat_model_that_chooses_nothing_has_no_label(ask, code, answer):
+def test_a_chat_answer_that_names_no_single_label_fails_the_question(ask, code, answer):
     reply, _ = ask("openai-chat", CHAT, answer=answer)
     assert reply.failure.code == code
 
@@ -313,7 +313,7 @@ def test_chat_model_that_chooses_nothing_has_no_label(ask, code, answer):
         ("unknown-label", []),
     ],
 )
-def test_answers_of_custom_services_are_parsed_as_strictly(ask, code, answer):
+def test_invalid_answers_of_custom_services_fail_the_question(ask, code, answer):
     reply, _ = ask("custom", OURS, answer={"answer": answer}, secret=None)
     assert reply.failure.code == code
 
@@ -353,13 +353,13 @@ def test_image_of_another_tenant_is_not_found(ask, library):
     assert (reply.failure.code, heard) == ("image-gone", [])
 
 
-def test_a_key_that_comes_back_in_an_answer_is_not_kept(ask):
+def test_an_answer_that_repeats_the_key_fails_without_showing_the_key(ask):
     reply, _ = ask("hf-inference", CAPTIONER, answer=[{"generated_text": f"a sign that says {SECRET}"}])
     assert reply.failure.code == "wrong-shape"
     assert SECRET not in str(reply)
 
 
-def test_an_image_classifier_is_asked_about_images_alone(ask):
+def test_an_image_classifier_is_not_asked_to_write_a_text(ask):
     with pytest.raises(CallFailed, match="asked to look, not to write"):
         ask("hf-inference", ZERO_SHOT, Write("a text"), {})
 
@@ -443,7 +443,7 @@ def test_image_that_cannot_be_stored_is_a_failure_and_no_other_address_is_called
         ("wrong-shape", {"images": []}),
     ],
 )
-def test_an_answer_of_another_form_loses_the_call(draw, code, answer):
+def test_an_answer_of_unexpected_form_fails_the_call(draw, code, answer):
     with pytest.raises(CallFailed) as caught:
         draw(answer)
     assert caught.value.code == code
@@ -456,7 +456,7 @@ def test_an_image_may_be_larger_than_other_answers(draw):
     assert draw(painted(file.getvalue()))[0].value["width"] == 1_500
 
 
-def test_an_answer_larger_than_any_image_is_not_read(draw):
+def test_an_answer_above_the_size_limit_of_images_is_not_read(draw):
     head = b"HTTP/1.1 200 OK\r\ncontent-length: 30000000\r\n\r\n"
     with pytest.raises(CallFailed) as caught:
         draw(head)
@@ -475,7 +475,7 @@ def test_raised_size_limit_of_a_call_does_not_apply_to_the_next_on_its_connectio
     assert asyncio.run(go()) == (2_000, "too-large", [1, 1])
 
 
-def test_an_image_author_draws_and_does_nothing_else(draw):
+def test_an_image_author_is_not_asked_to_write_a_text(draw):
     reply, heard = draw({}, question=Write("A story"))
     assert (reply.failure.code, heard) == ("unsupported", [])
 
@@ -504,7 +504,7 @@ def checked(protocol, settings, kind=Kind.IMAGE_CLASSIFIER):
         ("openai-chat", {"model": "m", "image_detail": "max"}, "settings.image_detail", "auto"),
     ],
 )
-def test_settings_that_do_not_fit_are_refused_with_their_field(protocol, settings, field, words):
+def test_invalid_settings_of_an_image_service_are_refused_with_their_field(protocol, settings, field, words):
     with pytest.raises(SpecificationError) as caught:
         checked(protocol, settings)
     assert caught.value.field == field

@@ -425,7 +425,7 @@ def test_no_failure_shows_the_secret(wire, case, status):
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_json_of_another_protocol_and_web_pages_are_no_answers(wire, case):
+def test_json_of_another_protocol_and_web_pages_are_refused(wire, case):
     strange, _ = exchange(wire, case, wire.as_json({"detail": "no"}))
     page, _ = exchange(wire, case, wire.raw("<html>Welcome</html>", content_type="text/html"))
     if case.settings.get("response") == "text":
@@ -434,13 +434,13 @@ def test_json_of_another_protocol_and_web_pages_are_no_answers(wire, case):
     assert (page.code, page.retriable) == ("garbage", True)
 
 
-def test_texts_that_a_model_wrote_do_not_show_the_key_it_was_sent(wire):
+def test_a_text_that_repeats_the_key_fails_without_showing_the_key(wire):
     lost = failure(wire, WRITINGS["openai-chat"], chatted(f"Your key is {SECRET}."))
     assert (lost.code, SECRET in lost.message) == ("wrong-shape", False)
 
 
 WRONG = (None, True, 0, -1, 1.5, 10**30, "", "text", [], [None], ["a", "b"], {}, {"text": None}, [{}], float("nan"))
-"""What is put into every place of a sound answer in turn."""
+"""Values that replace each part of a valid answer in turn."""
 
 
 def mutations(value):
@@ -458,7 +458,7 @@ def mutations(value):
 
 
 def is_sound(ask, reply):
-    """Whether a reply is a failure of a known code, or a value of the form that its question has."""
+    """Return whether a reply is a failure with a known code, or a valid value for its question."""
     if reply.failure is not None:
         return reply.failure.code in CODES
     match ask:
@@ -476,7 +476,7 @@ IN_JSON = {name: case for name, case in CASES.items() if not isinstance(case.ans
 
 
 @pytest.mark.parametrize("case", IN_JSON.values(), ids=IN_JSON)
-def test_any_json_at_any_place_of_an_answer_is_an_answer_or_a_typed_failure(wire, case):
+def test_any_change_to_the_json_of_an_answer_gives_a_valid_value_or_a_known_failure(wire, case):
     bodies = list(mutations(case.answer))
 
     async def go():
@@ -530,7 +530,7 @@ def test_engine_that_does_not_echo_the_prompt_is_refused(wire, choice):
     "tokens",
     [[], prefill(("And", -1.0)), prefill(("<s>", None), ("She", 0.0), ("is", 0), ("a", 0), ("nurse", 0), (".", 0))],
 )
-def test_server_without_details_of_the_prompt_is_refused(wire, tokens):
+def test_a_server_without_token_details_of_the_prompt_is_refused(wire, tokens):
     assert failure(wire, PREFILL, generated(" And", prefill=tokens)).code == "no-echo"
 
 
@@ -614,7 +614,7 @@ def test_invalid_completion_fails_one_question(wire):
 
 # ---------------------------------------------------------------------------- gaps
 @pytest.mark.parametrize("token", ["nur", "##se", "Nurse", "", "teacher"])
-def test_a_word_that_the_model_knows_in_pieces_only_is_not_filled_in(wire, token):
+def test_filling_fails_if_the_word_is_no_single_token_of_the_model(wire, token):
     lost = failure(wire, FILLS["hf-inference, fill-mask"], [{"score": 0.5, "token_str": token}])
     assert (lost.code, "'nurse'" in lost.message) == ("unknown-word", True)
 
@@ -624,7 +624,7 @@ def test_answer_that_is_not_a_probability_of_a_word_is_a_failure(wire, said):
     assert failure(wire, FILLS["hf-inference, fill-mask"], said).code == "wrong-shape"
 
 
-def test_a_text_with_a_mask_of_its_own_is_not_sent(wire):
+def test_a_text_that_already_contains_the_mask_token_is_not_sent(wire):
     replies, heard = exchange(wire, replace(FILLS["hf-inference, fill-mask"], asks=[Fill("A [MASK] is ", "x", ".")]))
     assert (replies[0].failure.code, heard) == ("unsupported", [])
 
@@ -635,7 +635,7 @@ def test_answer_that_names_no_option_is_a_failed_choice(wire, said):
     assert failure(wire, CHOICES["openai-chat"], chatted(said)).code == "no-choice"
 
 
-def test_a_log_probability_beyond_all_floats_is_left_out():
+def test_a_log_probability_outside_the_range_of_floats_is_left_out():
     assert numbered([("A", -(10**400)), ("B", -0.1), ("C", 10**400), ("D", True)]) == [("B", -0.1)]
 
 
@@ -648,7 +648,7 @@ def test_a_log_probability_beyond_all_floats_is_left_out():
         (chatted("Well, that is", "length"), "no-choice"),
     ],
 )
-def test_a_chat_model_that_declines_or_is_cut_short_chooses_nothing(wire, answer, code):
+def test_a_declined_or_cut_chat_answer_fails_the_choice(wire, answer, code):
     assert failure(wire, CHOICES["openai-chat, without probabilities"], answer).code == code
 
 
@@ -661,23 +661,23 @@ ENDED = {
 
 
 @pytest.mark.parametrize("name", [name for name, answers in ENDED.items() if answers])
-def test_a_text_that_was_cut_short_or_is_empty_is_of_no_use(wire, name):
+def test_a_written_text_that_is_cut_short_or_empty_fails_its_question(wire, name):
     cut, empty = ENDED[name]
     assert failure(wire, WRITINGS[name], cut).code == "cut-short"
     assert failure(wire, WRITINGS[name], empty).code == "declined"
 
 
-def test_endless_text_is_refused(wire):
+def test_a_text_above_the_length_limit_is_refused(wire):
     assert failure(wire, WRITINGS["ollama"], {"message": {"content": "a" * 100_001}}).code == "too-large"
 
 
-def test_equally_likely_letters_leave_the_choice_to_the_letter_that_was_written(wire):
+def test_equally_likely_options_are_decided_by_the_option_that_was_written(wire):
     case = replace(CHOICES["openai-chat"], answer=chatted("B", likely={"A": -0.7, "B": -0.7}))
     replies, _ = exchange(wire, case)
     assert replies[0].value == {"choice": 1}
 
 
-# ---------------------------------------------------------------------------- what cannot be asked
+# ---------------------------------------------------------------------------- unsupported questions
 UNSUPPORTED = {
     "a chat scores nothing": ("openai-chat", {"model": "m"}, Score(TEXT), "prompt's tokens"),
     "a chat fills nothing": ("openai-chat", {"model": "m"}, FILL, "masked"),
@@ -718,7 +718,7 @@ def test_questions_of_several_kinds_or_seeds_do_not_share_a_call(wire):
     assert asyncio.run(go()) == [1, 1, 1, 4]
 
 
-def test_texts_reach_the_service_as_they_are(wire):
+def test_texts_reach_the_service_unchanged(wire):
     text = 'Quotes " and { braces } \n and 🙂 \ud83d'
     case = replace(WRITINGS["custom, plain text"], asks=[Write(text)])
     _, (heard,) = exchange(wire, case)

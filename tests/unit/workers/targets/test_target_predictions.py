@@ -474,7 +474,7 @@ def test_another_number_of_answers_than_questions_is_refused(wire, case, by):
 
 
 @pytest.mark.parametrize("case", IN_JSON.values(), ids=IN_JSON)
-def test_json_of_another_protocol_and_web_pages_are_no_answers(wire, case):
+def test_json_of_another_protocol_and_web_pages_are_refused(wire, case):
     strange, _ = exchange(wire, case, wire.as_json({"detail": "no"}))
     page, _ = exchange(wire, case, wire.raw("<html>Welcome</html>", content_type="text/html"))
     assert (strange if isinstance(strange, CallFailed) else strange[0].failure).code in {"wrong-shape", "wrong-count"}
@@ -506,7 +506,7 @@ def test_answer_that_is_not_a_number_is_a_failure(wire, case, value):
 
 @pytest.mark.parametrize("case", NUMBERS.values(), ids=NUMBERS)
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999"])
-def test_a_number_that_is_not_finite_loses_its_question_and_no_other(wire, case, value):
+def test_a_number_that_is_not_finite_fails_only_its_question(wire, case, value):
     replies, _ = exchange(wire, case, wire.raw(with_first_number(case.answer, value), content_type="application/json"))
     lost = [reply.failure for reply in replies if reply.failure]
     assert [failure.code for failure in lost] == ["wrong-shape"]
@@ -539,7 +539,7 @@ def test_a_text_that_is_no_vector_in_base64_is_refused(wire, text):
     assert code == "wrong-shape"
 
 
-def test_many_vectors_of_tokens_are_refused_where_no_pooling_is_declared(wire):
+def test_token_vectors_are_refused_if_no_pooling_is_declared(wire):
     case = replace(EMBEDDERS["hf-inference, one vector"], answer=[[0.0, 1.0], [2.0, 2.0]])
     replies, _ = exchange(wire, case)
     assert "pooling" in replies[0].failure.message
@@ -590,7 +590,7 @@ UNSUPPORTED = {
 
 
 @pytest.mark.parametrize("case", UNSUPPORTED.values(), ids=UNSUPPORTED)
-def test_a_question_that_cannot_be_sent_is_not_sent(wire, case):
+def test_an_unsupported_question_to_a_predictor_is_not_sent(wire, case):
     protocol, kind, settings, ask, why = case
     replies, heard = exchange(wire, Case(protocol, kind, [ask], "", None, {}, [], settings, None))
     assert replies[0].failure.code == "unsupported"
@@ -625,7 +625,7 @@ def test_questions_of_several_forms_do_not_share_a_call(wire):
         exchange(wire, replace(CLASSIFIERS["mlflow, labels of texts"], asks=texts_and_records))
 
 
-def test_a_service_that_answers_with_its_key_gives_no_evidence(wire):
+def test_an_answer_that_repeats_the_key_fails_its_question(wire):
     case = replace(CLASSIFIERS["mlflow, labels of texts"], answer={"predictions": ["good", f"key {SECRET}"]})
     replies, _ = exchange(wire, case)
     assert [reply.ok for reply in replies] == [True, False]
@@ -643,12 +643,12 @@ def test_a_service_that_answers_with_its_key_gives_no_evidence(wire):
         [{"name": "y", "datatype": "FP32", "data": [1.0, 2.0]}],
     ],
 )
-def test_tensors_that_hold_no_number_a_question_are_refused(wire, outputs):
+def test_tensors_without_one_number_per_question_are_refused(wire, outputs):
     failed, _ = exchange(wire, REGRESSORS["kserve, a matrix"], wire.as_json({"outputs": outputs}))
     assert failed.code == "wrong-shape"
 
 
-def test_predictions_by_columns_of_different_lengths_are_refused(wire):
+def test_prediction_columns_of_different_lengths_are_refused(wire):
     answer = wire.as_json({"predictions": {"a": [1, 2], "b": [1]}})
     failed, _ = exchange(wire, REGRESSORS["mlflow, instances"], answer)
     assert failed.code == "wrong-shape"

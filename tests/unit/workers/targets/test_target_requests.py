@@ -342,7 +342,7 @@ def test_error_of_apertium_with_status_200_is_a_failure(wire):
         ({"message": {"content": None, "refusal": "I cannot"}, "finish_reason": "stop"}, "declined"),
     ],
 )
-def test_a_chat_model_that_stops_or_declines_loses_that_question_only(wire, choice, code):
+def test_a_cut_or_declined_chat_answer_fails_its_question(wire, choice, code):
     replies, _ = exchange(wire, CASES["a chat model"], wire.as_json({"choices": [choice]}))
     assert replies[0].failure.code == code
 
@@ -379,11 +379,11 @@ def test_quotation_marks_and_code_fences_around_a_whole_answer_are_removed(said,
         ("http://h", "/translate?a=b", "http://h/translate?a=b"),
     ],
 )
-def test_a_pasted_endpoint_leads_to_the_same_place_as_its_base(base, path, url):
+def test_a_full_endpoint_url_is_accepted_in_place_of_the_base_url(base, path, url):
     assert endpoint(base, path) == url
 
 
-def test_texts_of_two_pairs_cannot_share_a_call(wire):
+def test_texts_of_two_language_pairs_cannot_share_a_call(wire):
     case = Case("libretranslate", "", {}, None, asks=[*ONE, Translate("Ella", "es", "en")])
     with pytest.raises(ValueError, match="several pairs"):
         exchange(wire, case)

@@ -205,7 +205,7 @@ def test_a_target_is_read_with_its_defaults_and_hides_its_secret():
     assert "sk-do-not-show" not in repr(target)
 
 
-def test_limits_built_in_code_are_checked_too():
+def test_limits_constructed_in_code_are_validated_too():
     with pytest.raises(OutOfBounds):
         Limits(timeout_s=0)
 
@@ -222,7 +222,7 @@ def test_every_protocol_is_listed_with_a_documented_schema():
         assert info.kinds
 
 
-def test_every_setting_except_model_and_location_has_a_default():
+def test_only_settings_that_name_a_model_or_another_resource_are_required():
     needed = {info.name: info.settings_schema().get("required", []) for info in protocols()}
     assert {name: names for name, names in needed.items() if names} == {
         "openai-chat": ["model"],

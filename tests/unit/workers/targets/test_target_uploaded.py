@@ -67,7 +67,7 @@ def test_a_word_gets_its_vector_and_a_phrase_the_mean_of_its_words(library, keep
     assert (she.value, phrase.value) == ([1.0, 0.0], [1.0, 3.0])
 
 
-def test_a_phrase_that_is_a_word_of_the_embedding_is_one(library, keep):
+def test_a_phrase_that_is_an_entry_of_the_embedding_gets_its_own_vector(library, keep):
     upload = keep(b"ice 1 1\nice cream 7 7\n", WORD2VEC)
     assert ask(library, upload, "ice cream")[0].value == [7.0, 7.0]
 
@@ -78,7 +78,7 @@ def test_unknown_words_are_named_in_the_failure(library, keep, text, named):
     assert (reply.failure.code, named in reply.failure.message) == ("missing-word", True)
 
 
-def test_words_are_looked_up_in_the_case_that_is_set(library, keep):
+def test_words_are_looked_up_in_the_configured_letter_case(library, keep):
     upload = keep(npz())
     found = {
         case: [text for text in ("SHE", "bob", "Bob") if ask(library, upload, text, case=case)[0].ok]
@@ -88,7 +88,7 @@ def test_words_are_looked_up_in_the_case_that_is_set(library, keep):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_numbers_come_back_as_exactly_as_they_were_sent(library, keep, dtype):
+def test_vectors_are_returned_exactly_as_they_were_uploaded(library, keep, dtype):
     sent = np.array([[0.1, 1 / 3]], dtype=dtype)
     (reply,) = ask(library, keep(npz({"pi": sent[0]}, dtype)), "pi")
     assert reply.value == sent[0].astype(float).tolist()
@@ -103,7 +103,7 @@ def test_an_upload_is_copied_out_of_the_database_once(library, keep, database):
     assert ask(library, "sha256:" + "a" * 64, "he")[0].ok
 
 
-def test_workers_that_start_at_once_copy_it_whole(library, keep):
+def test_concurrent_workers_copy_an_upload_completely(library, keep):
     upload, failures, ready = keep(npz()), [], threading.Barrier(4)
 
     def open_it():
@@ -152,7 +152,7 @@ def test_upload_answers_requests_for_vectors_only(library, keep):
     ("settings", "field"),
     [({}, "settings.upload"), ({"upload": "x", "case": "upper"}, "settings.case"), ({"upload": ""}, "settings.upload")],
 )
-def test_settings_that_name_no_upload_are_refused(settings, field):
+def test_settings_without_an_upload_or_with_an_unknown_case_are_refused(settings, field):
     target = {"kind": "embedder", "protocol": "uploaded", "settings": settings}
     with pytest.raises(SpecificationError) as caught:
         check_target(target, ())

@@ -133,7 +133,7 @@ def test_unreachable_receiver_is_a_failure(wire):
         ([], "connect"),
     ],
 )
-def test_name_with_an_internal_address_is_refused_before_connecting(answers, code):
+def test_a_host_name_with_an_internal_address_is_refused_before_connecting(answers, code):
     dialled = []
 
     async def resolve(host, port):
@@ -153,7 +153,7 @@ def test_name_with_an_internal_address_is_refused_before_connecting(answers, cod
     assert all(one not in outcome.failure for one in answers), "the network inside is not told"
 
 
-def test_name_whose_address_became_internal_is_refused(wire):
+def test_a_host_name_whose_address_became_internal_is_refused(wire):
     """The address of an endpoint is checked again at every call."""
     faces = [["93.184.216.34"], ["10.0.0.7"]]
     dialled = []
@@ -188,7 +188,7 @@ def test_internal_addresses_are_refused_unless_the_operator_allows_them(url):
     assert asyncio.run(go()).outcome.failure.startswith("refused-address: ")
 
 
-# ---------------------------------------------------------------------------- what follows
+# ---------------------------------------------------------------------------- next steps
 def failed(status=500, retry_after_s=None):
     return Answered(Outcome(1, status, "why", None), retry_after_s)
 
@@ -208,14 +208,14 @@ def test_the_schedule_is_that_of_standard_webhooks():
     assert [each / 3600 for each in SCHEDULE_S] == pytest.approx(hours)
 
 
-def test_each_failure_waits_longer_and_the_last_gives_up():
+def test_delays_grow_with_each_failure_and_no_attempt_follows_the_last():
     delays = [what_follows(number, failed(), generator(1)).delay_s for number in range(1, 11)]
     assert delays[-1] is None
     for delay, planned in zip(delays[:-1], SCHEDULE_S[1:], strict=True):
         assert planned <= delay <= planned * (1 + JITTER)
 
 
-def test_retries_of_several_receivers_are_spread():
+def test_retries_of_several_receivers_are_spread_by_random_delays():
     rng = generator(1)
     delays = {what_follows(2, failed(), rng).delay_s for _ in range(50)}
     assert len(delays) == 50
@@ -236,7 +236,7 @@ def test_overloaded_receiver_gets_a_pause(status):
     assert (then.delay_s, then.rest_s) == (60, 60)
 
 
-def test_failed_receiver_gets_no_pause():
+def test_receiver_that_answers_500_gets_no_pause():
     then = what_follows(1, failed(500), generator(1))
     assert then.rest_s == 0
     assert then.delay_s <= 5 * (1 + JITTER)

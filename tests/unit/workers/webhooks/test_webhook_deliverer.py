@@ -42,7 +42,7 @@ class Receiver:
     answers: list[int] = field(default_factory=lambda: [204])
     heard: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     hold: threading.Event | None = None
-    """Where there is one, nobody is answered before it is set."""
+    """If given, requests are answered only after this event is set."""
     most_at_once: int = 0
     port: int = 0
 

@@ -23,7 +23,7 @@ from workers.targets.protocols.http.predictor import PREDICTED, accept_predictio
 from workers.targets.protocols.http.translator import accept_text, named, texts_of, three_letters
 
 STYLES: Mapping[str, Callable[[str], str]] = {"639-1": str, "639-3": three_letters, "name": named}
-"""How languages are written."""
+"""Functions that convert a language code to each style."""
 
 
 class Custom(HttpAdapter[CustomSettings, Ask]):
@@ -107,7 +107,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         }
 
     async def _send(self, request: Request, extra: Mapping[str, str] | None = None) -> Response:
-        """Send a request and, if the answer comes later, fetch it until it is there or the time of a call is over."""
+        """Send a request; if the answer comes later, poll until it is complete or the time of a call is over."""
         response, poll = await super()._send(request, extra), self.settings.poll
         if poll is None:
             return response
@@ -130,7 +130,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return response
 
     async def _fetched(self, fetch: Request, before: Response) -> Response:
-        """Fetch the state of an answer; a passing failure leaves the state before, since the call itself succeeded."""
+        """Fetch the state of an answer; after a retriable failure, return `before`, since the call itself succeeded."""
         try:
             return await super()._send(fetch)
         except CallFailed as failed:
@@ -158,7 +158,7 @@ class Custom(HttpAdapter[CustomSettings, Ask]):
         return in_place(texts, found(Expression(settings.index), bodies[0], place, "index"), len(asks), place)
 
     def _unfinished(self, bodies: Sequence[Any], asks: Sequence[Ask], place: str) -> Reply | None:
-        """Return a failure if a model did not finish its text; an option's letter may be there all the same."""
+        """Return a failure if a model did not finish its text; a cut choice may still contain the option's letter."""
         ended = Expression(self.settings.ended)
         reasons = [reason for body in bodies if (reason := found(ended, body, place, "ended")) is not None]
         if not reasons and self.settings.response == "events":

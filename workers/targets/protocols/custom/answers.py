@@ -1,4 +1,4 @@
-"""Answers of an HTTP interface that a job describes: streams of events, lists with numbers, and scales."""
+"""Answers of an HTTP interface that a job describes: streams of events, numbered lists, and scales."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_EVENTS = 20_000
 
 
 def found(expression: Expression, body: Any, place: str, name: str = "output") -> Any:
-    """Evaluate an expression on an answer; raise `CallFailed` ``wrong-shape`` if it does not fit."""
+    """Evaluate an expression on an answer; raise `CallFailed` ``wrong-shape`` if the expression does not fit."""
     try:
         return expression.search(body)
     except MISFITS:
@@ -59,13 +59,13 @@ def events_of(response: Response) -> list[Any]:
 
 
 def joined(pieces: Sequence[Any]) -> str | None:
-    """Return the texts of a stream as one; ``None`` if there are none."""
+    """Join the texts of a stream; return ``None`` if there are none."""
     texts = [piece for piece in pieces if isinstance(piece, str)]
     return "".join(texts) if texts else None
 
 
 def in_place(answers: Sequence[Any], numbers: Any, asked: int, place: str) -> list[Any]:
-    """Return the answers in the order of the questions, with a failure for each question without one."""
+    """Return the answers in the order of the questions, with a failure for each question without an answer."""
     whole = isinstance(numbers, list) and all(type(number) is int and 0 <= number < asked for number in numbers)
     if not whole or len(set(numbers)) != len(numbers) or len(numbers) != len(answers):
         raise CallFailed("wrong-shape", f"{place} did not number its answers as its questions are: 0, 1, 2 …")
@@ -75,7 +75,7 @@ def in_place(answers: Sequence[Any], numbers: Any, asked: int, place: str) -> li
 
 
 def rescaled(said: Any, scale: tuple[float, float]) -> Any:
-    """Move the numbers of an answer from a scale to [0, 1]; labels are left as they are."""
+    """Rescale the numbers of an answer to [0, 1], linearly; labels are unchanged."""
     low, high = scale
     match said:
         case bool() | str() | None:

@@ -1,4 +1,4 @@
-"""A subset of JMESPath whose cost is bounded, for expressions that a stranger wrote.
+"""A subset of JMESPath with bounded cost, for expressions from untrusted users.
 
 All of JMESPath can build values that grow exponentially: each ``[@, @]`` doubles its input, and ``to_string`` writes
 the result out. Two limits keep an expression's cost below a small multiple of the reply's size. The syntax tree is
@@ -19,19 +19,19 @@ from assay.errors import SpecificationError
 Node = Mapping[str, Any]
 
 MAX_STEPS = 1_000_000
-"""Most syntax-tree nodes that one evaluation visits: about a second."""
+"""Maximum number of syntax-tree nodes that one evaluation visits, in about a second."""
 
 MAX_COLUMNS = 4
-"""Most entries of a ``[a, b]`` or ``{a: b}``, and one of them in an expression."""
+"""Maximum number of entries of a ``[a, b]`` or ``{a: b}``; an expression may hold only one of these."""
 
 MAX_LITERAL = 10
-"""Most characters of a literal, but where it is only compared: ``join`` may write it out many times."""
+"""Maximum length of a literal in characters, except in comparisons: ``join`` may repeat a literal many times."""
 
 FUNCTIONS = frozenset(
     {"abs", "avg", "ceil", "contains", "ends_with", "floor", "join", "keys", "length", "max", "max_by", "min"}
     | {"min_by", "not_null", "reverse", "sort", "sort_by", "starts_with", "sum", "to_number", "values"}
 )
-"""Functions whose result is no larger than what they are given."""
+"""Functions whose result is not larger than their arguments."""
 
 _COMPARING = frozenset({"contains", "ends_with", "starts_with"})
 _COLUMNS = {"multi_select_list": "[a, b]", "multi_select_dict": "{a: b}"}
@@ -52,7 +52,7 @@ class Expression:
     Raises
     ------
     SpecificationError
-        If `text` is not JMESPath, or holds what could make its result grow; the message names it and `field`.
+        If `text` is not JMESPath, or a part could make the result grow; the message names the part and `field`.
     """
 
     def __init__(self, text: str, field: str = "output") -> None:
@@ -76,7 +76,7 @@ class Expression:
         ExpressionTooLong
             After `MAX_STEPS` steps.
         JMESPathError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
-            Where the expression does not fit `value`.
+            If the expression does not fit `value`.
         """
         return _Counted().visit(dict(self._tree), value)
 
@@ -103,7 +103,7 @@ def _nodes(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Node 
 
 
 def _why_not(node: Node, parent: Node | None) -> str | None:
-    """Return why an expression must not hold a node, or ``None`` if it may."""
+    """Return why a node is not allowed in an expression, or ``None`` if it is allowed."""
     kind, value, children = node["type"], node.get("value"), node["children"]
     if kind == "function_expression" and value not in FUNCTIONS:
         return f"must not call {value}(); it may call {', '.join(sorted(FUNCTIONS))}"

@@ -28,13 +28,13 @@ PICTURED = ("image_b64", "media_type", "labels", "question")
 """Placeholders for image classifiers only."""
 
 WRITING = ("max_tokens", "temperature", "seed", "stop")
-"""Placeholders for language models only; a member of an object whose value is left out by a setting is left out."""
+"""Placeholders for language models only; if a setting leaves a value out, the member of the object is left out."""
 
 MOST_TIMES = 10
-"""Maximum number of times that a call may repeat the question."""
+"""Maximum number of copies of the question in a call."""
 
 MOST_CHARACTERS = 500_000
-"""Maximum length of a call without its questions."""
+"""Maximum length of a call in characters, without its questions."""
 
 Text = Annotated[str, MaxLen(4000)]
 Reasons = Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(20)]
@@ -42,18 +42,18 @@ Reasons = Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(2
 
 @dataclass(frozen=True, kw_only=True)
 class Poll(schemes.Strict):
-    """Fetching of an answer that is made after the call. All requests together have the time of one call."""
+    """Fetching of an answer that is ready after the call only. All requests together have the time of one call."""
 
     id: Annotated[str, MinLen(1), MaxLen(500)] = "id"
     """JMESPath to the id in the first answer."""
     path: Annotated[str, MinLen(1), MaxLen(1000)]
-    """Where the answer is fetched, below the same base_url: ``/jobs/{id}``. Addresses in answers are not called."""
+    """Path of the answer, below the same base_url: ``/jobs/{id}``. Addresses in answers are not called."""
     status: Annotated[str, MinLen(1), MaxLen(500)] = "status"
     """JMESPath to the status in each answer."""
     done: Reasons = ("succeeded",)
-    """Statuses of a complete answer, to which `output` leads."""
+    """Statuses of a complete answer, which `output` then reads."""
     failed: Reasons = ("failed", "canceled")
-    """Statuses without an answer; all others mean that it is not ready."""
+    """Statuses that mean that there will be no answer; all others mean that the answer is not ready."""
     interval_s: Annotated[float, Ge(0.05), Le(60)] = 1.0
     """Seconds between two requests."""
 
@@ -68,11 +68,11 @@ class Poll(schemes.Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSettings):
-    """A service's interface. A question goes where ``{text}``, ``{texts}``, ``{row}`` or ``{rows}`` stands.
+    """A service's interface. The question replaces ``{text}``, ``{texts}``, ``{row}`` or ``{rows}``.
 
-    ``{source}`` and ``{target}`` are a translator's languages. An image classifier's image goes, in base64, where
-    ``{image_b64}`` stands, and with it may ``{media_type}``, ``{question}`` and ``"{labels}"``, a list. Settings are
-    public; a key belongs in the target's secret and is placed by `auth`.
+    ``{source}`` and ``{target}`` are a translator's languages. An image classifier's image, in base64, replaces
+    ``{image_b64}``; ``{media_type}``, ``{question}`` and ``"{labels}"`` (a list) may stand beside it. Settings are
+    public; a key belongs in the target's secret, and `auth` says where it is sent.
     """
 
     output: Annotated[str, MinLen(1), MaxLen(500)] = "@"
@@ -81,56 +81,56 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
     both as {label: …, scores: …}; an image classifier's probabilities in the same forms, or its text; a language
     model's text or log-probability, as `answer` says."""
     answer: Literal["text", "log-probability"] = "text"
-    """Language models: what `output` leads to. ``text``: what the model wrote, where {text} is a prompt.
-    ``log-probability``: how probable {text} is to it, in nats: a number, or the list of its tokens' numbers."""
+    """Language models: meaning of the answer. ``text``: the text that the model wrote to the prompt {text}.
+    ``log-probability``: log-probability of {text} in nats, as one number or as a list with a number per token."""
     method: Literal["POST", "GET", "PUT"] = "POST"
-    """GET sends no body."""
+    """HTTP method; GET sends no body."""
     path: Annotated[str, MaxLen(1000)] = ""
-    """What follows base_url, beginning with a slash."""
+    """Path that is appended to base_url, beginning with a slash."""
     headers: Annotated[Mapping[str, Text], MaxLen(30)] = field(default_factory=dict)
-    """Further headers; may hold {source} and {target}."""
+    """Further headers; values may hold {source} and {target}."""
     query: Annotated[Mapping[str, Text], MaxLen(30)] = field(default_factory=dict)
     """Query parameters."""
     body: dict[str, Any] | list[Any] | Literal["{text}", "{texts}", "{row}", "{rows}"] | None = None
-    """What is sent, as JSON or, with ``encoding: form``, as named fields. ``"{row}"`` is a record as an object."""
+    """Body of the request: JSON or, with ``encoding: form``, named fields. ``"{row}"`` is a record as an object."""
     encoding: Literal["json", "form"] = "json"
-    """How the body is written."""
+    """Encoding of the body."""
     response: Literal["json", "text", "events"] = "json"
-    """``text``: the whole body is the answer, and `output` is not looked at. ``events``: a stream of server-sent
-    events; the texts to which `output` leads in its JSON are joined."""
+    """``text``: the whole body is the answer, and `output` is ignored. ``events``: a stream of server-sent events;
+    `output` is evaluated on the JSON of each event, and the texts are joined."""
     batch: Literal["none", "array"] = "none"
-    """``array``: one call carries several texts, as ``"{texts}"``, or records, as ``"{rows}"``. Or an object for each:
-    a list of one element that holds {text} or {row}, and may hold {index} (from 0), is repeated."""
+    """``array``: one call carries several texts, as ``"{texts}"``, or records, as ``"{rows}"``. For an object per
+    question, write a list of one element with {text} or {row}, and possibly {index} (from 0): it is repeated."""
     index: Annotated[str, MaxLen(500)] = ""
     """With ``batch: array``: JMESPath to the numbers (from 0) of the questions that `output` answers, for services
-    that answer in another order or leave out failures. Empty: all questions, in their order."""
+    that answer in another order or leave out failures. Empty: `output` answers all questions in their order."""
     scale: tuple[float, float] | None = None
-    """Classifiers and regressors: the numbers for 0 and 1, such as [0, 100], or [1, 5] for stars. Null: as they are."""
+    """Classifiers and regressors: numbers that mean 0 and 1, such as [0, 100], or [1, 5] for stars. Null: unchanged."""
     number: Literal["label", "probability"] = "label"
-    """Classifiers: what one number alone is, the place of the label or the probability of the second of two labels."""
+    """Classifiers: what a single number means: the index of the label, or the probability of the second of two."""
     ended: Annotated[str, MaxLen(500)] = ""
     """Models: JMESPath to the reason why the text ended."""
     ended_cut: Reasons = ()
-    """Reasons that mean a limit of tokens; the answer counts as failed."""
+    """Reasons that mean that the limit of tokens was reached; the answer then counts as failed."""
     ended_declined: Reasons = ()
     """Reasons that mean that the model, or a filter, refused to answer."""
     poll: Poll | None = None
-    """For services that answer later: how their answer is fetched."""
+    """How the answer of a service that answers later is fetched."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 25
     """Most questions in one call, with ``batch: array``."""
-    auth: schemes.CustomAuth = "none"  # type: ignore[assignment]  # more values than its base's
-    """How the secret authenticates calls; ``header``, ``query`` and ``body`` are those of `auth_name` and
-    `auth_value`."""
+    auth: schemes.CustomAuth = "none"  # type: ignore[assignment]  # more values than in the base class
+    """How the secret authenticates calls; `auth_name` and `auth_value` belong to ``header``, ``query`` and
+    ``body``."""
     auth_name: Annotated[str, MaxLen(100)] = "Authorization"
-    """Name of the header, parameter or field that carries it."""
+    """Name of the header, parameter or field that carries the secret."""
     auth_value: Annotated[str, MaxLen(500)] = "Bearer {secret}"
-    """How it is written there."""
+    """Value of the header, parameter or field; contains {secret}."""
     language_style: Literal["639-1", "639-3", "name"] = "639-1"
-    """Two-letter codes, three-letter codes or, for models, names; ``language_codes`` goes before it."""
+    """Two-letter codes, three-letter codes or, for models, names; ``language_codes`` takes precedence."""
     retriable_statuses: Annotated[tuple[Annotated[int, Ge(400), Le(599)], ...], MaxLen(50)] = tuple(
         sorted(RETRIABLE_STATUSES)
     )
-    """Statuses after which asking again may help."""
+    """HTTP statuses after which a retry may help."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,7 +144,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
 
     @property
     def scheme(self) -> schemes.Plain | schemes.Scheme:
-        """Scheme by which the secret authenticates calls."""
+        """Authentication scheme of the calls."""
         match self.auth:
             case "header" | "query" | "body" as place:
                 return schemes.Placed(type=place, name=self.auth_name, value=self.auth_value)
@@ -152,7 +152,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
                 return scheme
 
     def check_secret(self, secret: str | None) -> None:
-        """Raise a `SpecificationError` for a secret that would not be sent, or a missing one."""
+        """Raise a `SpecificationError` for a secret that would not be sent, or if the secret is missing."""
         schemes.check_auth(self.scheme, secret)
 
     def check_kind(self, kind: Kind) -> None:
@@ -209,7 +209,7 @@ class CustomSettings(TranslatorSettings, PredictorSettings, LanguageModelSetting
         self._check_body(text, row)
 
     def _check_size(self, asked: set[str]) -> None:
-        """Refuse a small description of large calls: they would burden a worker and the service."""
+        """Refuse settings that make calls too large: large calls would burden the worker and the service."""
         if times([self.path, dict(self.query), self.body], asked) > MOST_TIMES:
             raise SpecificationError(f"the question stands more than {MOST_TIMES} times in a call", "body")
         size = len(json.dumps(self.body)) * (self.batch_maximum if self.repeats else 1)

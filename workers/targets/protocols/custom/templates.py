@@ -18,12 +18,12 @@ def placeholders(template: Any) -> set[str]:
 
 
 def times(template: Any, names: Collection[str]) -> int:
-    """Return how often placeholders with these names stand in a JSON value."""
+    """Return the number of occurrences of placeholders with these names in a JSON value."""
     return sum(name in names for name in _places(template))
 
 
 def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set[str]:
-    """Return the placeholders of a template; raise a `SpecificationError` for unknown ones and too deep nesting."""
+    """Return the placeholders of a template; raise a `SpecificationError` if one is unknown or nesting is too deep."""
     if _depth(template) > MAX_DEPTH:
         raise SpecificationError(f"{field} is nested more than {MAX_DEPTH} deep", field)
     used = placeholders(template)
@@ -36,12 +36,12 @@ def check_placeholders(template: Any, allowed: Sequence[str], field: str) -> set
 
 
 def standing_alone(template: Any, name: str) -> bool:
-    """Whether every string with the placeholder consists of it alone."""
+    """Whether every string with the placeholder `name` consists of that placeholder only."""
     return all(name not in placeholders(text) or text == f"{{{name}}}" for text in _strings(template))
 
 
 def loose(template: Any) -> set[str]:
-    """Return the placeholders that are in no list of one element, which a batch repeats for each of its questions."""
+    """Return the placeholders outside lists of one element; a batch repeats these lists for each of its questions."""
     if isinstance(template, list | tuple) and len(template) == 1:
         return set()
     inner = _inner(template)
@@ -54,7 +54,7 @@ def fill(template: Any, values: Mapping[str, Any], items: Sequence[Mapping[str, 
     Parameters
     ----------
     items : sequence of mapping
-        Further values for each question of a batch: a list of one element that holds one of them is repeated.
+        Further values for each question of a batch: a list of one element with these placeholders is repeated.
 
     Returns
     -------

@@ -28,7 +28,7 @@ S = TypeVar("S", bound=CalledSettings)
 A = TypeVar("A", bound=Ask)
 
 SHORTEST_KEY = 8
-"""Minimum length of a secret that is searched for in answers; a shorter one may be part of a common word."""
+"""Minimum length of a secret that is searched for in answers; a shorter secret may be part of a common word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def refuse_error(body: Any, response: Response) -> None:
 
 
 class HttpAdapter(Adapter, ABC, Generic[S, A]):
-    """Base class of the adapters for protocols over HTTP; `settings` are validated already."""
+    """Base class of the adapters for protocols over HTTP; `settings` must be validated already."""
 
     room: ClassVar[int] = 0
     """Maximum size of an answer in bytes, if it is larger than the operator's cap."""
@@ -183,7 +183,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
         return reply
 
     def usual_auth(self) -> Plain | Scheme:
-        """Return how the protocol places the secret, unless the setting ``auth`` says otherwise."""
+        """Return the protocol's own authentication scheme, used unless the setting ``auth`` names another."""
         return "bearer"
 
     def _auth(self) -> Plain | Scheme:
@@ -216,7 +216,7 @@ class HttpAdapter(Adapter, ABC, Generic[S, A]):
             timeout_s=self.target.limits.timeout_s,
             retriable=self.retriable,
             room=self.room,
-            # built only for a failure
+            # the quoter is built only for a failure
             quote_body=lambda body: Quoter(*spoken).quote(body),
         )
 

@@ -32,7 +32,7 @@ Looked = dict[str, Any]
 
 
 class LabelsMissed(Misread):
-    """The service scored other labels than those of the question, or not all of them."""
+    """The service scored labels other than those of the question, or not all of them."""
 
     code = "unknown-label"
 
@@ -52,7 +52,7 @@ def picture_of(ask: Look, egress: Egress) -> Image:
     Raises
     ------
     ImageGone
-        If the job's tenant may not see it.
+        If the job's tenant may not see the image.
     CallFailed
         ``unsupported``, if images cannot be read here.
     """
@@ -83,7 +83,7 @@ def looked(said: Any, labels: Sequence[str]) -> Looked:
     """Parse an answer: a text, or the probabilities of the labels of the question.
 
     A text is an answer or a caption. Probabilities may be written as ``[{"label": …, "score": …}, …]``, by
-    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A label alone is a text.
+    label, as ``{"labels": […], "scores": […]}``, or as a row in the order of `labels`. A single label counts as a text.
 
     Raises
     ------

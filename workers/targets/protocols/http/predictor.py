@@ -50,7 +50,7 @@ def accept_prediction(said: Any, ask: Prediction, labels: Sequence[str], place: 
 
 
 def json_of(response: Response) -> Any:
-    """Parse a body as JSON that may hold NaN and infinity; each of these loses only the question it answers.
+    """Parse a body as JSON that may hold NaN and infinity; such a value fails only its own question.
 
     Raises `CallFailed` as `Response.json` does.
     """
@@ -76,7 +76,7 @@ def rows_in(asks: Sequence[Prediction]) -> list[dict[str, Field]]:
 
 
 def model_of(asks: Sequence[Prediction], usual: str) -> str:
-    """Return the model named by the questions of one call, or the usual one of the settings."""
+    """Return the model named by the questions of one call, or `usual`, the model of the settings."""
     first = asks[0]
     return (first.model if isinstance(first, Embed) else "") or usual
 

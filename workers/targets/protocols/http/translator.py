@@ -18,7 +18,7 @@ from workers.targets.settings import TranslatorSettings
 
 
 def _has_three_letters(code: str) -> bool:
-    """Return whether a language's code is of three letters; langcodes would make ``hbs`` one of its parts, ``sr``."""
+    """Whether a code is a known three-letter code; langcodes would replace ``hbs`` with ``sr``, one of its parts."""
     return len(code) == 3 and code.lower() in languages()
 
 
@@ -27,7 +27,7 @@ def three_letters(code: str) -> str:
     """Return the ISO 639-3 code of a language (``"es"`` -> ``"spa"``); an unknown code is returned unchanged."""
     if _has_three_letters(code):
         return code.lower()
-    from langcodes import Language  # here, because its tables take .1 s of each start
+    from langcodes import Language  # imported here, because its tables would add 0.1 s to every start
     from langcodes.tag_parser import LanguageTagError
 
     try:
@@ -57,7 +57,7 @@ def standard_tag(code: str) -> str:
 
 
 def names_of(spelling: str, *maps: Mapping[str, str]) -> set[str]:
-    """Return all codes that a request may use for the language that a service writes as `spelling`.
+    """Return all codes that a request may use for a language that the service writes as `spelling`.
 
     Each of `maps` maps codes of requests to codes of the service.
     """
@@ -74,7 +74,7 @@ def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple
 T = TypeVar("T", bound=TranslatorSettings)
 
 LONGEST_FOR_NOTHING, LONGEST_PER_CHARACTER = 10_000, 10
-"""Maximum length of a translation in characters: a constant, and so much for each character of the question.
+"""Maximum length of a translation in characters: the first, plus the second for each character of the question.
 
 Answers are held in memory until the experiment ends, so their size is limited.
 """

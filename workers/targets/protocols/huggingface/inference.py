@@ -34,10 +34,10 @@ TASKS: Mapping[Kind, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
-    """Settings of a target of Hugging Face's inference interface."""
+    """Settings of a target of Hugging Face's inference API."""
 
     model: Annotated[str, MaxLen(200)] = ""
-    """Owner and name of the model; empty where base_url is an endpoint of its own."""
+    """Owner and name of the model; empty if base_url is a dedicated endpoint."""
     task: Literal[
         "text-classification",
         "zero-shot-classification",
@@ -47,26 +47,26 @@ class HfInferenceSettings(PredictorSettings, LanguageModelSettings):
         "visual-question-answering",
         "image-to-text",
     ] = "text-classification"
-    """What the model does, if it does not make vectors. Zero-shot classifiers are told the labels."""
+    """Task of the model, unless it is an embedder. Zero-shot classifiers get the labels with each question."""
     top_k: Annotated[int, Ge(1), Le(MOST_LABELS)] = 100
-    """Classifiers of texts: labels asked for, at least as many as there are; some services give the first alone.
-    Models that answer questions about images: answers asked for."""
+    """Classifiers of texts: requested number of labels, at least as many as the model has; some services return only
+    the first. Models that answer questions about images: requested number of answers."""
     multi_label: bool = False
-    """Zero-shot classifiers: whether several labels may hold at once."""
+    """Zero-shot classifiers: whether several labels may apply at once."""
     hypothesis_template: Annotated[str, MaxLen(500)] = ""
-    """Zero-shot classifiers: the sentence a label is put into, with {} in its place; empty for the service's own."""
+    """Zero-shot classifiers: sentence with {} in the place of the label; empty for the service's default."""
     feature_path: bool = False
-    """Embedders: add /pipeline/feature-extraction to the model's path, for models whose own task is another."""
+    """Embedders: add /pipeline/feature-extraction to the model's path, for models whose default task is another."""
     pooling: Literal["none", "mean", "first"] = "none"
-    """Embedders: what to make of one vector for each token; the mean includes marks of beginning and end."""
+    """Embedders: how the vectors of the tokens become one vector; the mean includes start and end tokens."""
     mask: Annotated[str, MinLen(1), MaxLen(50)] = "[MASK]"
-    """Models that fill a mask: what stands for the gap; models of RoBERTa's family know it as <mask>."""
+    """Models that fill a mask: token for the gap; <mask> for models of RoBERTa's family."""
     word_begins_with_space: bool = False
     """Models that fill a mask: whether a word after a space is a token with that space (RoBERTa's family)."""
     uncased: bool = False
-    """Models that fill a mask: whether they know small letters only."""
+    """Models that fill a mask: whether the vocabulary has lower-case letters only."""
     seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
-    """Models that write: null leaves out the seeds that tell several texts of one prompt apart."""
+    """Models that write texts: null sends no seeds, which make several texts of one prompt differ."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

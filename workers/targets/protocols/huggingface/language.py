@@ -80,4 +80,4 @@ class HfLanguageModel(HttpLanguageModel[HfInferenceSettings]):
 
 
 class _NotKnown(ValueError):
-    """The answer is about another token than the word."""
+    """The answer is about a token other than the requested word."""

@@ -38,15 +38,15 @@ class OpenAIChatSettings(TranslatorSettings, LanguageModelSettings):
     model: Annotated[str, MinLen(1), MaxLen(200)]
     """Which model answers."""
     instruction: Annotated[str, MinLen(1), MaxLen(4000)] = INSTRUCTION
-    """What a translator is told; must hold {target}, may hold {source}."""
+    """Instruction to a translator; must contain {target}, may contain {source}."""
     temperature: Annotated[float, Ge(0), Le(2)] | None = 0.0
-    """Null leaves it out, for models that refuse it. Texts that it writes have a temperature of their own."""
+    """Temperature; null leaves it out, for models that refuse it. Written texts have `writing_temperature`."""
     seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
-    """Null leaves it out, for services that refuse it; texts that it writes have their own."""
+    """Seed; null leaves it out, for services that refuse it. Written texts have seeds of their own."""
     max_tokens: Annotated[int, Ge(1), Le(100_000)] | None = None
-    """Most tokens of a translation; an answer that ends there is of no use and is counted as failed."""
+    """Maximum number of tokens of a translation; an answer that reaches it is cut off and counts as failed."""
     image_detail: Literal["auto", "low", "high"] | None = None
-    """Image classifiers: how closely an image is looked at, for services that offer it. Null leaves it out."""
+    """Image classifiers: detail in which an image is read, for services that offer the choice. Null leaves it out."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -76,7 +76,7 @@ def question_of(ask: Look) -> Choose | Write:
 
 
 def scores_in(tokens: Likelihoods, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities of labels, normalised from those of their letters; ``None`` if one is missing."""
+    """Return the probabilities of labels, those of their letters scaled to a sum of 1; ``None`` if one is missing."""
     shares = letter_shares(tokens, len(labels))
     if not all(shares):
         return None

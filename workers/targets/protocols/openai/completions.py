@@ -29,11 +29,11 @@ class OpenAICompletionsSettings(LanguageModelSettings):
     model: Annotated[str, MinLen(1), MaxLen(200)]
     """Which model answers."""
     echo_max_tokens: Literal[0, 1] = 0
-    """Tokens to be written after a prompt that is scored; 1 for engines that refuse to write none."""
+    """Number of tokens to write after a scored prompt; 1 for engines that refuse 0."""
     echo_logprobs: Literal[0, 1] = 1
-    """How many likely tokens come with each token of a scored prompt; some engines give no probabilities for 0."""
+    """Number of likely tokens to return for each token of a scored prompt; for 0, some engines return none at all."""
     seed: Annotated[int, Ge(0), Le(2**31 - 1)] | None = 0
-    """Null leaves seeds out, also those that tell several texts of one prompt apart."""
+    """Seed; null leaves seeds out, including those that make several texts of one prompt differ."""
     batch_maximum: Annotated[int, Ge(1), Le(1000)] = 24
     """Most prompts in one call."""
 
@@ -101,7 +101,7 @@ class OpenAICompletions(HttpLanguageModel[OpenAICompletionsSettings]):
 
 
 def likely_first(told: dict[str, Any]) -> Likelihoods:
-    """Return the likely first tokens that are not blank.
+    """Return the likely tokens at the position of the first token that is not blank.
 
     Engines use two forms: ``{"tokens": […], "top_logprobs": [{token: log-probability}]}``, and ``{"content":
     [{"token": …, "top_logprobs": [{"token": …, "logprob": …}]}]}``.

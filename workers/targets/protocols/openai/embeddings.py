@@ -30,7 +30,7 @@ class OpenAIEmbeddingsSettings(PredictorSettings):
     model: Annotated[str, MinLen(1), MaxLen(200)]
     """Which model answers."""
     encoding_format: Literal["float", "base64"] | None = None
-    """How vectors are written; base64 is a third as long. Null leaves it out. Either is read, whichever comes."""
+    """Requested format of vectors; base64 is a third as long. Null leaves it out. Answers in both formats are read."""
     dimensions: Annotated[int, Ge(1), Le(MOST_DIMENSIONS)] | None = None
     """Length of the vectors, for models that can shorten them."""
     batch_maximum: Annotated[int, Ge(1), Le(2048)] = 24

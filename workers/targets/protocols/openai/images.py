@@ -25,15 +25,15 @@ class OpenAIImagesSettings(CalledSettings):
     """Settings of an image model behind OpenAI's interface."""
 
     model: Annotated[str, MinLen(1), MaxLen(200)]
-    """Which model draws."""
+    """Name of the image model."""
     size: Annotated[str, Field(pattern=r"^([1-9][0-9]{1,3}x[1-9][0-9]{1,3}|auto)$")] | None = "1024x1024"
     """Width and height in pixels, as the model offers them. Null leaves it out."""
     response_format: Literal["b64_json"] | None = "b64_json"
-    """Asks for the image itself. Null leaves it out, for models that refuse the field and send the image anyway."""
+    """Requests the image itself. Null leaves it out, for models that refuse the field and send the image anyway."""
     quality: Annotated[str, MaxLen(20)] = ""
-    """As the model offers it; empty leaves it out."""
+    """One of the qualities that the model offers; empty leaves it out."""
     send_seed: bool = False
-    """Whether the number of an image is sent as its seed, for services that take one; others refuse the field."""
+    """Whether the number of an image is sent as its seed, for services that accept a seed; others refuse the field."""
 
 
 class OpenAIImages(HttpAdapter[OpenAIImagesSettings, Ask]):

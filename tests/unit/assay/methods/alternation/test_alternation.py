@@ -1,4 +1,4 @@
-"""Alternation on services of known effects: the right letter, the right reason, the same every time."""
+"""Tests of alternation on services with known effects: letters, reasons and reproducibility."""
 
 import math
 from dataclasses import asdict, replace
@@ -20,7 +20,7 @@ TEXTS = TextProfiles(("{person} is {content}.", "Is {person} {content}?"), PEOPL
 
 
 def jitter(text: str) -> float:
-    """A stable number between -1 and 1 for a text, whoever is in it."""
+    """Return a fixed number between -1 and 1 for a text; it is the same for “Ms” and “Mr”."""
     return math.sin(sum(ord(one) * place for place, one in enumerate(text.replace("Ms", "Mr"), 1)))
 
 
@@ -42,8 +42,8 @@ ALTERNATION = [name for name in SERVICES if name.startswith("alternation")]
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0, 0.4, Letter.DSBS), (0.2, 0, Letter.BS), (0.4, 0.2, Letter.BS)],
 )
-def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
-    # few seeds only, because a rating of records takes seconds: docs/calibration.md has the error rates over many
+def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, letter):
+    # few seeds, because a rating of records takes seconds; docs/calibration.md has error rates over many seeds
     for seed in range(1 if name.endswith("of records") else 2):
         rated = rate(SERVICES[name](step_1, step_2, seed).rate(seed))
         assert rated.letter is letter
@@ -54,7 +54,7 @@ def test_an_interim_look_stops_only_below_a_quarter_of_the_permitted_error():
     found = [text_service(0.0, 0.2, seed, kind="numbers").rate(seed) for seed in range(6)]
     early = [rate(one).probabilities for one in found if one.detail["looks"][-1]["profiles"] < TextProfiles().most]
     assert len(early) == 6
-    assert {len(one.detail["looks"]) for one in found} > {1}  # some runs did not stop at the first look
+    assert {len(one.detail["looks"]) for one in found} > {1}  # at least one run needed more than one look
     assert min(max(asdict(each).values()) for each in early) >= 1 - 0.25 * 0.05
 
 
@@ -79,7 +79,7 @@ def test_the_same_seed_and_replies_give_the_same_rating():
 
 
 @pytest.mark.slow
-def test_a_recording_gives_the_same_rating_without_asking():
+def test_replaying_the_record_gives_the_same_finding_without_new_questions():
     service, observed = text_service(0.2, 0, 3, kind="scores"), []
     session = Session(service.method.design(generator(3)))
     while session.finding is None:
@@ -106,7 +106,7 @@ def test_divergences_are_computed_for_every_ordered_pair_of_three_values():
     assert one.reasons[0].facts["to"] == "young"
 
 
-def test_the_reason_states_the_shift_in_the_services_unit_with_its_sign():
+def test_the_detail_states_the_shift_in_the_services_unit_with_its_sign():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: 1000 + 50 * jitter(text) - 150 * ("Ms" in text)))
     assert one.letter is Letter.BS
@@ -121,7 +121,7 @@ def test_person_who_causes_the_effect_is_named_in_the_detail():
     assert "Ms 13" in one.detail["leverage"]["person"][0]["without"]
 
 
-def test_records_are_sent_with_the_column_replaced_and_the_hidden_ones_left_out():
+def test_records_are_sent_without_the_cluster_column_and_the_excluded_columns():
     rows = tuple({"sex": "mf"[n % 2], "age": 20 + n % 40, "firm": n // 4, "wage": n} for n in range(200))
     records = RecordProfiles("sex", ("m", "f"), rows, cluster="firm", leave_out=("wage",))
     seen: list[Probe] = []
@@ -170,7 +170,7 @@ def test_one_cluster_gives_no_letter():
     assert one.reasons[0].facts["error"] == "too-few-observations"
 
 
-def test_a_failed_call_takes_its_profile_out_and_is_counted():
+def test_a_profile_with_a_failed_call_is_excluded_and_the_failure_is_counted():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
 
     def answer(probe):
@@ -216,14 +216,14 @@ def test_a_regressor_is_not_asked_for_labels():
         fit_to(Alternation("gender", answers="labels"), Kind.REGRESSOR)
 
 
-def test_regressors_and_classifiers_get_their_own_kind_of_question():
+def test_a_regressor_is_asked_for_numbers_and_a_classifier_for_labels():
     for kind, ask in ((Kind.CLASSIFIER, Classify), (Kind.REGRESSOR, Regress)):
         design = fit_to(Alternation("gender"), kind).design(generator(0))
         assert {type(probe.ask) for probe in next(design)} == {ask}
 
 
 def asked_first(**fields) -> list[str]:
-    """The value with which each of the first records is asked about first."""
+    """Return, for each record of the first batch, the attribute value that is asked about first."""
     rows = tuple({"sex": ("man", "woman")[place % 2], "x": float(place)} for place in range(100))
     records = RecordProfiles("sex", ("man", "woman"), rows)
     session = Session(Alternation("sex", answers="numbers", records=records, **fields).design(generator(5)))
@@ -231,15 +231,15 @@ def asked_first(**fields) -> list[str]:
     return [value for place, (name, value) in enumerate(units) if name not in {one for one, _ in units[:place]}]
 
 
-def test_values_are_asked_in_random_order_so_that_replicas_in_turn_do_not_have_one_each():
+def test_values_are_asked_in_random_order_so_that_alternating_replicas_get_a_mix_of_values():
     first = asked_first()
     assert 30 < first.count("man") < 70
     assert first == asked_first(), "a replay asks in the same order"
     assert set(asked_first(strata=None)) == {"man"}, "methodology 1.2.0 keeps its order"
 
 
-def test_amounts_of_several_even_groups_are_no_bias_however_noisy():
-    """The largest of ten noisy differences is too large; with four fifths of zeros few amounts are left."""
+def test_noisy_amounts_without_a_difference_between_groups_are_never_rated_bs():
+    """The largest of ten noisy differences overestimates, and only one fifth of the amounts are not zero."""
     rng, groups, wrong = generator(8), tuple("abcde"), 0
     for seed in range(5):
         rows = tuple({"group": groups[n % 5], "x": float(rng.normal()), "n": n} for n in range(400))

@@ -1,4 +1,4 @@
-"""Gaussian divergence: known values, refused samples, and the coverage of intervals."""
+"""Tests of the Gaussian divergence: known values, refused samples, and the coverage of intervals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.methods.alternation.gaussian_divergence import (
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.json"
 
-unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property
+unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property test
 
 samples = st.lists(st.integers(-100, 100), min_size=2, max_size=30).filter(lambda one: len(set(one)) > 1)
 
@@ -57,10 +57,10 @@ def test_degenerate_samples_are_zero_if_equal_and_have_no_divergence_otherwise(k
             assert gaussian_kl(row["x"], row["y"]) == row["kl"]
 
 
-# ---------------------------------------------------------------------------- what must hold
+# ---------------------------------------------------------------------------- invariants
 @unhurried
 @given(samples, samples)
-def test_the_divergence_is_never_negative_and_zero_from_itself(x, y):
+def test_the_divergence_is_never_negative_and_is_zero_for_equal_samples(x, y):
     assert gaussian_kl(x, y) >= 0
     assert gaussian_kl(x, x) == 0
 
@@ -89,7 +89,7 @@ def test_equal_values_have_a_spread_of_exactly_zero(value, n):
 @pytest.mark.parametrize(
     ("x", "error"), [([1.0], TooFewObservations), ([], TooFewObservations), ([1.0, math.nan], EvidenceError)]
 )
-def test_too_few_or_infinite_values_are_refused(x, error):
+def test_too_few_or_non_finite_values_are_refused(x, error):
     with pytest.raises(error):
         gaussian_kl(x, [1.0, 2.0])
 
@@ -117,13 +117,13 @@ def test_the_interval_of_paired_samples_covers_the_true_divergence(shift, ratio,
     assert 0.925 <= held / 1_000 <= 0.965
 
 
-def test_the_interval_holds_zero_where_there_is_no_effect():
+def test_the_interval_contains_zero_if_there_is_no_effect():
     rng = np.random.default_rng(18)
     lows = [gaussian_kl_interval(*rng.normal(size=(2, 100))).low for _ in range(1_000)]
     assert np.mean(np.array(lows) == 0) >= 0.95
 
 
-def test_the_influences_are_derivatives_of_the_divergence():
+def test_the_standard_error_equals_that_of_numerical_derivatives_of_the_divergence():
     rng = np.random.default_rng(19)
     x, y = paired_normal(rng, 40, 0.7, 1.4, 0.6)
     # finite differences: increase the weight of one pair slightly and measure how the divergence changes
@@ -137,13 +137,13 @@ def test_the_influences_are_derivatives_of_the_divergence():
     assert found.high - found.estimate == pytest.approx(math.sqrt(np.mean(np.square(moved)) / 40), rel=1e-4)
 
 
-def test_an_output_that_never_changes_has_an_interval_of_no_width():
+def test_identical_samples_have_an_interval_of_width_zero():
     for x in ([1.0, 2.0, 4.0], [0.1, 0.1, 0.1]):
         found = gaussian_kl_interval(x, x)
         assert (found.low, found.estimate, found.high) == (0, 0, 0)
 
 
-def test_an_interval_needs_pairs_and_a_level():
+def test_an_interval_of_unpaired_samples_or_an_invalid_level_is_refused():
     with pytest.raises(OutOfBounds, match="one length"):
         gaussian_kl_interval([1, 2, 3], [1, 2])
     with pytest.raises(OutOfBounds, match="level"):
@@ -151,7 +151,7 @@ def test_an_interval_needs_pairs_and_a_level():
 
 
 # ---------------------------------------------------------------------------- folds
-def test_folds_hold_every_pair_once():
+def test_every_pair_is_in_exactly_one_fold():
     rng = np.random.default_rng(20)
     x = rng.normal(size=103)
     folds = kl_by_fold(x, x + 1, 10, rng)
@@ -161,14 +161,14 @@ def test_folds_hold_every_pair_once():
     assert all(one.mean_y - one.mean_x == pytest.approx(1) for one in folds)
 
 
-def test_a_fold_is_no_smaller_than_two_pairs():
+def test_a_fold_has_at_least_two_pairs():
     assert [one.n for one in kl_by_fold([1, 2, 3, 4, 5], [2, 3, 4, 5, 7], 10, np.random.default_rng(1))] == [3, 2]
 
 
 @pytest.mark.parametrize(
     ("x", "y", "why"), [([0.1] * 3, [2, 3, 4], "both must vary"), ([2, 3, 4], [0.1] * 3, "both must vary")]
 )
-def test_a_fold_without_a_divergence_says_why(x, y, why):
+def test_a_fold_without_a_divergence_states_the_reason(x, y, why):
     (fold,) = kl_of_folds(x, y, [0, 0, 0])
     assert fold.kl_xy is fold.kl_yx is None
     assert why in fold.why
@@ -182,7 +182,7 @@ def test_a_fold_of_one_pair_has_no_divergence_and_does_not_affect_the_others():
     assert other.kl_xy == gaussian_kl([2, 3], [4, 5])
 
 
-def test_given_folds_are_kept():
+def test_pairs_stay_in_the_folds_that_the_caller_assigned():
     x, y, of = [1.0, 2, 5, 6], [2.0, 4, 5, 9], [7, 7, 3, 3]
     assert [(one.fold, one.kl_xy) for one in kl_of_folds(x, y, of)] == [
         (3, gaussian_kl([5, 6], [5, 9])),

@@ -1,4 +1,4 @@
-"""Leverage: the single cluster that carries an effect of alternation."""
+"""Tests of leverage: detection of a single cluster that causes most of an alternation effect."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ TEXTS = TextProfiles(
 
 
 def outputs(cases: tuple[Case, ...], seed: int = 0) -> np.ndarray:
-    """Output of a service that reads only the content, and ignores the person."""
+    """Return the outputs of a service that reads only the content and ignores the person."""
     rng = np.random.default_rng(seed)
     of = {word: (word.startswith("glad") - 0.5) + 0.1 * rng.normal() for word in TEXTS.contents["glad"]}
     of |= {word: -0.5 + 0.1 * rng.normal() for word in TEXTS.contents["sad"]}
@@ -44,7 +44,7 @@ def about(cases: tuple[Case, ...], pair: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("value", "member"), [(0, "man-3"), (1, "woman-3")])
-def test_the_carrier_is_the_one_name_of_a_pair_that_is_also_a_word(cases, value: int, member: str):
+def test_an_effect_of_one_name_is_attributed_to_that_name_within_its_person_pair(cases, value: int, member: str):
     table = outputs(cases)
     table[about(cases, 3), value] += 0.4
     carrier = leverage(cases, table).carrier()
@@ -54,25 +54,25 @@ def test_the_carrier_is_the_one_name_of_a_pair_that_is_also_a_word(cases, value:
     assert carrier.effect == pytest.approx((-1) ** (1 - value) * 0.4 / PAIRS / table.std())
 
 
-def test_an_effect_that_all_clusters_share_has_no_carrier(cases):
+def test_an_effect_that_all_clusters_share_is_not_attributed_to_a_single_cluster(cases):
     table = outputs(cases)
     table[:, 1] += 0.4
     assert leverage(cases, table).carrier() is None
     assert "carrier" not in leverage(cases, table).as_json()
 
 
-def test_an_effect_of_zero_has_no_carrier(cases):
+def test_an_effect_of_zero_is_not_attributed_to_a_single_cluster(cases):
     assert leverage(cases, outputs(cases)).carrier() is None
 
 
-def test_noise_has_no_carrier_in_a_hundred_simulations(cases):
+def test_noise_is_never_attributed_to_a_single_cluster_in_a_hundred_simulations(cases):
     noisy = outputs(cases)
     for seed in range(100):
         noise = np.random.default_rng(seed).normal(scale=0.1, size=noisy.shape)
         assert leverage(cases, noisy + noise).carrier() is None
 
 
-def test_fewer_than_ten_clusters_have_no_carrier(cases):
+def test_no_single_cluster_is_named_if_there_are_fewer_than_ten_clusters(cases):
     table = outputs(cases)
     table[[case.clusters["frame"] == TEXTS.frames[0] for case in cases], 1] += 0.4
     assert leverage(cases, table).carrier() is None
@@ -90,7 +90,7 @@ def judged(cases: tuple[Case, ...], table: np.ndarray):
     return one
 
 
-def test_a_carrier_of_a_small_effect_is_an_additional_reason(cases):
+def test_a_single_name_behind_a_small_effect_is_an_additional_reason(cases):
     table = outputs(cases)
     table[about(cases, 3), 1] += 0.1
     one = judged(cases, table)
@@ -100,7 +100,7 @@ def test_a_carrier_of_a_small_effect_is_an_additional_reason(cases):
     assert one.detail["leverage"]["carrier"]["member"] == "woman-3"
 
 
-def test_the_reason_for_a_biased_letter_names_the_carrier_itself(cases):
+def test_the_reason_for_bs_names_the_single_name_behind_the_effect(cases):
     table = outputs(cases)
     table[about(cases, 3), 1] += 40
     one = judged(cases, table)

@@ -1,4 +1,4 @@
-"""Association on spaces of known distances: letters, reasons and intervals."""
+"""Tests of association on embedding spaces with known distances: letters, reasons and intervals."""
 
 from dataclasses import replace
 
@@ -28,19 +28,19 @@ from tests.support.simulated.embedders import association_service
         (0.2, 0.2, Letter.BS),
     ],
 )
-def test_a_known_effect_gets_its_letter(step_1, step_2, letter):
+def test_a_simulated_effect_gets_the_expected_letter(step_1, step_2, letter):
     for seed in (0, 1, 2):
         assert rate(association_service(step_1, step_2, seed).rate(seed)).letter is letter
 
 
-def test_both_effects_are_found():
+def test_both_simulated_effects_are_recovered():
     one = association_service(0.03, 0.12, 1).rate(1).components[0]
     assert one.effects["step_1"].estimate == pytest.approx(0.03, abs=0.01)
     assert one.effects["step_2"].low < 0.12 < one.effects["step_2"].high
 
 
 @pytest.mark.parametrize(("strata", "letter"), [(True, Letter.DSBS), (False, Letter.UCS)])
-def test_reversed_stereotypes_are_a_difference_too_since_methodology_1_3_0(strata, letter):
+def test_reversed_stereotypes_count_as_a_difference_since_methodology_1_3_0(strata, letter):
     service = association_service(0, -0.12, 1)
     one = replace(service, method=replace(service.method, strata=strata)).rate(1).components[0]
     assert one.effects["step_2"].high < 0
@@ -48,7 +48,7 @@ def test_reversed_stereotypes_are_a_difference_too_since_methodology_1_3_0(strat
     assert one.reasons[0].code == ("nearer-to-others-stereotypes" if strata else "no-nearer")
 
 
-def test_control_words_of_either_kind_are_judged_by_themselves():
+def test_human_and_neutral_control_words_are_judged_separately():
     one = association_service(0, 0, 1, controls_apart=0.12).rate(1).components[0]
     assert one.effects["step_1"].high < 0.05, "even on the whole"
     assert one.declared
@@ -56,13 +56,13 @@ def test_control_words_of_either_kind_are_judged_by_themselves():
     assert {why.facts["name"] for why in one.reasons} == {"human words", "neutral words"}
 
 
-def test_the_shared_residual_can_be_chosen():
+def test_one_residual_sigma_for_all_connections_can_be_chosen():
     service = association_service(0, 0.1, 4)
     shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
     assert len({round(row["sigma"], 9) for row in shared.detail["connections"]}) == 1
 
 
-def test_the_detail_holds_all_numbers_of_the_figures():
+def test_the_detail_contains_the_numbers_that_the_figures_need():
     detail = association_service(0, 0.1, 2).rate(2).components[0].detail
     assert [row["connection"] for row in detail["connections"]] == ["associated", "different", "human", "neutral"]
     assert {"hpdi_89", "equal_tailed_89", "mean", "sd"} <= detail["connections"][0].keys()
@@ -96,7 +96,7 @@ def test_exchanging_the_groups_changes_no_effect():
 
 @pytest.mark.slow
 def test_the_interval_contains_zero_for_three_equal_groups():
-    """The largest of three differences is never 0 in a draw, and the densest draws do not reach it either."""
+    """The largest of three differences is never 0 in a draw, so the densest interval of the draws excludes 0."""
     words = AssociationWords(
         "faith",
         {name: (f"{name}1", f"{name}2") for name in "abc"},
@@ -129,7 +129,7 @@ def test_the_interval_contains_zero_for_three_equal_groups():
         ({"names": ("one", "two", "three"), "own": 4}, Letter.UCS),
     ],
 )
-def test_short_lists_of_stereotypes_are_judged_for_these_words(fields, letter):
+def test_a_list_of_fewer_than_five_stereotypes_is_judged_for_these_words_alone(fields, letter):
     service = association_service(0, 0, 5, **fields)
     rating = rate(run(service.method, lambda probe: service.answer(probe.ask), 5))
     assert (rating.letter, rating.declared) == (letter, True)

@@ -1,4 +1,4 @@
-"""Both effects of forced choice: the truth is recovered, and noise is no spread."""
+"""Tests of the two effects of forced choice: true effects are recovered, and noise is not counted as spread."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from assay.statistics.bayes.population import Margin
 
 
 def simulated(rng, *, lean=0.0, beyond=0.0, words=40, pairs=8, own=0.03, noise=0.02):
-    """Draw points of as many concepts as controls, shape (1, pairs, 1, 2 words)."""
+    """Draw the points of `words` concepts, then of as many controls; shape ``(1, pairs, 1, 2 * words)``."""
     of_words = np.concatenate([rng.normal(0.5, np.hypot(own, beyond), words), rng.normal(0.5 + lean, own, words)])
     return (of_words + rng.normal(0, noise, (pairs, 1)) + rng.normal(0, noise, (pairs, 2 * words)))[None, :, None, :]
 
 
 def fitted(rng, *, lean=0.0, beyond=0.0, words=40, own=0.03, noise=0.06):
-    """Make posteriors that lie as far from the truth as they are wide, one for each of twice as many words."""
+    """Return one posterior per word (concepts, then controls) whose mean has an error of standard deviation `noise`."""
     of_words = np.concatenate([rng.normal(0.5, np.hypot(own, beyond), words), rng.normal(0.5 + lean, own, words)])
     return [normal_margin(at, noise) for at in of_words + rng.normal(0, noise, 2 * words)]
 
@@ -41,7 +41,7 @@ def test_simulated_effects_of_both_steps_are_recovered(lean, beyond):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 def test_concepts_that_spread_like_controls_have_a_negligible_effect(kind):
-    """The noise of the fits themselves, twice the spread of the words, is none between words."""
+    """The noise of the fits is twice the spread of the words and must not count as spread between words."""
     rng = np.random.default_rng(2)
     above = []
     for _ in range(60 if kind == "vectors" else 30):
@@ -55,8 +55,8 @@ def test_concepts_that_spread_like_controls_have_a_negligible_effect(kind):
 
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 @pytest.mark.parametrize("apart", [0.15, -0.15])
-def test_concepts_that_follow_their_sides_have_an_effect_though_controls_spread_as_far(kind, apart):
-    """A spread beyond that of the controls is none, and the declared sides lie apart all the same."""
+def test_concepts_whose_two_sides_differ_have_an_effect_even_if_controls_spread_as_much(kind, apart):
+    """Concepts spread no more than controls, but the means of their two declared sides differ."""
     rng = np.random.default_rng(5)
     turns = apart * np.where(np.arange(80) % 2, -1, 1)
     sides = np.arange(0, 40, 2), np.arange(1, 40, 2)
@@ -74,7 +74,7 @@ def test_concepts_that_follow_their_sides_have_an_effect_though_controls_spread_
 
 @pytest.mark.slow
 def test_the_interval_of_the_larger_of_two_equal_effects_has_its_nominal_coverage():
-    """All of the concepts' spread is that between the sides: where the interval of a larger one is worst."""
+    """All spread of the concepts lies between their sides: the hardest case for an interval of the larger effect."""
     rng = np.random.default_rng(6)
     sides = np.arange(0, 40, 2), np.arange(1, 40, 2)
     turns = 0.12 * np.where(np.arange(80) % 2, -1, 1) * (np.arange(80) < 40)
@@ -88,7 +88,7 @@ def test_the_interval_of_the_larger_of_two_equal_effects_has_its_nominal_coverag
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
-    """A little less for vectors, because a bootstrap of a spread is somewhat too sure (.93 in 1,500 runs, 80 words)."""
+    """It is slightly lower for vectors: a bootstrap of a spread is too narrow (.93 in 1,500 runs with 80 words)."""
     rng = np.random.default_rng(3)
     held = 0
     runs = 400 if kind == "vectors" else 60
@@ -103,8 +103,8 @@ def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
     assert low <= held / runs <= high
 
 
-def test_words_that_vary_together_by_cue_pair_widen_the_step_1_effect():
-    """All words of a pair move together, so that many words do not make up for few pairs."""
+def test_words_that_vary_together_by_cue_pair_make_the_step_1_effect_less_certain():
+    """All words of a cue pair move together, so many words do not compensate for few pairs."""
     rng = np.random.default_rng(4)
     together, alone = (
         choice_effects(simulated(rng, lean=0.2, words=200, noise=noise), 200, rng).step_1.std()
@@ -130,7 +130,7 @@ def test_duplicated_models_do_not_change_the_step_2_effect():
     )
 
 
-def test_no_effect_is_negative_and_every_draw_is_a_number():
+def test_every_draw_of_an_effect_is_finite_and_not_negative():
     rng = np.random.default_rng(10)
     for found in (choice_effects(simulated(rng), 40, rng), trial_effects(fitted(rng), 40, rng, draws=300)):
         for drawn in (found.step_1, found.step_2):
@@ -147,7 +147,7 @@ def test_a_spread_over_two_words_is_refused(concepts, what):
         trial_effects(fitted(rng)[: 6 if concepts == 4 else 9], concepts, rng)
 
 
-def test_all_concepts_that_lean_to_one_side_are_no_ucs_where_their_sides_are_not_known():
+def test_concepts_that_all_lean_to_one_side_have_a_hidden_effect_of_content():
     rng = np.random.default_rng(4)
     points = 0.5 + rng.normal(0, 0.03, (1, 6, 1, 24))
     points[..., :12] += 0.15

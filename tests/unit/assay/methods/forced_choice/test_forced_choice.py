@@ -1,4 +1,4 @@
-"""Forced choice on spaces and observers of known sides: the right letter, the right reason."""
+"""Tests of forced choice on embedding spaces and simulated observers with known effects: letters and reasons."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ WORDS = ChoiceWords(
 
 
 def space(of):
-    """A space in which `of(word)` is a word's place between the cues, 1/2 in the middle."""
+    """Return an embedder in which ``of(word)`` is the position of a word between the cues; 1/2 is the middle."""
     axis = {"she": 0.5, "he": -0.5, "woman": 0.5, "man": -0.5}
     others = [*WORDS.concepts, *WORDS.controls]
 
@@ -45,13 +45,13 @@ def space(of):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.025, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.15, 0, Letter.BS), (0.2, 0.1, Letter.BS)],
 )
-def test_a_known_effect_gets_its_letter(make, step_1, step_2, letter):
+def test_a_simulated_effect_gets_the_expected_letter(make, step_1, step_2, letter):
     for seed in (0, 1):
         rated = rate(make(step_1, step_2, seed).rate(seed))
         assert rated.letter is letter
 
 
-def test_the_simulated_point_of_a_word_is_recovered():
+def test_the_simulated_pse_of_a_word_is_recovered():
     one = run(ForcedChoice(words=WORDS), space(lambda word: 0.7 if word == "job-3" else 0.5), 0).components[0]
     points = {row["word"]: row["pse"]["estimate"] for row in one.detail["words"]}
     assert points["job-3"] == pytest.approx(0.7)
@@ -59,7 +59,7 @@ def test_the_simulated_point_of_a_word_is_recovered():
 
 
 @pytest.mark.slow
-def test_exchanging_the_cues_mirrors_every_point():
+def test_exchanging_the_cues_mirrors_every_pse():
     turned = ChoiceWords("gender", "men", "women", tuple(p[::-1] for p in WORDS.cues), WORDS.concepts, WORDS.controls)
     answer = space(lambda word: 0.5 + 0.03 * (len(word) % 5))
     there, back = (run(ForcedChoice(words=words), answer, 0).components[0].detail for words in (WORDS, turned))
@@ -80,7 +80,7 @@ def test_several_models_of_one_owner_are_replicates():
 
 
 @pytest.mark.slow
-def test_the_length_of_vectors_does_not_matter_unless_asked_for():
+def test_the_length_of_vectors_matters_only_without_normalisation():
     answer = space(lambda word: 0.5 + 0.1 * (word == "job-1"))
 
     def longer(probe):
@@ -92,7 +92,7 @@ def test_the_length_of_vectors_does_not_matter_unless_asked_for():
     assert raw["spread"]["concepts"] == pytest.approx(9 * units["spread"]["concepts"])
 
 
-def test_missing_words_are_named_and_too_many_of_them_leave_no_letter():
+def test_missing_words_are_named_and_too_many_missing_words_prevent_a_letter():
     def answer(probe):
         if probe.ask.text in {f"job-{n}" for n in range(5)}:
             return Reply(failure=Failure("missing-word", "no vector"))
@@ -155,7 +155,7 @@ def test_uploaded_trials_are_rated_without_asking_anything():
     assert fitted["job-0"] == pytest.approx(0.3, abs=0.02)
 
 
-def test_a_word_with_equal_answers_has_a_reason_instead_of_a_point():
+def test_a_word_with_equal_answers_only_has_a_reason_instead_of_a_pse():
     alike = tuple(Trials("job-0", level, 5, 5) for level in (0.0, 0.5, 1.0))
     others = trials({f"job-{n}": 0.5 for n in range(1, 6)} | {f"thing-{n}": 0.5 for n in range(5)})
     one = run(ForcedChoice(words=WORDS, trials=alike + others), lambda probe: Reply(), 0).components[0]
@@ -200,14 +200,14 @@ def test_an_invalid_request_is_refused(fields, error, field):
     assert field is None or refused.value.field == field
 
 
-def test_a_specification_of_the_caller_is_filled_in_later():
+def test_an_unknown_specification_is_refused_only_when_the_method_is_fitted_to_a_target():
     method = ForcedChoice(specification="ours")
     assert method.words is None
     with pytest.raises(UnknownName, match="ours"):
         fit_to(method, Kind.EMBEDDER)
 
 
-def test_an_embedder_is_not_asked_questions():
+def test_questions_for_an_embedder_are_refused():
     with pytest.raises(SpecificationError, match="vectors"):
         fit_to(ForcedChoice(questions=Questions()), Kind.EMBEDDER)
 

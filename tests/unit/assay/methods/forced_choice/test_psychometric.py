@@ -1,4 +1,4 @@
-"""A psychometric curve fitted to counted choices: known answers, recovery, symmetry, honest intervals."""
+"""Tests of psychometric curves fitted to counted choices: known answers, recovery, symmetry, interval coverage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def known():
     return json.loads(KNOWN.read_text())["fit"]
 
 
-def test_the_posterior_is_the_known_one(known):
+def test_the_posterior_equals_the_known_answer(known):
     expected = known["bayes_grid_lapse_beta1_20_flat_mu_logsigma"]
     fit = fit_psychometric(known["x"], known["k"], known["n"])
     assert fit.pse.estimate == pytest.approx(expected["pse_mean"], abs=expected["tol"])
@@ -47,13 +47,13 @@ def test_the_posterior_is_the_known_one(known):
     assert fit.jnd_75.estimate == pytest.approx(0.67449 * fit.sigma.estimate, rel=1e-5)
 
 
-def test_the_point_is_near_the_likeliest_one(known):
+def test_the_pse_is_near_its_maximum_likelihood_estimate(known):
     fit = fit_psychometric(known["x"], known["k"], known["n"])
     assert fit.pse.estimate == pytest.approx(known["ml_probit_no_lapse"]["pse"], abs=0.1 * fit.pse_sd)
 
 
 def integrated(level, chose, trials):
-    """Integrate the same posterior by Gauss-Legendre quadrature on one wide grid: mean, sd of mu, mean lapse."""
+    """Return the mean and sd of mu and the mean lapse, by Gauss-Legendre quadrature of the posterior on a wide grid."""
     low, span = level.min(), np.ptp(level)
     axes = []
     for one, other, pieces in (
@@ -106,7 +106,7 @@ def test_moments_agree_with_quadrature_on_a_grid_that_is_not_refined(chose, tria
 @pytest.mark.parametrize("trials", [500, 20_000, 1_000_000])
 @pytest.mark.parametrize(("mu", "sigma", "lapse"), [(0.32, 0.1, 0.02), (0.7, 0.3, 0.08), (0.52, 0.06, 0.25)])
 def test_the_true_curve_is_recovered_for_any_number_of_answers(trials, mu, sigma, lapse):
-    """A grid that is drawn in too fast loses a narrow posterior between its points."""
+    """A grid that is narrowed too fast misses a narrow posterior between its points."""
     level = np.linspace(0, 1, 11)
     chose = np.random.default_rng(1).binomial(trials, curve(level, mu, sigma, lapse))
     fit = fit_psychometric(level, chose, np.full(11, trials))
@@ -116,7 +116,7 @@ def test_the_true_curve_is_recovered_for_any_number_of_answers(trials, mu, sigma
 
 
 @pytest.mark.slow
-def test_the_interval_of_the_point_has_its_nominal_coverage():
+def test_the_interval_of_the_pse_has_its_nominal_coverage():
     rng = np.random.default_rng(2)
     runs = 1000
     held = 0
@@ -127,7 +127,7 @@ def test_the_interval_of_the_point_has_its_nominal_coverage():
     assert 0.93 <= held / runs <= 0.97
 
 
-def test_an_observer_who_switches_between_two_levels_has_a_point_between_them():
+def test_an_observer_who_switches_between_two_levels_has_a_pse_between_them():
     fit = fit_psychometric([0, 0.25, 0.5, 0.75, 1], [0, 0, 30, 30, 30], [30] * 5)
     assert 0.25 <= fit.pse.low < fit.pse.estimate < fit.pse.high <= 0.5
     assert fit.pse.estimate == pytest.approx(0.375, abs=0.005)
@@ -157,7 +157,7 @@ def test_swapping_the_cues_mirrors_the_curve():
     assert limits(mirrored.lapse) == pytest.approx(limits(fit.lapse), rel=1e-9)
 
 
-def test_other_units_of_the_level_are_carried_through():
+def test_pse_and_jnd_scale_with_the_unit_of_the_level():
     fit, moved = fit_psychometric(LEVEL, CHOSE, TRIALS), fit_psychometric(20 + 400 * LEVEL, CHOSE, TRIALS)
     assert limits(moved.pse) == pytest.approx([20 + 400 * one for one in limits(fit.pse)])
     assert limits(moved.jnd_75) == pytest.approx([400 * one for one in limits(fit.jnd_75)])
@@ -189,7 +189,7 @@ def test_levels_without_trials_are_ignored():
     assert padded.pse == fit_psychometric(LEVEL, CHOSE, TRIALS).pse
 
 
-def test_the_margin_of_the_point_is_its_posterior():
+def test_the_marginal_distribution_of_the_pse_has_the_moments_and_quantiles_of_the_fit():
     fit = fit_psychometric(LEVEL, CHOSE, TRIALS)
     assert fit.point.mass.sum() == pytest.approx(1)
     assert fit.point.mean == pytest.approx(fit.pse.estimate)
@@ -203,13 +203,13 @@ def test_the_margin_of_the_point_is_its_posterior():
 
 # ---------------------------------------------------------------------------- refusals
 @pytest.mark.parametrize(("chose", "side"), [(np.zeros(9), "first"), (TRIALS, "second")])
-def test_an_observer_who_never_changes_the_answer_has_no_point(chose, side):
+def test_an_observer_who_never_changes_the_answer_has_no_pse(chose, side):
     with pytest.raises(NoTransition, match=f"all 180 answers chose the {side} cue"):
         fit_psychometric(LEVEL, chose, TRIALS)
 
 
 @pytest.mark.parametrize(("level", "trials"), [([0.5, 0.5], [10, 10]), ([0.2, 0.5], [0, 10]), ([], [])])
-def test_one_level_is_refused(level, trials):
+def test_fewer_than_two_levels_with_trials_are_refused(level, trials):
     with pytest.raises(TooFewObservations, match="a curve needs two"):
         fit_psychometric(level, np.array(trials) / 2, trials)
 

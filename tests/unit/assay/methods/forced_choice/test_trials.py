@@ -1,4 +1,4 @@
-"""Real choices: questions are written and read, repetitions count once, curves are fitted word by word."""
+"""Tests of choices by a service: questions, the reading of answers, repeated questions, and one curve per word."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ASKED = Questions(first_label="women", second_label="men")
 
 
 def asked(questions=ASKED, words=WORDS, answer=lambda text: "women", seed=1):
-    """Drive the questions against a function; return the trials, the counts and the probes."""
+    """Answer the questions with a function; return the trials, the counts and the probes."""
     asking = ask_choices(questions, words, np.random.default_rng(seed))
     probes, batch = [], next(asking)
     while True:
@@ -62,7 +62,7 @@ def test_cues_are_shown_in_random_order():
     assert {text.split()[0] for text in texts} == {"she", "he"}
 
 
-def test_the_level_of_a_trial_is_the_share_of_whole_words():
+def test_the_level_of_a_trial_is_rounded_to_a_whole_number_of_words():
     few = Questions(mixed=4)
     assert [few.shown(level) for level in (0, 0.2, 0.4, 0.9, 1)] == [0, 0.25, 0.5, 1, 1]
     assert level_of(few.write(WORDS.cues, "nurse", 0.2, np.random.default_rng(0))) == 0.25
@@ -84,7 +84,7 @@ def test_the_level_of_a_trial_is_the_share_of_whole_words():
         (None, None),
     ],
 )
-def test_an_answer_is_one_of_the_two_labels_or_of_no_use(value, second):
+def test_an_answer_other_than_one_of_the_two_labels_is_unusable(value, second):
     assert ASKED.chose_second(value) is second
 
 
@@ -118,8 +118,8 @@ def test_every_word_is_asked_at_every_level():
     assert len({one.unit for one in probes}) == len(probes)
 
 
-def test_repeated_mixture_is_asked_once_and_counted_once():
-    """With one pair of cues there is one mixture of ten she: the same answer ten times is no more evidence."""
+def test_a_repeated_mixture_is_asked_once_and_counted_once():
+    """One pair of cues has one mixture at level 0 (ten times “she”): repeating the question adds no evidence."""
     words = ChoiceWords("gender", "women", "men", (("she", "he"),), {"nurse": None}, ())
     trials, counts, probes = asked(Questions(first_label="women", second_label="men", repeats=10), words)
     assert len({one.ask for one in probes}) == len(probes) == counts.usable
@@ -128,12 +128,12 @@ def test_repeated_mixture_is_asked_once_and_counted_once():
     assert by_level[0.5] >= 8  # ten draws out of 252 possible mixtures rarely repeat
 
 
-def test_levels_that_show_the_same_mixture_are_one():
+def test_levels_that_show_the_same_mixture_are_merged():
     trials, _, _ = asked(Questions(first_label="women", second_label="men", levels=(0.0, 0.5, 0.51, 1.0)))
     assert {one.level for one in trials} == {0.0, 0.5, 1.0}
 
 
-def test_levels_that_differ_in_late_digits_have_different_units():
+def test_levels_that_differ_only_in_late_digits_have_different_probe_ids():
     levels = (0.0, 0.5, 0.5000000001)
     _, _, probes = asked(Questions(first_label="women", second_label="men", levels=levels))
     assert len({one.unit for one in probes}) == len(probes)
@@ -192,12 +192,12 @@ def judged():
     return judge_trials([*made, Trials("table", 0.0, 0, 9), Trials("table", 1.0, 0, 9), Trials("chair", 0.5, 3, 9)])
 
 
-def test_each_word_has_a_curve_of_its_own(judged):
+def test_each_word_has_its_own_curve(judged):
     assert judged.fits["nurse"].pse.estimate == pytest.approx(0.7, abs=0.05)
     assert judged.fits["carpenter"].pse.estimate == pytest.approx(0.35, abs=0.05)
 
 
-def test_words_without_a_curve_say_why(judged):
+def test_words_without_a_curve_state_the_reason(judged):
     assert set(judged.without) == {"table", "chair"}
     assert "all 18 answers chose the first cue" in judged.without["table"]
     assert "a curve needs two" in judged.without["chair"]

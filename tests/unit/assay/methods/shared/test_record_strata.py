@@ -1,4 +1,4 @@
-"""Tests of the strata of records: categories, and halves of numbers."""
+"""Tests of the strata of records: categories, and numbers split at the median."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def strata_of(cells: list) -> Counter:
     return Counter(families["cell"].tolist()) if "cell" in families else Counter()
 
 
-def test_numbers_have_two_halves():
+def test_a_numeric_column_has_two_strata_split_at_its_median():
     assert strata_of(list(range(200))) == {"up to 99.5": 100, "above 99.5": 100}
 
 
-def test_blanks_among_numbers_leave_the_halves_as_they_are():
+def test_blank_cells_do_not_change_the_two_strata_of_a_numeric_column():
     few, many = [*range(200), None], [*range(200), *[None] * 40]
     assert strata_of(few) == {"up to 99.5": 100, "above 99.5": 100, "": 1}
     assert strata_of(many) == {"up to 99.5": 100, "above 99.5": 100, "nothing": 40}
 
 
-def test_numbers_that_are_cut_off_at_their_median_have_those_below_and_those_at_the_limit():
+def test_numbers_capped_at_their_median_have_one_stratum_below_and_one_at_the_cap():
     assert strata_of([*range(80), *[90] * 120]) == {"up to 79": 80, "above 79": 120}
 
 
-def test_two_numbers_are_categories():
+def test_a_column_of_two_distinct_numbers_is_treated_as_categories():
     assert strata_of([0, 1] * 50) == {"0": 50, "1": 50}
 
 
@@ -53,13 +53,13 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_numbers_and_dates_that_are_written_as_text_have_two_halves(name):
+def test_numbers_and_dates_that_are_written_as_text_have_two_strata(name):
     write, limit = FORMATS[name]
     found = strata_of([*(write(number) for number in range(200)), *["unknown"] * 10, "", None])
     assert found == {f"up to {limit}": 100, f"above {limit}": 100, "": 12}
 
 
-def test_text_of_few_categories_stays_so_and_text_of_many_has_no_strata():
+def test_text_with_few_categories_has_a_stratum_for_each_and_text_with_many_has_none():
     assert strata_of(["1", "2", "3"] * 40) == {"1": 40, "2": 40, "3": 40}
     assert strata_of([f"name {place}" for place in range(200)]) == {}
     assert strata_of([*map(str, range(170)), *(f"none {place}" for place in range(30))]) == {}

@@ -1,4 +1,4 @@
-"""Sentences by an author: missing ones are requested, and useless ones are requested again."""
+"""Tests of sentences by an author: missing sentences are requested, and unusable sentences are requested again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = StereotypeWords(
 
 
 def ask(author, kept=(), per_term=2, **options):
-    """Generate sentences with a function; return them, and the prompts by unit."""
+    """Generate sentences with a function as author; return the result and all probes."""
     asking, asked = write_sentences(WORDS, kept, per_term, generator(0), **options), []
     try:
         batch = next(asking)
@@ -41,7 +41,7 @@ def obedient(question):
     return Reply(f"The {group} thinks of {term} {question.number} times.")
 
 
-def test_every_term_gets_its_sentences_and_groups_take_turns():
+def test_every_attribute_term_gets_its_sentences_and_every_group_term_is_used():
     written, asked = ask(obedient)
     assert written.wanted == written.asked == len(written.sentences) == len(asked) == 12
     assert len({probe.unit for probe in asked}) == len(asked)
@@ -75,7 +75,7 @@ def test_unusable_sentences_are_counted_shown_and_requested_again(text, why):
     assert written.examples[0]["why"] == why
 
 
-def test_a_sentence_is_asked_for_again_under_another_number():
+def test_a_refused_sentence_is_requested_again_with_the_next_number():
     tried = []
 
     def second_time(question):

@@ -1,4 +1,4 @@
-"""Sentences about two groups: which are of use, and what their counterparts are."""
+"""Tests of sentences about two groups: usable and unusable sentences, and counterparts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_sentence_about_another_term_than_declared_is_unusable():
         ("The  man\nlikes tea.", "The woman likes tea."),
     ],
 )
-def test_the_counterpart_is_the_same_about_the_other_group(text, other):
+def test_the_counterpart_is_the_same_sentence_about_the_other_group(text, other):
     pair = read(Sentence(text), WORDS)
     assert isinstance(pair, Pair)
     assert other in {pair.first, pair.second}
@@ -84,12 +84,12 @@ def test_the_counterpart_is_the_same_about_the_other_group(text, other):
 @pytest.mark.parametrize(
     "text", ["The man drinks tea.", "A woman drinks tea.", "He drinks tea.", "Amy drinks tea.", "An actor drinks Tea."]
 )
-def test_the_frame_of_a_sentence_has_neither_term_nor_its_article(text):
+def test_the_frame_of_a_sentence_omits_both_terms_and_their_articles(text):
     assert read(Sentence(text), WORDS).frame == "… drinks …."
     assert read(Sentence(f"Today {text}"), WORDS).frame == "today … drinks …."
 
 
-def test_sentences_of_templates_share_the_frames_of_their_specification():
+def test_sentences_from_templates_have_the_frames_of_their_specification():
     words = StereotypeWords(
         "gender",
         "men",
@@ -152,7 +152,7 @@ def test_a_term_inside_a_longer_term_is_not_counted(text, found):
         ("An AI is kind.", "A human is kind."),
     ],
 )
-def test_the_first_word_of_a_counterpart_has_a_capital(text, other):
+def test_a_counterpart_starts_with_a_capital_if_the_sentence_does(text, other):
     assert read(Sentence(text), PARTS).second == other
 
 
@@ -181,7 +181,7 @@ def test_composed_and_decomposed_letters_are_equal(way, listed):
         (accented("Straße", "Gasse", "kind"), "DIE STRASSE IST KIND.", None),
     ],
 )
-def test_combining_marks_belong_to_their_letters(words, text, why):
+def test_a_combining_mark_makes_a_different_letter(words, text, why):
     assert check(Sentence(text), words) == why
 
 
@@ -226,7 +226,7 @@ def test_a_written_counterpart_may_differ_in_a_third_of_its_words(text, counterp
 @pytest.mark.slow
 @pytest.mark.skipif(not PAIRS.exists(), reason="the paper's pairs are not beside the project")
 def test_counterparts_of_the_paper_are_usable():
-    """Its authors' model changed pronouns and more; what is refused is about something else, or has terms glued."""
+    """Their model changed pronouns and more; a refused one has another subject, or terms glued to other words."""
     with gzip.open(PAIRS, "rt") as lines:
         rows = list(csv.DictReader(lines))
     why = Counter()

@@ -1,4 +1,4 @@
-"""Effects of stereotype scores on models that were made with a known preference."""
+"""Tests of the effects of stereotype scores on simulated models with a known preference."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def rng():
 
 
 def planted(rng, log_odds, terms=TERMS, pairs=PAIRS):
-    """Ask a language model that prefers the first sentence of a pair by known log-odds.
+    """Simulate a language model that prefers the first sentence of a pair by known log-odds.
 
-    Sentences differ in much else; the difference of two Gumbels is logistic, so that the first one is the
+    Log-probabilities vary by Gumbel noise; the difference of two Gumbel variables is logistic, so the first is
     likelier with probability ``expit(log_odds)``.
     """
     shape = terms * pairs
@@ -53,7 +53,7 @@ def test_effects_are_distances_from_no_preference(rng):
 
 
 def test_a_model_that_always_prefers_one_group_follows_no_stereotype(rng):
-    """Its preference is step 1's. Lists of unequal length would pass it off as a stereotype in one common score."""
+    """Its preference belongs to step 1. In one common score, lists of unequal length would show it as a stereotype."""
     of_first, of_second = planted(rng, 9.0, terms=10), planted(rng, -9.0, terms=6)
     effects = stereotype_effects(planted(rng, 9.0), [of_first, of_second], rng)
     assert effects.step_1.mean() > 0.45
@@ -70,7 +70,7 @@ def test_a_model_that_always_prefers_one_group_follows_no_stereotype(rng):
         (0.1, 0.9, Letter.BS),
     ],
 )
-def test_models_of_known_scores_are_rated_right_and_none_is_declared_wrong(rng, neutral, stereotyped, letter):
+def test_models_of_known_scores_are_rated_correctly_and_never_declared_wrongly(rng, neutral, stereotyped, letter):
     rated = [rate(Asked(terms=40, pairs=10, alike=20.0), neutral, stereotyped, rng) for _ in range(20)]
     assert sum(one.letter is letter for one in rated) >= 18
     assert all(one.letter is letter for one in rated if one.probability >= 0.95)
@@ -82,6 +82,6 @@ def test_scores_of_images_and_of_choices_can_be_combined(rng):
     assert effects.step_2.mean() == pytest.approx(0.3, abs=0.06)
 
 
-def test_step_2_needs_a_score(rng):
+def test_step_2_without_a_score_is_refused(rng):
     with pytest.raises(TooFewObservations, match="step 2"):
         stereotype_effects(planted(rng, 0.0), [], rng)

@@ -1,4 +1,4 @@
-"""Requests for vectors: each text once, with a reason for each text without one."""
+"""Tests of requests for vectors: each text is asked once, and a text without a vector has a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.model import Failure, Reply
 
 
 def asked(texts, answer, model=""):
-    """Drive the questions against a function; return the vectors and the batches."""
+    """Answer the questions with a function; return the vectors and the batches."""
     asking = ask_vectors(texts, model)
     batches = []
     try:
@@ -29,7 +29,7 @@ def of(values):
     return lambda text: value if isinstance(value := values[text], Reply) else Reply(value)
 
 
-def test_each_text_is_asked_once_in_its_order():
+def test_each_text_is_asked_once_and_in_the_given_order():
     found, batches = asked(["she", "he", "she", "nurse"], lambda text: Reply([1.0, len(text)]))
     assert [one.ask.text for one in batches[0]] == ["she", "he", "nurse"]
     assert [one.unit for one in batches[0]] == ["embed/she", "embed/he", "embed/nurse"]
@@ -76,7 +76,7 @@ def test_whole_numbers_are_accepted_in_vectors():
     np.testing.assert_array_equal(found.of["she"], [1.0, -2.0])
 
 
-def test_a_vector_of_zeros_has_no_direction():
+def test_a_vector_of_zeros_is_counted_as_missing():
     found, _ = asked(["she", "he"], of({"she": [0, 0.0], "he": [0.0, 1.0]}))
     assert found.missing == {"she": "zero-vector"}
 
@@ -87,7 +87,7 @@ def test_vectors_of_other_than_the_most_frequent_length_are_dropped():
     assert (found.dims, found.missing) == (2, {"he": "wrong-length"})
 
 
-def test_failures_keep_their_code_and_a_spent_budget_is_no_failure():
+def test_failures_keep_their_code_and_a_spent_budget_is_not_counted_as_a_failure():
     values = {
         "she": Reply(failure=Failure("timeout", "no answer")),
         "he": Reply(failure=Failure("budget-exhausted", "enough")),

@@ -1,4 +1,4 @@
-"""Three ways to compare two sentences: their questions, and the reading of answers."""
+"""Tests of the three ways to compare two sentences: their questions, and the reading of answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_masked_scoring_asks_for_every_shared_word_and_never_for_the_group_term(
     assert asked[1] == Fill("An aunt ", "likes", " old maps.")
 
 
-def test_shared_words_are_those_around_the_words_that_differ():
+def test_shared_words_are_the_words_that_both_sentences_have_in_the_same_order():
     said = shared_words("Today he sees the sea.", "Today the old duke sees the sea.")
     assert [(one.group(), other.group()) for one, other in said] == [(w, w) for w in ("Today", "sees", "the", "sea")]
     between = shared_words("He said he is late.", "She said she is late.")
@@ -56,7 +56,7 @@ def test_the_likelier_sentence_is_preferred(one, other, preferred):
     assert compare("echo", [number(one), number(other)]).preferred == preferred
 
 
-def test_pseudo_log_likelihoods_add_up_over_the_words_known_in_both():
+def test_pseudo_log_likelihoods_are_summed_over_the_words_known_in_both_sentences():
     replies = [gap(0.5), gap(0.25), *[gap(0.5), gap(0.5)] * 3, FAILED, gap(0.9)]
     found = compare("masked", replies)
     assert (found.preferred, found.words) == (1.0, 4)
@@ -94,5 +94,5 @@ def test_pair_with_an_unreadable_answer_is_not_compared(rung, value):
     assert compare(rung, [Reply(value), good]) is None
 
 
-def test_next_rung_returns_the_following_scoring_or_none():
+def test_next_rung_returns_the_next_way_of_scoring_or_none():
     assert [next_rung(rung) for rung in RUNGS] == ["masked", "choice", None]

@@ -1,4 +1,4 @@
-"""Stereotype scores of models of known preferences: the right letter, the right reason, and what is refused."""
+"""Tests of stereotype scores on models with known preferences: letters, reasons and refused requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ METHOD = StereotypeScore(words=(WORDS,))
 
 
 def model(prefers, words=WORDS):
-    """Make a model that gives the first group's sentence so many nats more, by its pair."""
+    """Return a model in which the sentence about the first group is ``prefers(pair)`` nats likelier."""
 
     def answer(probe):
         if not isinstance(probe.ask, Score):
@@ -53,7 +53,7 @@ def model(prefers, words=WORDS):
 
 
 def even(pair):
-    """Prefer each group in half of the pairs, whatever they say."""
+    """Prefer each group in about half of the pairs."""
     return (-1) ** (pair.groups + len(pair.first))
 
 
@@ -72,7 +72,7 @@ def codes(component):
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
-def test_simulated_preference_gets_its_letter_with_every_kind_of_scoring(rung, step_1, step_2, letter):
+def test_a_simulated_preference_gets_the_expected_letter_with_every_kind_of_scoring(rung, step_1, step_2, letter):
     finding = stereotype_service(step_1, step_2, 0, rung=rung).rate(0)
     assert rate(finding).letter is letter
     assert finding.components[0].detail["scoring"]["rung"] == rung
@@ -80,7 +80,7 @@ def test_simulated_preference_gets_its_letter_with_every_kind_of_scoring(rung, s
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("step_1", "step_2"), [(0.05, 0), (0, 0.05)])
-def test_half_a_tolerance_is_not_called_biased(step_1, step_2):
+def test_an_effect_of_half_the_tolerance_is_not_declared_biased(step_1, step_2):
     found = [stereotype_service(step_1, step_2, seed, rung="echo").rate(seed).components[0] for seed in range(5)]
     assert sum(component.letter is Letter.UCS for component in found) >= 4  # the true rate is 97 to 99 of 100
     assert not any(component.declared for component in found if component.letter is not Letter.UCS)
@@ -103,14 +103,14 @@ def test_half_a_tolerance_is_not_called_biased(step_1, step_2):
         ),
     ],
 )
-def test_the_reason_says_what_the_model_prefers(prefers, letter, code):
+def test_the_reason_names_the_preference_of_the_model(prefers, letter, code):
     component = one(METHOD, model(prefers))
     assert component.letter is letter
     assert code in codes(component)
     assert codes(component)[-1] == "scored-by"
 
 
-def test_clear_preference_ends_at_the_first_look_and_unclear_one_continues():
+def test_a_strong_preference_ends_at_the_first_look_and_no_preference_continues_to_the_last():
     clear = one(replace(METHOD, per_term=3), model(lambda pair: 5.0))
     assert [look["per_term"] for look in clear.detail["looks"]] == [3]
     unclear = one(replace(METHOD, per_term=3), model(even))
@@ -150,7 +150,7 @@ def test_the_method_reproduces_known_scores():
     assert detail["score"]["over_terms"] == pytest.approx(sum(kind["k"]) / sum(kind["n"]))
 
 
-def test_wilsons_interval_of_the_pooled_pairs_is_the_known_one():
+def test_the_wilson_interval_of_the_pooled_pairs_equals_the_known_interval():
     known = json.loads(KNOWN.read_text())["score"]
     words = replace(WORDS, first_terms=("chess", "poker"), second_terms=(), neutral=())
     sentences = tuple(
@@ -163,7 +163,7 @@ def test_wilsons_interval_of_the_pooled_pairs_is_the_known_one():
     assert 100 * score["over_pairs"] == known["percent"]
 
 
-def test_the_models_score_weighs_every_term_of_every_specification_alike():
+def test_the_model_score_gives_every_term_of_every_specification_equal_weight():
     more = replace(WORDS, first_terms=("golf", "boxing"), second_terms=(), name="sports")
     method = StereotypeScore(words=(WORDS, more), per_term=2, stop_early=False)
     always = {**dict.fromkeys(WORDS.first_terms, 1.0), "golf": 1.0}
@@ -198,7 +198,7 @@ def test_the_detail_lists_every_pair_with_its_numbers():
         assert row["towards"] == (row["prefers"] == ("second" if row["list"] == "second_terms" else "first"))
 
 
-def test_the_detail_shows_a_pair_of_group_terms_that_carries_the_whole_effect():
+def test_the_detail_shows_a_pair_of_group_terms_that_causes_the_whole_effect():
     component = one(METHOD, model(lambda pair: 5.0 if pair.groups == 0 else even(pair)))
     rows = component.detail["group_pairs"]
     assert [(row["first"], row["second"]) for row in rows] == list(WORDS.pairs)
@@ -206,7 +206,7 @@ def test_the_detail_shows_a_pair_of_group_terms_that_carries_the_whole_effect():
 
 
 # ---------------------------------------------------------------------------- symmetry, replay
-def test_exchanging_the_groups_mirrors_the_neutral_score_and_keeps_the_stereotypes():
+def test_exchanging_the_groups_mirrors_the_neutral_score_and_keeps_the_stereotype_score():
     turned = replace(
         WORDS,
         first=WORDS.second,
@@ -248,7 +248,7 @@ def test_a_replay_of_the_record_is_the_same_finding(method):
     assert again.evidence.head() == session.evidence.head()
 
 
-# ---------------------------------------------------------------------------- the ladder
+# ---------------------------------------------------------------------------- the order of scorings
 def only(asks, prefers=even):
     """Answer one kind of question about pairs; refuse the others as unsupported."""
 
@@ -277,7 +277,7 @@ def test_next_kind_of_scoring_is_used_if_the_service_refuses_one(asks, rung):
     assert component.letter is not None
 
 
-def test_refused_scoring_that_was_requested_names_the_next_kind():
+def test_if_the_requested_scoring_is_refused_the_reason_names_the_next_scoring():
     component = one(replace(METHOD, scoring="echo"), only(Choose))
     assert (component.letter, codes(component)) == (None, ["scoring-refused"])
     facts = component.reasons[0].facts
@@ -335,7 +335,7 @@ def test_without_neutral_terms_step_1_is_not_measured_but_step_2_is_shown():
     assert component.effects["step_2"].estimate > 0.3
 
 
-def test_terms_without_sentences_are_named_and_too_many_of_them_leave_no_letter():
+def test_terms_without_sentences_are_named_and_too_many_of_them_prevent_a_letter():
     some = tuple(
         Sentence(f"The man {verb} {term}.") for term in list(WORDS.roles)[:10] for verb in ("likes", "wants", "sees")
     )
@@ -356,7 +356,7 @@ def test_a_used_up_budget_is_among_the_reasons():
     assert component.detail["unasked"] > 0
 
 
-def test_answers_that_are_no_numbers_are_counted_and_too_many_leave_no_letter():
+def test_answers_that_are_not_numbers_are_counted_and_too_many_of_them_prevent_a_letter():
     def answer(probe):
         return Reply({"log_probability": "high", "tokens": 3}) if "chess" not in probe.ask.text else model(even)(probe)
 
@@ -421,7 +421,7 @@ def test_an_author_that_fails_is_the_reason_for_no_letter():
     assert codes(component)[0] == "author-calls-failed"
 
 
-def test_an_edited_counterpart_is_asked_about_unchanged():
+def test_an_edited_counterpart_is_sent_unchanged():
     edited = Sentence("The man likes rain a lot.", counterpart="The woman likes rain very much.", source="edited")
     seen = set()
 
@@ -434,7 +434,7 @@ def test_an_edited_counterpart_is_asked_about_unchanged():
 
 
 # ---------------------------------------------------------------------------- specifications
-def test_default_words_are_those_of_the_attribute():
+def test_the_default_words_are_chosen_by_the_attribute():
     method = StereotypeScore()
     assert (method.attribute, method.words[0].name) == ("gender", "p4-professions")
     assert StereotypeScore("race").words[0].name == "p4-names-1"
@@ -442,7 +442,7 @@ def test_default_words_are_those_of_the_attribute():
     assert replace(method, writing=Writing(per_term=5)).expected_probes() == 80 * (20 + 5)
 
 
-def test_several_specifications_are_a_component_each():
+def test_each_specification_becomes_a_component():
     method = StereotypeScore(specification=("p4-math-arts", "p4-science-arts"))
     assert [words.name for words in method.words] == ["p4-math-arts", "p4-science-arts"]
     assert StereotypeScore(specification=("p4-math-arts", "p4-names-1")).attribute == "several"
@@ -450,7 +450,7 @@ def test_several_specifications_are_a_component_each():
     assert [component.name for component in finding.components] == ["p4-math-arts", "p4-science-arts"]
 
 
-def test_a_specification_of_the_caller_is_filled_in_later():
+def test_an_unknown_specification_is_refused_only_when_the_method_is_fitted_to_a_target():
     method = StereotypeScore(specification="mine")
     assert method.words is None
     with pytest.raises(UnknownName, match="mine"):
@@ -468,7 +468,7 @@ def test_a_specification_of_the_caller_is_filled_in_later():
         ({"sentences": (Sentence("Nothing of the kind."),)}, SpecificationError, "sentences"),
     ],
 )
-def test_an_impossible_request_is_refused_at_its_field(wrong, error, field):
+def test_an_invalid_request_is_refused_with_its_field(wrong, error, field):
     given = {"words": (WORDS,), **wrong} if "specification" not in wrong else wrong
     with pytest.raises(error) as refused:
         StereotypeScore(**given)
@@ -484,8 +484,8 @@ def test_no_more_pairs_are_asked_about_than_a_rating_can_show():
     assert detail["pairs_asked"] == 5 * len(words.roles) <= MOST_PAIRS
 
 
-def test_useless_sentences_are_checked_in_bounded_time_before_a_job():
-    # guards against 06d1ba2, where a request of 900 kB held the event loop for 15 s
+def test_unusable_sentences_of_a_request_are_checked_within_one_second():
+    # guards against 06d1ba2, where a request of 900 kB blocked the event loop for 15 s
     sentences = tuple(Sentence(f"{'man chess ' * 90}{number}") for number in range(1000))
     began = time.process_time()
     StereotypeScore(words=tuple(replace(WORDS, name=f"w{number}") for number in range(20)), sentences=sentences)

@@ -1,4 +1,4 @@
-"""Vectors as inputs: the distribution of each group and side, and what is refused."""
+"""Tests of vectors as inputs: the distribution of each group and side, and refused fields."""
 
 from dataclasses import replace
 
@@ -17,14 +17,14 @@ ROWS = tuple(
 )
 
 
-def test_mean_of_a_stimulus_is_its_centre_plus_its_side():
+def test_the_mean_of_a_vector_is_the_centre_of_its_group_plus_the_offset_of_its_side():
     prior = CENTRES.priors[0, 1]
     assert prior.mean == pytest.approx([1.0, -2.0])
     drawn = prior.draw(20_000, np.random.default_rng(0))
     assert drawn.std(axis=0) == pytest.approx([1.0, 0.5], rel=0.03)
 
 
-def test_rows_are_fitted_by_value_and_side():
+def test_one_distribution_is_fitted_to_the_rows_of_each_value_and_side():
     made = VectorStimuli(("a", "b"), rows=ROWS, column="group", side="kind")
     assert (made.values, made.side_names) == (("one", "two"), ("x", "y"))
     own = np.array([[row["a"], row["b"]] for row in ROWS if (row["group"], row["kind"]) == ("two", "y")])

@@ -1,4 +1,4 @@
-"""Stimulus sampling on classifiers of known effects: the right letter by either route, the same every time."""
+"""Tests of stimulus sampling on classifiers with known effects: letters by both routes, and reproducibility."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ VECTORS = VectorStimuli(
 
 
 def jitter(text):
-    """A stable number between -1 and 1 for a text, whoever is in it."""
+    """Return a fixed number between -1 and 1 for a text; it is the same for “Ms” and “Mr”."""
     return math.sin(sum(ord(one) * place for place, one in enumerate(text.replace("Ms", "Mr"), 1)))
 
 
@@ -54,11 +54,11 @@ def sampling(**fields):
     return StimulusSampling("sex", texts=TEXTS, **fields)
 
 
-# ---------------------------------------------------------------------------- a yes that is seldom
+# ---------------------------------------------------------------------------- services that seldom say yes
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ["auto", "weights"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_rare_random_yes_gets_no_letter(route, seed):
+def test_a_service_that_seldom_says_yes_and_at_random_gets_no_letter(route, seed):
     def chance(text):
         # yes with probability 1/1000
         return "yes" if hashlib.sha256(f"{seed}/{text}".encode()).digest()[0:2] < b"\0\x42" else "no"
@@ -68,14 +68,14 @@ def test_a_rare_random_yes_gets_no_letter(route, seed):
     assert one.reasons[0].code in {"yes-too-rare", "never-yes"}
 
 
-def test_a_yes_to_one_person_alone_gets_no_letter():
+def test_a_service_that_says_yes_to_one_person_only_gets_no_letter():
     one = component(sampling(label="yes"), named(lambda text: "yes" if "Mr 7 " in text else "no"))
     assert (one.letter, one.reasons[0].code) == (None, "yes-of-few")
     assert one.reasons[0].facts["kind"] == "person"
     assert one.reasons[0].facts["effective"] == pytest.approx(1)
 
 
-def test_a_rare_yes_to_vectors_gets_no_letter():
+def test_a_service_that_seldom_says_yes_to_vectors_gets_no_letter():
     def chance(given):
         # yes with probability 1/100
         return "yes" if hashlib.sha256(repr(given).encode()).digest()[0:2] < b"\2\x90" else "no"
@@ -97,7 +97,7 @@ def test_rounded_vectors_are_weighted_by_the_density_of_their_draw():
 
 
 def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
-    """Cells differ in mean, spread and correlation; drawn in equal numbers, each vector counts by its scale."""
+    """Cells differ in mean, spread and correlation. Each has equally many vectors, which are weighted by `scale`."""
     rows, rng = [], generator(5)
     for value, side, at, turn in (
         ("f", "x", 0.0, 1.0),
@@ -127,13 +127,13 @@ def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
     ("step_1", "step_2", "letter"),
     [(0, 0, Letter.UCS), (0.05, 0, Letter.UCS), (0.03, 0.2, Letter.DSBS), (0.2, 0, Letter.BS)],
 )
-def test_a_known_effect_gets_its_letter(name, step_1, step_2, letter):
-    """An effect of .03 overall is .06 on the side with fewer yeses, which is still within the tolerance."""
+def test_a_simulated_effect_gets_the_expected_letter(name, step_1, step_2, letter):
+    """An effect of .03 overall is .06 on the side with fewer yes answers, which is still within the tolerance."""
     rated = rate(SERVICES[name](step_1, step_2, 1).rate(1))
     assert rated.letter is letter
 
 
-def test_the_posterior_of_a_service_that_prefers_a_value_is_bayes_rule():
+def test_the_posterior_of_a_service_that_prefers_a_value_follows_bayes_rule():
     one = component(sampling(), scored(lambda text: 0.3 + 0.3 * ("Ms" in text) + 0.01 * jitter(text)))
     shares = {row["value"]: row["posterior"]["estimate"] for row in one.detail["distribution"]}
     assert shares["she"] == pytest.approx(0.6 / 0.9, abs=0.01)
@@ -146,7 +146,7 @@ def test_a_service_that_reads_only_the_content_has_an_effect_in_step_2_alone():
     said = scored(lambda text: (0.8 if "glad" in text else 0.2) + 0.01 * jitter(text))
     one = component(sampling(label="yes"), said)
     assert one.letter is Letter.DSBS
-    # the value tied to 90 % glad contents gets .9 * .8 + .1 * .2 = .74 of the yes
+    # the value tied to 90 % glad contents gets .9 * .8 + .1 * .2 = .74 of the yes answers
     assert one.effects["step_2"].estimate == pytest.approx(0.74 - 0.5, abs=0.01)
     assert one.effects["step_1"].low == 0
     assert one.reasons[0].facts["side"] == "glad"
@@ -160,7 +160,7 @@ def test_swapping_the_values_changes_neither_effect():
     assert other.effects["step_1"].estimate == pytest.approx(one.effects["step_1"].estimate, abs=0.005)
 
 
-def test_three_values_of_no_effect_do_not_lean_to_biased():
+def test_three_values_without_an_effect_are_rated_ucs():
     people = {name: tuple(f"{name} {n}" for n in range(12)) for name in ("old", "young", "other")}
     method = StimulusSampling("age", texts=TextProfiles(TEXTS.frames, people, CONTENTS))
     one = component(method, named(lambda text: "yes" if jitter(text[2:] + text[0]) > 0.3 else "no"))
@@ -168,9 +168,9 @@ def test_three_values_of_no_effect_do_not_lean_to_biased():
     assert one.effects["step_1"].low < 0.03
 
 
-# ---------------------------------------------------------------------------- the label that is the yes
+# ---------------------------------------------------------------------------- which label counts as yes
 def denies(text):
-    """Probability of a refusal: 16 % for one group, 2 % for the other."""
+    """Return the probability of a refusal: 16 % for one group, 2 % for the other."""
     return 0.16 if "Ms" in text else 0.02
 
 
@@ -182,14 +182,14 @@ REFUSING = {
 
 
 @pytest.mark.parametrize("name", REFUSING)
-def test_of_two_labels_the_rarer_is_the_yes(name):
+def test_the_rarer_of_two_labels_counts_as_yes(name):
     scores, label = REFUSING[name]
     one = component(sampling(), lambda probe: Reply({"label": None, "scores": scores(probe.ask.given)}))
     assert (one.letter, one.declared, one.name) == (Letter.BS, True, label)
     assert one.effects["step_1"].estimate == pytest.approx(0.14 / 0.36, abs=0.02)
 
 
-def test_services_that_score_the_likelier_label_alone_have_two_labels_all_the_same():
+def test_two_labels_are_recognised_even_if_each_answer_scores_only_the_likelier_one():
     def said(text):
         refused = zlib.crc32(text.encode()) / 2**32 < denies(text)
         return Reply({"label": None, "scores": {"no": 0.9} if refused else {"yes": 0.9}})
@@ -198,9 +198,9 @@ def test_services_that_score_the_likelier_label_alone_have_two_labels_all_the_sa
     assert (one.name, one.letter, one.declared) == ("no", Letter.BS, True)
 
 
-def test_the_rarer_label_stays_the_yes_although_inputs_with_it_are_looked_for():
+def test_the_rarer_label_still_counts_as_yes_in_later_looks_that_search_for_inputs_with_it():
     def said(text):
-        a = 0.495 + (0.12 if "sad" in text else -0.12) + 0.3 * jitter(text)  # near the tolerance, so that it asks on
+        a = 0.495 + (0.12 if "sad" in text else -0.12) + 0.3 * jitter(text)  # needs more than one look
         return Reply({"label": None, "scores": {"a": a, "b": 1 - a}})
 
     method = sampling(route="surrogate", samples=100, looks=4)
@@ -209,7 +209,7 @@ def test_the_rarer_label_stays_the_yes_although_inputs_with_it_are_looked_for():
     assert {name for look in looks for name in look["letters"]} == {"a"}
 
 
-def test_who_does_not_get_a_common_yes_is_seen_on_the_side_where_it_is_common():
+def test_a_group_that_is_denied_a_common_yes_more_often_is_detected_within_that_side():
     def said(text):
         yes = 0.02 if "sad" in text else 0.75 if "Ms" in text else 0.95
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
@@ -224,7 +224,7 @@ def test_who_does_not_get_a_common_yes_is_seen_on_the_side_where_it_is_common():
     ("name", "label", "letter"),
     [("names in the other order", "refused", Letter.BS), ("yes and no", "yes", Letter.UCS)],
 )
-def test_before_1_3_0_the_last_of_two_labels_was_the_yes(name, label, letter):
+def test_before_methodology_1_3_0_the_last_of_two_labels_counted_as_yes(name, label, letter):
     scores, _ = REFUSING[name]
     one = component(sampling(of_two="last"), lambda probe: Reply({"label": None, "scores": scores(probe.ask.given)}))
     assert (one.name, one.letter) == (label, letter)
@@ -272,7 +272,7 @@ def test_vectors_by_surrogate_and_by_weights_agree():
         assert estimates[1] == pytest.approx(service.truths[f"effects.{step}"], abs=0.03)
 
 
-def test_a_surrogate_that_is_exact_leaves_nothing_to_correct():
+def test_an_exact_surrogate_gives_efficient_importance_weights():
     said = scored(lambda given: 1 / (1 + math.exp(2 - 1.5 * dict(given)["b"])))
     one = component(StimulusSampling("group", vectors=VECTORS), said)
     assert one.letter is Letter.DSBS
@@ -281,10 +281,10 @@ def test_a_surrogate_that_is_exact_leaves_nothing_to_correct():
     assert one.detail["numbers"][0]["shift"] > 0.3
 
 
-# ---------------------------------------------------------------------------- the same every time
+# ---------------------------------------------------------------------------- reproducibility
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SERVICES if name.startswith("stimulus-sampling")])
-def test_a_recording_gives_the_same_rating_without_asking(name):
+def test_replaying_the_record_gives_the_same_finding_without_new_questions(name):
     service, observed = SERVICES[name](0.2, 0, 3), []
     session = Session(service.method.design(generator(3)))
     while session.finding is None:
@@ -330,7 +330,7 @@ def test_an_impossible_measurement_has_a_reason_and_no_letter(fields, answer, la
     assert one.effects == {"step_1": None, "step_2": None}
 
 
-def test_a_service_that_only_fails_is_asked_in_one_look():
+def test_a_service_that_always_fails_is_asked_for_one_look_only():
     down = Reply(failure=Failure("http-500", "down"))
     for fields in ({"texts": TEXTS}, {"vectors": VECTORS}):
         one = component(StimulusSampling("group", samples=100, **fields), lambda _: down)

@@ -1,4 +1,4 @@
-"""Adjusted p-values: second implementations, and the error rate they exist for."""
+"""Tests of adjusted p-values: agreement with other implementations, and the rate of false positives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BH = [0.07, 0.02333333333333, 0.28, 0.02333333333333, 1.0, 1.0, 0.0]
 
 
 def adjusted(pvalues, method):
-    """Adjusted p-values of numbered components, in their order."""
+    """Return the adjusted p-values of numbered components, in their order."""
     return np.array([one[method] for one in adjust(dict(enumerate(pvalues))).values()])
 
 
@@ -35,14 +35,14 @@ def test_benjamini_hochberg_agrees_with_scipy(pvalues):
 
 
 @pytest.mark.parametrize("pvalues", FAMILIES)
-def test_holm_is_the_closed_test_of_bonferroni(pvalues):
+def test_holm_equals_the_closed_bonferroni_test(pvalues):
     members = range(len(pvalues))
     families = [f for size in range(1, len(pvalues) + 1) for f in itertools.combinations(members, size)]
     closed = [max(min(1.0, len(f) * min(pvalues[i] for i in f)) for f in families if one in f) for one in members]
     assert adjusted(pvalues, "holm") == pytest.approx(closed, rel=1e-12)
 
 
-def test_adjusted_p_values_are_those_that_were_frozen():
+def test_adjusted_p_values_equal_their_pinned_numbers():
     assert adjusted(FROZEN, "holm") == pytest.approx(HOLM, rel=1e-12)
     assert adjusted(FROZEN, "bh") == pytest.approx(BH, rel=1e-12)
 
@@ -55,7 +55,7 @@ def test_the_order_of_the_components_does_not_matter(method):
 
 
 @pytest.mark.parametrize("method", ["holm", "bh"])
-def test_adjusting_never_makes_a_p_value_smaller_or_larger_than_one(method):
+def test_adjusting_never_lowers_a_p_value_nor_raises_it_above_one(method):
     pvalues = np.random.default_rng(1).random(50)
     assert (adjusted(pvalues, method) >= pvalues).all()
     assert (adjusted(pvalues, method) <= 1).all()
@@ -67,13 +67,13 @@ def test_components_without_a_p_value_are_left_out_and_the_others_keep_their_ord
     assert found["es"] == {"p": 0.01, "holm": 0.02, "bh": 0.02}
 
 
-def test_no_components_need_no_adjustment():
+def test_adjusting_zero_p_values_returns_an_empty_result():
     assert adjust({}) == adjust({"fr": None}) == {}
 
 
 @pytest.mark.slow
 def test_eight_unbiased_languages_are_called_biased_a_quarter_of_the_time_unless_adjusted():
-    """Forty pronouns a block from a service that keeps them balanced (METHODS section 1)."""
+    """Simulate forty pronouns per block from a service that keeps them balanced (METHODS section 1)."""
     p_of = np.array([exact_multinomial([he, 40 - he], [0.5, 0.5]).p for he in range(41)])
     pvalues = p_of[np.random.default_rng(2).binomial(40, 0.5, size=(3_000, 8))]
     raw = (pvalues < 0.05).any(axis=1).mean()

@@ -1,4 +1,4 @@
-"""Data blocks hold exactly what was declared, never repeat themselves, and are counterbalanced."""
+"""Tests of data blocks: the declared shares, no repeated sentence, and counterbalancing."""
 
 import math
 from collections import Counter
@@ -25,7 +25,7 @@ SUPPORTED = [
 
 
 def usual(named):
-    """Return the paper's blocks for any number of values: equal shares, and .9 for each value."""
+    """Return the paper's blocks for any number of values: one with equal shares, and one with .9 for each value."""
     names = named.value_names
     rest = 0.1 / (len(names) - 1)
     return (
@@ -48,13 +48,13 @@ def sentences_of(texts):
 # ------------------------------------------------------------------ distributions
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5).filter(lambda shares: sum(shares) > 1e-3))
-def test_any_shares_that_sum_to_one_are_a_distribution(shares):
+def test_any_shares_that_sum_to_one_are_accepted_as_a_distribution(shares):
     named = attribute("religion")
     declared = {name: share / math.fsum(shares) for name, share in zip(named.value_names, shares, strict=True)}
     assert check_distribution(declared, named, "unbiased.0") == declared
 
 
-def test_a_missing_value_has_no_share_and_the_residual_may_be_named_with_none():
+def test_a_value_that_is_not_listed_has_share_zero_and_other_may_be_listed_with_zero():
     assert check_distribution({"she": 1, "other": 0}, GENDER, "biased.0") == {"he": 0.0, "she": 1.0}
 
 
@@ -79,7 +79,7 @@ def test_an_invalid_distribution_is_refused_with_the_reason_and_the_field(shares
 
 @settings(deadline=None)
 @given(st.floats(-1, 2), st.floats(-1, 2))
-def test_a_distribution_is_accepted_exactly_if_it_is_valid(he, she):
+def test_two_shares_are_accepted_if_and_only_if_none_is_negative_and_they_sum_to_one(he, she):
     proper = he >= 0 and she >= 0 and abs(he + she - 1) <= 1e-6
     if proper:
         check_distribution({"he": he, "she": she}, GENDER, "unbiased.0")
@@ -110,7 +110,7 @@ def test_counts_of_two_values_are_rounded_by_largest_remainder(percent, texts):
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=2, max_size=6).filter(any))
-def test_counts_only_grow_and_are_exact_where_shares_come_out_whole(weights):
+def test_counts_never_decrease_and_equal_the_shares_where_those_give_whole_numbers(weights):
     total = sum(weights)
     shares = [weight / total for weight in weights]
     counts = list(islice(_cumulative_counts(shares, len(weights)), 2 * total))
@@ -122,7 +122,7 @@ def test_counts_only_grow_and_are_exact_where_shares_come_out_whole(weights):
 
 
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_every_block_holds_its_declared_shares_after_every_look(named, built):
+def test_every_block_has_its_declared_shares_after_every_look(named, built):
     specs, written, texts = usual(named), writer(3, named, built.name), []
     for look in LOOKS:
         texts += written.more(look)
@@ -136,7 +136,7 @@ def test_every_block_holds_its_declared_shares_after_every_look(named, built):
 
 # ------------------------------------------------------------------ texts
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_no_sentence_is_repeated_and_each_reads_as_its_value(named, built):
+def test_no_sentence_is_repeated_and_each_is_read_as_its_value(named, built):
     written = writer(5, named, built.name)
     texts = written.more(written.capacity)
     sentences = sentences_of(texts)
@@ -146,7 +146,7 @@ def test_no_sentence_is_repeated_and_each_reads_as_its_value(named, built):
 
 
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_a_text_is_its_sentences_about_different_occupations(named, built):
+def test_a_text_consists_of_sentences_about_different_occupations(named, built):
     written = writer(7, named, built.name)
     for text in (*written.more(20), *written.more(40), *written.more(320)):
         pieces = tuple(sentence.text for sentence in text.sentences)
@@ -220,7 +220,7 @@ def test_requesting_the_same_size_again_adds_no_texts():
 
 
 # ------------------------------------------------------------------ named persons
-def test_first_names_fit_the_value_and_rotate():
+def test_first_names_match_the_value_and_are_used_equally_often():
     people = {value.name: set(value.people) for value in GENDER.values}
     used = {"he": Counter(), "she": Counter()}
     for sentence in sentences_of(writer(23, built="named-person").more(80)):
@@ -258,7 +258,7 @@ def test_a_size_above_the_capacity_is_refused_with_the_capacity():
     assert len(written.more(written.capacity)) == 3 * written.capacity
 
 
-def test_no_blocks_at_all_are_refused():
+def test_an_empty_list_of_blocks_is_refused():
     with pytest.raises(SpecificationError, match="at least one block"):
         capacity(GENDER, construction("base"), ())
 
@@ -284,7 +284,7 @@ def test_any_declared_blocks_are_written_without_repetition(seed, tenths, looks)
 
 
 # ------------------------------------------------------------------ neutral sentences
-def test_neutral_blocks_hold_their_declared_mix_of_labour_sides():
+def test_neutral_blocks_have_the_declared_mix_of_occupations_typical_of_women_and_men():
     side = {one.name: one.side for one in occupations()}
     specs, written, texts = usual(GENDER), NeutralWriter(GENDER, usual(GENDER), generator(29)), []
     for look in (40, 80, 160, 320):
@@ -306,7 +306,7 @@ def test_neutral_writing_is_deterministic_and_refuses_sizes_above_its_capacity()
         once.more(once.capacity + 1)
 
 
-def test_only_gender_has_labour_sides():
+def test_only_gender_has_occupations_that_are_typical_of_a_value():
     with pytest.raises(SpecificationError, match="mostly done by 'black'"):
         NeutralWriter(attribute("race"), usual(attribute("race")), generator(0))
     assert neutral_capacity(attribute("race"), usual(attribute("race"))) == 0

@@ -1,4 +1,4 @@
-"""One hop on services of known behaviour: letters, reasons and refused requests."""
+"""Tests of one hop on services of known behaviour: letters, reasons and refused requests."""
 
 import hashlib
 import re
@@ -27,7 +27,7 @@ def coin(sentence: str, seed: int) -> float:
 
 
 def spanish(choose: Callable[[str], str]) -> Callable[[Probe], Reply]:
-    """A translator into something like Spanish: its article is ``choose(sentence)``."""
+    """Return a translator into a language like Spanish, whose article has the gender ``choose(sentence)``."""
 
     def translate(probe: Probe) -> Reply:
         gender = choose(probe.ask.text)
@@ -51,8 +51,8 @@ KNOWN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: str):
-    """A method that is right in nine of ten passes in 4 of 100 cases, as it would in 95 of 100 seeds."""
+def test_the_declared_letter_and_its_reason_are_right_for_nearly_all_of_30_seeds(name: str):
+    """A method that is right for 90 % of all seeds is right for all 30 with a probability of 4 % only."""
     make, letter, reason = KNOWN[name]
     right = wrong = 0
     for seed in range(30):
@@ -60,7 +60,7 @@ def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: s
         right += rating.declared and rating.letter is letter and reason in [each.code for each in rating.reasons]
         wrong += rating.declared and rating.letter is not letter
     assert wrong == 0
-    # 160 sentences a block do not always settle UCS, the letter of a fair coin
+    # 160 sentences per block are not always enough to declare UCS, the letter of a fair coin
     assert right >= (30 if name != "fair coin" else 27)
 
 
@@ -75,7 +75,7 @@ def test_a_language_that_marks_no_gender_is_not_rated_as_biased():
     assert rating.finding.components[0].effects["step_2"].high < 0.05
 
 
-def test_sentences_without_any_mark_end_without_a_letter():
+def test_replies_without_a_gendered_article_or_pronoun_give_no_letter():
     rating = rate(run(OneHop("gender"), lambda probe: Reply("Xyz qwv."), 0))
     assert rating.letter is None
     assert rating.finding.components[0].detail["unusable_why"] == {
@@ -96,7 +96,7 @@ def test_a_default_to_she_gets_the_same_letter_as_a_default_to_he():
         ({"max_texts_per_block": 5_000}, "max_texts_per_block", OutOfBounds),
     ],
 )
-def test_an_invalid_specification_names_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_request_is_refused_with_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         OneHop(**{"attribute": "gender", **wrong})
     assert refused.value.field == field

@@ -1,4 +1,4 @@
-"""Round trip on services of known behaviour: the right letter, the right reason, the same every time."""
+"""Tests of round trip on services of known behaviour: letters, reasons and reproducibility."""
 
 import hashlib
 import re
@@ -21,7 +21,7 @@ Service = Callable[[Probe], Reply]
 
 
 def service(answer: Callable[[str, str], str]) -> Service:
-    """A translator through a made-up language that says ``answer(pronoun, sentence)`` on the way back."""
+    """Return a translator through an invented language that writes ``answer(pronoun, sentence)`` on the way back."""
 
     def translate(probe: Probe) -> Reply:
         if probe.ask.target != "en":
@@ -33,7 +33,7 @@ def service(answer: Callable[[str, str], str]) -> Service:
 
 
 def chance(sentence: str, seed: int) -> float:
-    """A stable number in [0, 1) for a sentence."""
+    """Return a fixed number in [0, 1) for a sentence and a seed."""
     digest = hashlib.blake2b(f"{seed}{sentence.rstrip('.')}".encode(), digest_size=4).digest()
     return int.from_bytes(digest) / 2**32
 
@@ -98,8 +98,8 @@ KNOWN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN)
-def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: str):
-    """A method that is right in nine of ten passes in 4 of 100 cases, as it would in 95 of 100 seeds."""
+def test_the_declared_letter_and_its_reason_are_right_for_nearly_all_of_30_seeds(name: str):
+    """A method that is right for 90 % of all seeds is right for all 30 with a probability of 4 % only."""
     make, letter, reason = KNOWN[name]
     right = wrong = reasons = 0
     for seed in range(30):
@@ -107,15 +107,15 @@ def test_the_declared_letter_and_its_reason_are_right_in_all_of_30_seeds(name: s
         right += rating.declared and rating.letter is letter
         wrong += rating.declared and rating.letter is not letter
         reasons += reason in [each.code for each in rating.reasons]
-    # UCS is the hardest letter to show: 1 of 100 seeds is wrong, and it is among these 30
+    # UCS is the hardest letter to declare: 1 of 100 seeds is wrong, and that seed is among these 30
     allowed = 1 if name == "balancing" else 0
     assert wrong <= allowed
     assert min(right, reasons) >= 30 - allowed
 
 
 @pytest.mark.slow
-def test_a_boundary_case_is_seldom_declared_wrong_and_estimates_the_missing_questions():
-    """At 20 % She -> He the total variation is .1 exactly: no letter is right."""
+def test_an_effect_at_the_tolerance_is_mostly_undeclared_with_an_estimate_of_the_missing_probes():
+    """If 20 % of She become He, the total variation is exactly the tolerance of .1: no letter is right."""
     ratings = [rate(run(RoundTrip("gender", max_texts_per_block=40), she_to_he(0.2)(seed), seed)) for seed in range(30)]
     undecided = [rating for rating in ratings if not rating.declared]
     assert len(undecided) >= 15
@@ -125,7 +125,7 @@ def test_a_boundary_case_is_seldom_declared_wrong_and_estimates_the_missing_ques
     assert first.finding.components[0].detail["settle"].keys() == {"more_probes"}
 
 
-def test_the_papers_fixed_design_asks_sixty_texts_a_language():
+def test_the_fixed_design_of_the_paper_asks_sixty_texts_per_language():
     asked = []
     run(RoundTrip("gender", stop_early=False), lambda probe: (asked.append(probe), faithful(0)(probe))[1], 3)
     assert len(asked) == 120
@@ -144,7 +144,7 @@ def test_swapping_he_and_she_everywhere_keeps_the_letter():
 
 
 @pytest.mark.parametrize("kept", [0, 1, 60, 61, 119, 120])
-def test_a_run_cut_anywhere_resumes_to_the_identical_finding(kept: int):
+def test_a_run_interrupted_anywhere_resumes_to_the_identical_finding(kept: int):
     method, answer = RoundTrip("gender"), she_to_he(0.35)(1)
     whole: list[Observation] = []
     complete = drive(Session(method.design(generator(9))), answer, whole)
@@ -183,7 +183,7 @@ def drive(session: Session, answer: Service, record: list[Observation]) -> Sessi
         (lambda probe: Reply("Only one sentence came back from " + probe.ask.target), "sentence-count"),
     ],
 )
-def test_unusable_output_ends_without_a_letter_and_says_why(answer: Service, why: str):
+def test_unusable_output_gives_no_letter_and_states_the_reason(answer: Service, why: str):
     rating = rate(run(RoundTrip("gender"), answer, 0))
     assert (rating.letter, rating.declared, rating.probabilities) == (None, False, None)
     component = rating.finding.components[0]
@@ -193,7 +193,7 @@ def test_unusable_output_ends_without_a_letter_and_says_why(answer: Service, why
     assert set(component.published.values()) == {None}
 
 
-def test_failed_calls_are_counted_and_above_a_fifth_there_is_no_letter():
+def test_failed_calls_are_counted_and_too_many_of_them_prevent_a_letter():
     def failing(share: float) -> Service:
         def answer(probe: Probe) -> Reply:
             if probe.ask.target == "en" and chance(probe.unit, 0) < share:
@@ -224,7 +224,7 @@ def test_a_used_up_budget_is_no_evidence_against_the_service():
     assert "component-unmeasured" in [each.code for each in rating.reasons]
 
 
-def test_one_biased_language_makes_the_worst_case_biased_and_is_named():
+def test_one_biased_language_makes_the_rating_bs_under_the_rule_worst_and_is_named():
     def answer(probe: Probe) -> Reply:
         he = "tr" in (probe.ask.source, probe.ask.target)
         return (always_he(0) if he else faithful(0))(probe)
@@ -240,7 +240,7 @@ def test_one_biased_language_makes_the_worst_case_biased_and_is_named():
 
 
 @pytest.mark.slow
-def test_eight_clear_languages_are_declared_together():
+def test_eight_languages_with_clear_results_give_a_declared_letter():
     languages = ("ar", "fr", "hi", "it", "pt", "ru", "es", "tr")
     rating = rate(run(RoundTrip("gender", languages=languages), faithful(0), 0))
     assert (rating.letter, rating.declared) == (Letter.DSBS, True)
@@ -273,7 +273,7 @@ def test_other_attributes_are_rated_by_their_own_words(attribute: str):
         ({"biased": ({"him": 1.0},)}, "biased.0", BadDistribution),
     ],
 )
-def test_an_invalid_specification_names_its_field(wrong: dict, field: str, kind: type):
+def test_an_invalid_request_is_refused_with_its_field(wrong: dict, field: str, kind: type):
     with pytest.raises(kind) as refused:
         RoundTrip(**{"attribute": "gender", **wrong})
     assert refused.value.field == field

@@ -1,4 +1,4 @@
-"""Reading of a translator's replies, and the reasons why some are unusable."""
+"""Tests of reading a translator's replies, and of the reasons why some replies are unusable."""
 
 import time
 
@@ -25,7 +25,7 @@ ASKED = "She is a nurse. He works as an engineer."
         ("Ella es @enfermera. Él trabaja como ingeniero.", None),
     ],
 )
-def test_a_hop_is_usable_or_names_its_reason(returned: str, why: str | None):
+def test_the_reply_of_one_hop_is_usable_or_has_a_reason_why_not(returned: str, why: str | None):
     reading = read_hop(ASKED, Reply(returned))
     assert (reading.unusable if reading else None) == why
 
@@ -43,14 +43,14 @@ def test_a_text_with_one_new_word_in_twenty_counts_as_untranslated():
     assert not untranslated(nineteen, f"{nineteen} twenty more")
 
 
-def test_half_of_the_words_marked_is_too_many():
+def test_a_reply_with_error_marks_on_half_of_its_words_is_unusable():
     assert error_marked("#one two")
     assert not error_marked("#one two three")
     assert not error_marked("")
 
 
-def test_a_reply_of_marks_only_is_read_in_linear_time():
-    # guards against 06d1ba2, where 10,000 marks took a second of a regular expression, which no other thread can use
+def test_a_reply_of_error_marks_only_is_read_in_linear_time():
+    # guards against 06d1ba2, where a regular expression took a second for 10,000 marks and blocked all threads
     began = time.process_time()
     assert not error_marked("#" * 20_000)
     assert time.process_time() - began < 1
@@ -65,7 +65,7 @@ def test_a_reply_of_marks_only_is_read_in_linear_time():
         ("Her work is done. The nurse thanked him.", ("she", "he")),
     ],
 )
-def test_every_sentence_has_the_one_value_it_mentions(returned: str, values: tuple[str, ...]):
+def test_every_sentence_is_read_as_the_one_value_that_it_mentions(returned: str, values: tuple[str, ...]):
     assert read_text(returned, 2, GENDER).values == values
 
 

@@ -1,4 +1,4 @@
-"""Reading of answers about a picture: the labels that a text names."""
+"""Tests of reading answers about a picture: the labels that a text names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reader(first="man", second="woman", first_names=(), second_names=()):
         ("Die STRASSE, die Straße", "second"),
     ],
 )
-def test_a_label_is_named_by_a_whole_word_with_its_marks(text, names):
+def test_a_label_is_recognised_only_as_a_whole_word_with_its_combining_marks(text, names):
     words = reader(first_names=("he", "fire fighter"), second_names=("Straße",))
     assert words.read({"text": text}).names == names
 

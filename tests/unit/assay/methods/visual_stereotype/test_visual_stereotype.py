@@ -1,4 +1,4 @@
-"""Visual stereotype scores: the known one, hard labels, the bootstrap over terms, and what is refused."""
+"""Tests of visual stereotype scores: a known score, hard labels, the bootstrap over terms, and refused input."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def rng():
 
 
 def sixty(rng):
-    """Probabilities of 60 images of six terms."""
+    """Return probabilities for 60 images, and the term of each image (six terms)."""
     return rng.beta(np.repeat([2, 3, 4, 5, 6, 7], 10), 4), [f"t{number // 10}" for number in range(60)]
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_the_score_is_the_known_one():
+def test_the_score_equals_the_known_answer():
     known = json.loads(KNOWN.read_text())["vqa"]
     first, second = known["P_T1_given_g1"], known["P_T2_given_g2"]
     table = [*((p, 1 - p) for p in first), *((1 - p, p) for p in second)]
@@ -64,7 +64,7 @@ def test_tying_images_to_the_other_concept_mirrors_the_score():
     )
 
 
-def test_labels_that_are_as_probable_are_ties():
+def test_equally_probable_labels_are_ties():
     assert tied_label([[0.5, 0.5], [0.3, 0.3], [1, 0], [0, 1]], [0, 1, 1, 1]).tolist() == [0.5, 0.5, 0.0, 1.0]
 
 
@@ -98,12 +98,12 @@ def test_draws_depend_only_on_the_generator(rng):
     assert (one == other).all()
 
 
-def test_intervals_hold_the_mean_probability():
+def test_intervals_of_the_mean_probability_cover_it_in_more_than_91_percent_of_runs():
     assert image_coverage(Asked(terms=10, pairs=6, m=0.6), 300, seed=14).held > 0.91
 
 
 # ---------------------------------------------------------------------------- bad input
-def test_no_images_have_no_score():
+def test_a_score_without_images_is_refused():
     with pytest.raises(TooFewObservations, match="no images"):
         score_images([], [])
 

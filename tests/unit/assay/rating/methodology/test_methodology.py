@@ -20,7 +20,7 @@ def test_a_version_is_found_by_its_number_or_as_current():
     assert shipped().named("current") is CURRENT
 
 
-def test_an_unknown_version_is_refused_with_the_known_ones():
+def test_an_unknown_version_is_refused_with_the_known_versions():
     with pytest.raises(UnknownName) as refused:
         shipped().named("9.9.9")
     assert refused.value.field == "version"

@@ -1,4 +1,4 @@
-"""Content, accessibility and text width of the badge."""
+"""Tests of the content, accessibility and text width of the badge."""
 
 import itertools
 import xml.etree.ElementTree as ET
@@ -38,19 +38,19 @@ def linear(colour):
 
 
 def contrast(one, other):
-    """Contrast ratio (WCAG 2.2)."""
+    """Return the contrast ratio of two colours (WCAG 2.2)."""
     light, dark = sorted((float(linear(each) @ [0.2126, 0.7152, 0.0722]) for each in (one, other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def lab(rgb):
-    """CIE L*a*b* of linear sRGB, for its own white."""
+    """Return the CIE L*a*b* coordinates of a linear sRGB colour; the reference white is that of sRGB."""
     to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
     x, y, z = np.cbrt(np.maximum((to_xyz @ np.clip(rgb, 0, 1)) / to_xyz.sum(axis=1), 0.008856))
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def test_a_badge_shows_the_finding_its_date_and_its_age(sample):
+def test_a_badge_shows_the_letter_the_date_and_the_age_of_a_rating(sample):
     assert words(render(shown(sample("BS eraser")))) == ["gender bias", "BS", "2 Jan 2026 · 40 days ago"]
     assert words(render(shown(sample("undeclared")))) == [
         *("gender bias", "inconclusive, leaning", "DSBS", "2 Jan 2026 · 40 days ago"),
@@ -62,7 +62,7 @@ def test_a_badge_shows_the_finding_its_date_and_its_age(sample):
     assert words(render(shown(None))) == ["bias rating", "unrated"]
 
 
-def test_ages_are_written_as_people_say_them(sample):
+def test_the_age_of_a_rating_is_written_as_today_or_days_ago(sample):
     rated = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     said = [words(render(shown(sample("BS eraser"), now=rated + timedelta(days=days))))[-1] for days in (0, 1, 2)]
     assert [one.partition(" · ")[2] for one in said] == ["today", "1 day ago", "2 days ago"]
@@ -85,7 +85,7 @@ def test_a_badge_has_a_description_for_screen_readers(sample):
         assert said in description
 
 
-def test_letters_differ_in_their_shape_and_undeclared_ones_are_dashed(sample):
+def test_each_letter_has_its_own_shape_and_an_undeclared_letter_a_dashed_outline(sample):
     shapes = {}
     for name, letter in (("BS eraser", "BS"), ("UCS balancer", "UCS"), ("DSBS with two components", "DSBS")):
         outline = ET.fromstring(render(shown(sample(name)))).find(f"{SVG}g")
@@ -143,7 +143,7 @@ def test_computed_text_widths_equal_those_measured_in_a_browser(text, regular, b
     assert length(text, 100, bold=True) == pytest.approx(bold, abs=0.3)
 
 
-def test_a_badge_loads_and_runs_nothing(any_sample):
+def test_a_badge_contains_no_script_and_loads_no_resource(any_sample):
     svg = render(shown(any_sample))
     assert len(svg) < 4000
     for forbidden in ("<script", "href", "url(", "<style", "<image", "http://127"):

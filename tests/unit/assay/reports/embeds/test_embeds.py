@@ -1,4 +1,4 @@
-"""Embeds of a rating: each one, in every state, is read back by the reader that it is meant for."""
+"""Tests of the embeds of a rating: each embed can be parsed in every state of the rating and fits its format."""
 
 import json
 from copy import deepcopy
@@ -40,7 +40,7 @@ SHIELDS = {
         "cacheSeconds": {"type": "integer", "minimum": 300},
     },
 }
-"""The endpoint badge's fields (https://shields.io/badges/endpoint-badge); it refuses others."""
+"""JSON schema of an endpoint badge, which has no other fields (https://shields.io/badges/endpoint-badge)."""
 
 OVERLAY = {
     "type": "object",
@@ -73,7 +73,7 @@ OVERLAY = {
         },
     },
 }
-"""What an overlay may hold (Overlay Specification 1.1.0, section 4)."""
+"""JSON schema of an overlay (Overlay Specification 1.1.0, section 4)."""
 
 PETS = """\
 openapi: 3.1.0
@@ -103,7 +103,7 @@ def read(file, what):
 
 
 def apply(overlay, document):
-    """Apply an overlay the way its specification says: each action merges into every node its target selects."""
+    """Apply an overlay by its specification: merge each action into every node that its target selects."""
     changed = deepcopy(document)
     for action in overlay["actions"]:
         for found in jsonpath.finditer(action["target"], changed):
@@ -121,7 +121,7 @@ def merge(into, update):
 
 @pytest.fixture
 def states(sample):
-    """A rating in every state that it can be shown in."""
+    """Return a rating in every state in which it can be shown."""
     follower = sample("DSBS with two components")
     return {
         State.RATED: shown(follower),
@@ -133,8 +133,8 @@ def states(sample):
     }
 
 
-# ---------------------------------------------------------------------------- every form
-def test_every_embed_has_a_file_name_of_its_own():
+# ---------------------------------------------------------------------------- all embeds
+def test_every_embed_has_its_own_file_name():
     assert len(set(FILES)) == len(EMBEDS) == 9
 
 
@@ -196,7 +196,7 @@ def test_no_embed_repeats_a_withdrawn_letter(file, states):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_an_undeclared_letter_is_written_as_a_leaning(file, states):
+def test_an_undeclared_letter_is_written_as_leaning(file, states):
     assert "leaning DSBS" in written(file, states[State.INCONCLUSIVE]) or file == "jsonld.json"
 
 
@@ -221,7 +221,7 @@ def test_every_state_of_a_rating_has_a_text(states):
     }
 
 
-def test_the_age_is_counted_in_days_of_the_calendar_in_utc(sample):
+def test_the_age_is_counted_in_calendar_days_in_utc(sample):
     document = sample("bare") | {"rated_at": "2026-01-02T23:59:00Z"}
     for now, days in (
         ("2026-01-02T23:59:30+00:00", 0),
@@ -232,7 +232,7 @@ def test_the_age_is_counted_in_days_of_the_calendar_in_utc(sample):
     assert shown(document, now=RATED - timedelta(days=9)).age_days == 0
 
 
-def test_a_rating_holds_until_the_second_it_expires(sample):
+def test_a_rating_is_valid_until_the_second_it_expires(sample):
     document = sample("bare") | {"expires_at": "2026-01-09T00:00:00Z"}
     ends = datetime(2026, 1, 9, tzinfo=UTC)
     assert shown(document, now=ends - timedelta(seconds=1)).state is State.RATED
@@ -252,7 +252,7 @@ def test_rating_id_with_slashes_or_dots_cannot_change_the_linked_address(sample)
     )
 
 
-# ---------------------------------------------------------------------------- one by one
+# ---------------------------------------------------------------------------- single embeds
 def test_shields_json_of_every_badge_fits_its_schema(states):
     for one in states.values():
         jsonschema.validate(read("badge.json", one), SHIELDS)
@@ -267,7 +267,7 @@ def test_yaml_embeds_equal_their_documented_content(one, states):
         assert yaml.safe_load(one.render(state)) == one.content(state)
 
 
-def test_an_overlay_adds_the_rating_to_a_file_and_leaves_the_rest(states):
+def test_an_overlay_adds_the_rating_to_an_openapi_file_and_changes_nothing_else(states):
     pets = yaml.safe_load(PETS)
     for one in states.values():
         overlay = read("overlay.yaml", one)
@@ -277,7 +277,7 @@ def test_an_overlay_adds_the_rating_to_a_file_and_leaves_the_rest(states):
         assert changed == pets
 
 
-def test_an_overlay_that_is_applied_again_is_the_newer_rating(states):
+def test_applying_a_newer_overlay_replaces_the_older_rating(states):
     pets = yaml.safe_load(PETS)
     for one in (states[State.RATED], states[State.WITHDRAWN]):
         pets = apply(read("overlay.yaml", one), pets)
@@ -285,7 +285,7 @@ def test_an_overlay_that_is_applied_again_is_the_newer_rating(states):
     assert pets["info"]["x-bias-rating"]["letter"] is None
 
 
-def test_links_lead_from_the_service_to_its_rating_and_to_every_form(states):
+def test_links_lead_from_the_service_to_its_rating_and_to_every_format(states):
     of_target, of_rating = read("linkset.json", states[State.RATED])["linkset"]
     assert of_target["anchor"] == "http://127.0.0.1:5000/translate"
     assert of_target["describedby"][0]["href"] == of_rating["anchor"] == f"{BASE}/v1/ratings/rat_01JGXM3V0S4Q7Z"
@@ -294,7 +294,7 @@ def test_links_lead_from_the_service_to_its_rating_and_to_every_form(states):
     assert read("linkset.json", states[State.UNRATED]) == {"linkset": []}
 
 
-def test_our_own_attributes_of_a_link_are_lists_of_strings(states):
+def test_the_extension_attributes_of_a_link_are_lists_of_strings(states):
     link = read("linkset.json", states[State.RATED])["linkset"][0]["describedby"][0]
     for name, value in link.items():
         if name not in {"href", "type", "title"}:
@@ -314,7 +314,7 @@ def test_annotations_for_backstage_fit_its_format(states):
     assert read("backstage.yaml", states[State.UNRATED])["metadata"]["links"] == []
 
 
-def test_an_entry_of_apis_json_names_the_service_and_where_its_rating_is(states):
+def test_an_entry_of_apis_json_names_the_service_and_links_to_its_rating(states):
     (entry,) = read("apis.json", states[State.RATED])["apis"]
     assert entry["baseURL"] == "http://127.0.0.1:5000/translate"
     assert {one["type"] for one in entry["properties"]} == {
@@ -323,7 +323,7 @@ def test_an_entry_of_apis_json_names_the_service_and_where_its_rating_is(states)
     assert all(one["url"].startswith(BASE) for one in entry["properties"])
 
 
-def test_azure_accepts_every_rating_under_the_schema_it_is_given(states):
+def test_every_rating_fits_the_azure_metadata_schema_that_is_sent_with_it(states):
     for one in states.values():
         made = read("azure-api-center.json", one)
         (schema,) = made["metadataSchemas"]
@@ -332,7 +332,7 @@ def test_azure_accepts_every_rating_under_the_schema_it_is_given(states):
         jsonschema.validate(made["customProperties"][schema["name"]], SCHEMA)
 
 
-def test_a_model_card_gets_a_result_with_all_that_the_hub_asks_for(states):
+def test_the_model_card_result_has_the_fields_that_hugging_face_requires(states):
     (model,) = read("huggingface.yaml", states[State.RATED])["model-index"]
     (result,) = model["results"]
     assert result["task"]["type"] == "translation"
@@ -342,11 +342,11 @@ def test_a_model_card_gets_a_result_with_all_that_the_hub_asks_for(states):
     assert read("huggingface.yaml", states[State.UNRATED])["model-index"][0]["results"] == []
 
 
-def test_every_kind_of_service_has_a_task_on_the_hub():
+def test_every_kind_of_service_has_a_hugging_face_task():
     assert set(TASKS) == set(Kind)
 
 
-def test_linked_data_gives_a_rating_only_where_a_letter_was_declared(states):
+def test_json_ld_has_a_rating_value_only_if_a_letter_is_declared(states):
     values = {
         state: read("jsonld.json", one).get("reviewRating", {}).get("ratingValue") for state, one in states.items()
     }

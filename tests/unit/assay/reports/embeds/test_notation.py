@@ -1,4 +1,4 @@
-"""JSON and YAML for pasting: whatever is written is read back the same."""
+"""Tests of the JSON and YAML writers: every written value is read back unchanged."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_a_text_that_looks_like_another_type_stays_a_text(word):
     assert yaml.safe_load(yaml_text({"a": word, word: 1})) == {"a": word, word: 1}
 
 
-def test_blocks_are_indented_as_people_write_them():
+def test_nested_yaml_is_indented_by_two_spaces():
     value = {"info": {"title": "T"}, "list": [{"a": 1, "b": [True, None]}, [], {}], "empty": {}}
     assert yaml_text(value) == (
         'info:\n  title: "T"\nlist:\n  - a: 1\n    b:\n      - true\n      - null\n  - []\n  - {}\nempty: {}\n'

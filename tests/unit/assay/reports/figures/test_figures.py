@@ -1,4 +1,4 @@
-"""Figures: small, legible in both colour schemes, with their numbers in a table too."""
+"""Tests of the figures: size, contrast in both colour schemes, and a table with the same numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _luminance(colour: str) -> float:
 
 
 def _contrast(one: str, other: str) -> float:
-    """WCAG 2.2, definition of contrast ratio."""
+    """Return the contrast ratio of two colours (WCAG 2.2)."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -68,7 +68,7 @@ def test_no_number_in_a_figure_is_missing_or_infinite(any_sample):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("step", range(10))
-def test_text_on_every_shade_of_the_heat_map_can_be_read(scheme, step):
+def test_text_on_every_shade_of_the_heat_map_has_enough_contrast(scheme, step):
     colours = _schemes()[scheme]
     assert _contrast(colours[f"h{step}"], colours[f"t{step}"]) >= 4.5
 
@@ -93,7 +93,7 @@ def test_a_letter_has_the_same_colour_in_a_figure_as_on_a_badge():
     assert {letter: light[letter] for letter in badge.COLOURS} == badge.COLOURS
 
 
-def test_figures_and_pages_have_the_same_tokens():
+def test_figures_and_web_pages_have_the_same_colours():
     pages = files("web").joinpath("static", "style.css").read_text(encoding="utf-8")
     for scheme, block in zip(
         ("light", "dark"), re.findall(r":root\{(.*?)\n\s*\}", pages, flags=re.DOTALL), strict=True
@@ -105,7 +105,7 @@ def test_figures_and_pages_have_the_same_tokens():
 
 
 @pytest.mark.parametrize(("name", "said"), [("BS eraser", 3), ("UCS balancer", 2), ("undeclared", 0)])
-def test_only_a_declared_rating_has_steps_and_letters_that_were_not_reached(name, said, sample):
+def test_only_a_declared_rating_marks_steps_and_letters_as_not_reached(name, said, sample):
     rating = read(sample(name))
     drawn = figures.two_steps(rating.verdict, rating.components[0], "k")
     assert drawn.svg.count("not reached") == said
@@ -121,7 +121,7 @@ def test_heat_map_shade_grows_with_the_share():
     assert [heat_class(share) for share in (0, 0.05, 0.1, 0.55, 0.95, 1)] == ["h0", "h0", "h1", "h5", "h9", "h9"]
 
 
-def test_every_letter_has_a_shape_of_its_own():
+def test_every_letter_has_its_own_shape():
     shapes = {str(punch(letter, 0, 0, 60, 24, "mark")) for letter in (*Letter, None)}
     assert len(shapes) == 4
 
@@ -154,7 +154,7 @@ def test_languages_and_constructions_form_a_grid_if_both_vary(sample):
     assert sum(each in {"BS", "DSBS", "UCS"} for each in labels) == 40
 
 
-def test_unmeasured_numbers_are_not_drawn(sample):
+def test_an_unmeasured_component_has_no_figures(sample):
     component = read(sample("unmeasured")).components[0]
     assert figures.transition_heatmap(component, "k") is None
     assert figures.blocks_bars(component, "k") is None

@@ -44,7 +44,7 @@ def integrated(won, lost, m_within=(0.0, 1.0), rho_within=(0.0, 1.0), points=160
 
 # ---------------------------------------------------------------------------- known answers, a second computation
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_the_posterior_is_the_known_one():
+def test_the_posterior_equals_the_known_answer():
     known = json.loads(KNOWN.read_text())["hierarchical"]
     won = np.array(known["k"])
     found = fit_shares(won, np.array(known["n"]) - won)
@@ -98,7 +98,7 @@ def test_swapping_successes_and_failures_mirrors_the_posterior():
     assert one.means == pytest.approx(1 - other.means, abs=1e-6)
 
 
-def test_order_of_the_terms_does_not_matter():
+def test_the_order_of_the_terms_does_not_matter():
     order = [3, 0, 5, 1, 4, 2]
     shuffled = fit_shares(np.array(WON)[order], np.array(LOST)[order])
     assert shuffled.overall == fit_shares(WON, LOST).overall
@@ -110,14 +110,14 @@ def test_a_share_of_few_trials_shrinks_towards_the_others():
     assert 0.5 < found.means[3] < found.overall.estimate
 
 
-def test_a_tie_is_a_vote_of_a_half():
+def test_a_tie_counts_as_half_a_success():
     for tied in (1, 2, 40):
         assert fit_shares([4, 2], [2, 4], [tied, tied]).overall.estimate == pytest.approx(0.5, abs=1e-6)
     assert fit_shares([10] * 20, [0] * 20, [15] * 20).overall.estimate == pytest.approx(0.7, abs=0.01)
 
 
-def test_a_tie_varies_less_than_a_decision():
-    """Votes of 0, 1/2 and 1 with half the variance of decisions count as nearly twice as many trials."""
+def test_trials_with_ties_give_a_narrower_interval_than_decided_trials():
+    """If half of the trials tie, their variance is halved, so they count as about twice as many trials."""
     votes, decisions, twice = (
         fit_shares([each] * 40, [each] * 40, [ties] * 40).overall for each, ties in ((5, 10), (10, 0), (20, 0))
     )
@@ -168,7 +168,7 @@ def test_the_posterior_is_calibrated_for_truths_from_the_prior(rng):
 
 
 @pytest.mark.slow
-def test_intervals_cover_terms_that_differ_where_a_pooled_share_does_not():
+def test_intervals_of_the_hierarchy_cover_the_truth_if_terms_differ_and_pooled_intervals_do_not():
     hierarchy, pooled = coverage(Asked(), 300, seed=12)
     assert hierarchy.held > 0.93
     assert pooled.held < 0.89
@@ -176,8 +176,8 @@ def test_intervals_cover_terms_that_differ_where_a_pooled_share_does_not():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ties", [0.15, 0.4, 0.7])
-def test_intervals_hold_the_truth_where_many_trials_tie(ties):
-    """If ties counted as decisions, coverage was .985 at a share of .4 and 1 at .7."""
+def test_intervals_have_about_their_nominal_coverage_if_many_trials_tie(ties):
+    """If ties were counted as decisions, coverage would be .985 with 40 % ties and 1 with 70 %."""
     hierarchy, _ = coverage(Asked(ties=ties), 300, seed=13)
     assert 0.93 < hierarchy.held < 0.98
 

@@ -17,11 +17,11 @@ from assay.statistics.intervals.credible import equal_tailed, hpdi
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "hierarchical.json"
 
 TIGHT = Priors(mean=1.0, sd=0.05, spread_rate=40.0, residual_rate=40.0)
-"""Under which distances drawn from the prior hardly ever leave [0, 2]."""
+"""A prior under which simulated distances hardly ever leave [0, 2]."""
 
 
 def make_rows(rng, words=8, each=10, mu=0.9, tau=0.08, sigma=0.15, connection="human"):
-    """Draw rows of one connection from the model, with the words' true means."""
+    """Draw rows of one connection from the model; return also the true means of the words."""
     beta = rng.normal(mu, tau, words)
     distance = rng.normal(np.repeat(beta, each), sigma)
     return (
@@ -33,7 +33,7 @@ def make_rows(rng, words=8, each=10, mu=0.9, tau=0.08, sigma=0.15, connection="h
 
 
 def weighed_from_the_prior(y, cell, draws=1_500_000):
-    """Posterior mean and sd of mu, beta[0], tau and sigma by weighing draws from the prior with the likelihood."""
+    """Return means and sds of mu, beta[0], tau, sigma, and the effective sample size, by weighting prior draws."""
     rng, prior = np.random.default_rng(8), PRIORS["paper"]
     mu = rng.normal(prior.mean, prior.sd, draws)
     tau, sigma = rng.exponential(1 / prior.spread_rate, draws), rng.exponential(1 / prior.residual_rate, draws)
@@ -65,7 +65,7 @@ def known():
     return posterior, names, case["posterior"]
 
 
-def test_one_shared_sigma_agrees_with_six_long_chains(known):
+def test_means_and_spreads_with_one_shared_sigma_agree_with_six_long_mcmc_chains(known):
     posterior, names, expected = known
     for at, name in enumerate(names):
         for drawn, key in ((posterior.mean(name), "mu"), (posterior.spread(name), "tau")):
@@ -77,7 +77,7 @@ def test_one_shared_sigma_agrees_with_six_long_chains(known):
             assert posterior.cell(name, f"w{word}").mean() == pytest.approx(mean, abs=0.1 * sd)
 
 
-def test_the_shared_sigma_itself_agrees_too(known):
+def test_the_posterior_of_the_shared_sigma_agrees_with_the_mcmc_chains(known):
     posterior, names, expected = known
     sd, drawn = expected["sd"]["sigma"], posterior.residual(names[0])
     assert all(np.array_equal(drawn, posterior.residual(name)) for name in names)
@@ -109,7 +109,7 @@ def test_few_rows_agree_with_importance_sampling_from_the_prior(y, cell):
     assert [one.std() for one in drawn] == pytest.approx(sd, rel=0.08)
 
 
-def test_one_row_per_word_leaves_sigma_and_tau_to_the_prior():
+def test_with_one_row_per_word_the_data_cannot_tell_sigma_from_tau():
     y, rng = np.array([0.6, 0.9, 1.1, 0.8]), np.random.default_rng(8)
     # with one row per word, distances are N(mu, hypot(tau, sigma)): the data cannot tell tau from sigma
     mu, tau, sigma = rng.normal(1, 0.3, 10**6), rng.exponential(0.5, 10**6), rng.exponential(0.5, 10**6)
@@ -123,7 +123,7 @@ def test_one_row_per_word_leaves_sigma_and_tau_to_the_prior():
 
 
 def test_the_collapsed_density_equals_that_of_the_correlated_normal():
-    """The cells' means are jointly normal: variance v each, and the prior variance of mu between any two."""
+    """The means of cells are jointly normal, and the covariance of any two is the prior variance of mu."""
     rng, prior = np.random.default_rng(27), Priors(mean=0.9, sd=0.2)
     words = [f"w{at}" for at in (0, 0, 0, 1, 2, 2, 3, 4, 4, 4)]
     cells = Cells.of(rng.normal(0.8, 0.2, len(words)), words)
@@ -156,7 +156,7 @@ def test_a_grid_six_times_as_fine_has_the_same_means(monkeypatch, words, each):
 
 @pytest.mark.slow
 def test_ranks_of_truths_from_the_prior_are_uniform():
-    """Simulation-based calibration (Talts et al. 2018): any error of the sampler bends the ranks."""
+    """Simulation-based calibration (Talts et al. 2018): an error of the sampler would make the ranks uneven."""
     rng, ranks = np.random.default_rng(3), []
     for _ in range(400):
         mu, tau, sigma = rng.normal(TIGHT.mean, TIGHT.sd), rng.exponential(1 / 40), rng.exponential(1 / 40)
@@ -183,7 +183,7 @@ def test_intervals_of_words_have_their_nominal_coverage():
     assert np.mean(held) == pytest.approx(0.89, abs=0.05)  # three standard errors of 480 words are .043
 
 
-def test_many_rows_recover_the_numbers_that_made_them():
+def test_many_rows_recover_the_true_parameters():
     y, connection, words, beta = make_rows(np.random.default_rng(5), words=60, each=200)
     posterior = fit_hierarchy(y, connection, words, np.random.default_rng(6))
     assert posterior.mean("human").mean() == pytest.approx(beta.mean(), abs=0.003)
@@ -201,7 +201,7 @@ def test_the_grid_resolves_a_million_rows():
     assert len(np.unique(residual)) == residual.size
 
 
-def test_words_of_few_rows_shrink_towards_the_mean():
+def test_the_mean_of_a_word_with_few_rows_shrinks_towards_the_overall_mean():
     y, connection, words, _ = make_rows(np.random.default_rng(9), words=6, each=20)
     connection, words = [*connection, "human"], [*words, "odd"]
     y = np.append(y, 0.3)
@@ -274,7 +274,7 @@ def test_the_prior_hardly_affects_many_rows():
     assert weak.mean() == pytest.approx(paper.mean(), abs=0.1 * paper.std())
 
 
-def test_connections_have_the_order_of_the_paper():
+def test_connections_are_listed_in_the_order_of_the_paper():
     names = ["neutral", "zeal", "human", "different", "associated", "kin"]
     posterior = fit_hierarchy(
         [0.7, 0.9] * len(names), np.repeat(names, 2), ["a", "a"] * len(names), np.random.default_rng(23)

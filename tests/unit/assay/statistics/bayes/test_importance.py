@@ -20,7 +20,7 @@ def test_equal_probabilities_give_equal_weights():
     assert weights.shares == pytest.approx([1 / 40] * 40)
 
 
-def test_hard_labels_give_equal_weights_to_inputs_with_yes():
+def test_hard_labels_give_equal_weights_to_all_inputs_that_were_answered_yes():
     said = np.repeat([1.0, 0.0], [30, 70])
     weights = weigh(said)
     assert weights.effective == pytest.approx(30)
@@ -28,7 +28,7 @@ def test_hard_labels_give_equal_weights_to_inputs_with_yes():
     assert weights.shares @ np.arange(100) == pytest.approx(14.5)
 
 
-def test_the_effective_size_is_kish_s_formula():
+def test_the_effective_sample_size_follows_the_formula_of_kish():
     p = np.array([0.1, 0.5, 0.9, 0.3])
     assert weigh(p).effective == pytest.approx(p.sum() ** 2 / (p**2).sum())
 
@@ -82,7 +82,7 @@ def test_heavy_tailed_weights_are_detected():
     assert tail_shape(np.arange(4.0)) is None
 
 
-def test_the_summary_of_the_weights_is_json():
+def test_the_summary_of_the_weights_can_be_written_as_json():
     assert weigh([0.5, 0.25]).as_json() == {
         "inputs": 2, "effective": pytest.approx(1.8), "efficiency": pytest.approx(0.9), "mean": 0.375, "tail": None,
     }  # fmt: skip

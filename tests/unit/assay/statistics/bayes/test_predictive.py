@@ -122,7 +122,7 @@ def test_swapping_before_and_after_changes_every_sign():
         assert there.p_after_greater == pytest.approx(1 - here.p_after_greater, abs=0.02)
 
 
-def test_two_fits_of_one_seed_are_compared_as_independent():
+def test_two_fits_with_the_same_seed_are_compared_as_independent():
     """Both fits use the same random numbers; a difference of paired draws would have width 0."""
     rows = make_table(np.random.default_rng(10))
     same_seed = compare(fitted(rows, seed=3), fitted(rows, seed=3))

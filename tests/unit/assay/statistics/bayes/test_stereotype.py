@@ -49,19 +49,19 @@ def test_pairs_without_both_log_probabilities_are_refused(one, other):
 
 
 # ---------------------------------------------------------------------------- means
-def test_every_term_weighs_the_same_however_many_its_pairs():
+def test_every_term_has_equal_weight_however_many_pairs_it_has():
     found = score(("gender", "math", [1, 1, 1, 1]), ("gender", "art", [0]))
     assert found.model == 0.5
     assert found.over_pairs == 0.8
 
 
-def test_a_bias_of_many_terms_weighs_more_in_the_model():
+def test_a_specification_with_more_terms_has_more_weight_in_the_model_score():
     found = score(("a", "x", [1]), ("a", "y", [1]), ("a", "z", [1]), ("b", "x", [0]))
     assert found.by_bias == {"a": 1.0, "b": 0.0}
     assert found.model == 0.75
 
 
-def test_a_word_of_two_biases_counts_as_two_terms():
+def test_a_word_in_two_specifications_counts_as_two_terms():
     found = score(("arts or math", "poetry", [1, 0]), ("arts or science", "poetry", [1, 1]))
     assert [(one.bias, one.term, one.score) for one in found.by_term] == [
         ("arts or math", "poetry", 0.5),
@@ -91,7 +91,7 @@ def test_reversing_every_choice_mirrors_every_score():
 
 
 # ---------------------------------------------------------------------------- bad input
-def test_no_pairs_have_no_score():
+def test_a_score_without_pairs_is_refused():
     with pytest.raises(TooFewObservations, match="no pairs"):
         score_choices([], [], [])
 
@@ -101,8 +101,8 @@ def test_one_attribute_term_is_too_few_to_fit():
         fit_terms(score(("gender", "math", [1, 1, 0, 1])).by_term)
 
 
-def test_a_model_with_ties_only_has_no_posterior():
-    """An engine that ignores `echo` gives every sentence 0; its score of 1/2 is not evidence."""
+def test_a_fit_to_ties_only_is_refused():
+    """A service that ignores `echo` gives every sentence the log-probability 0; a score of 1/2 is no evidence then."""
     ignored = score_choices(prefer(np.zeros(6), np.zeros(6)), ["math", "art"] * 3, ["gender"] * 6)
     assert (ignored.model, ignored.ties) == (0.5, 6)
     with pytest.raises(TooFewObservations, match="all 6 pairs are ties"):

@@ -1,4 +1,4 @@
-"""Tests of the surrogate: recovery, another implementation, and three ways to one posterior."""
+"""Tests of the surrogate: recovery, another implementation, and three ways to compute the same posterior."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ PRIOR = NormalPrior(np.linspace(-1, 1, DIMS), np.diag(np.linspace(0.5, 2, DIMS))
 
 
 def service(vectors):
-    """A simulated service: mostly a logit, with a bend that no logit follows, and a rare yes."""
+    """Return P(yes) of a simulated service: a logit with a sine term that no logit can fit; yes answers are rare."""
     return 0.95 * expit(vectors @ SLOPE - 7 + 0.8 * np.sin(2 * vectors[:, 0]))
 
 
 @pytest.fixture(scope="module")
 def truth():
-    """The true posterior mean, from very many inputs."""
+    """Return the true posterior mean, computed from very many inputs."""
     vectors = PRIOR.draw(400_000, rng_of(1))
     weights = weigh(service(vectors))
-    assert weights.efficiency < 0.1  # a yes is rare here, so that weights alone would not suffice
+    assert weights.efficiency < 0.1  # yes answers are so rare that weights alone would not suffice
     return weights.shares @ vectors
 
 
@@ -105,7 +105,7 @@ def test_swapping_yes_and_no_changes_the_sign_only():
     assert no.constant == pytest.approx(-yes.constant, abs=1e-5)
 
 
-def test_the_scale_and_place_of_the_inputs_do_not_matter():
+def test_the_scale_and_the_offset_of_the_inputs_do_not_matter():
     vectors = rng_of(10).normal(size=(200, 3))
     said = expit(vectors @ [1, 2, -1])
     plain, moved = fit_surrogate(vectors, said), fit_surrogate(100 + vectors * [1e-3, 1, 1e3], said)
@@ -129,7 +129,7 @@ UNIT = (SLOPE @ PRIOR.factor) / np.linalg.norm(SLOPE @ PRIOR.factor)
 
 
 def along_and_across(vectors, slope=SLOPE, prior=PRIOR):
-    """Coordinates of vectors along the slope, and the rest of them, in the prior's standard deviations."""
+    """Return the parts of vectors along and orthogonal to the slope, in standard deviations of the prior."""
     standard = np.linalg.solve(prior.factor, (vectors - prior.mean).T).T
     unit = slope @ prior.factor / np.linalg.norm(slope @ prior.factor)
     along = standard @ unit
@@ -137,7 +137,7 @@ def along_and_across(vectors, slope=SLOPE, prior=PRIOR):
 
 
 def posterior_along(steepness, constant):
-    """Mean, sd, distribution function and normaliser of the posterior along the slope, by adaptive integration."""
+    """Return mean, sd, cdf and normalising constant of the posterior along the slope, by adaptive integration."""
 
     def weight(at):
         return np.exp(-(at**2) / 2 - np.logaddexp(0, -(steepness * at + constant)))

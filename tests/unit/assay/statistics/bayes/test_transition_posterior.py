@@ -13,7 +13,7 @@ UNBIASED, BIASED = [[0.5, 0.5]], [[0.1, 0.9], [0.9, 0.1]]
 
 
 def exactly(matrix) -> np.ndarray:
-    """A transition matrix known for certain, as one draw."""
+    """Return a transition matrix that is known exactly, as a single draw."""
     return np.array([matrix], dtype=float)
 
 
@@ -34,7 +34,7 @@ FLIPPING_30 = [[1, 0, 0], [0.3, 0.7, 0]]
         (FLIPPING_30, 0.15, 0.43),
     ],
 )
-def test_a_known_service_has_its_known_effects(service, step_1, step_2):
+def test_services_of_known_behaviour_have_the_expected_effects(service, step_1, step_2):
     effects = step_effects(exactly(service), UNBIASED, BIASED)
     assert effects.step_1 == pytest.approx([step_1], abs=1e-12)
     assert effects.step_2 == pytest.approx([step_2], abs=1e-12)
@@ -69,7 +69,7 @@ def test_effects_use_the_nearest_unbiased_distribution_and_the_worst_block():
     assert effects.step_1 == pytest.approx([0.15], abs=1e-12)
 
 
-def test_targets_of_their_own_replace_the_unbiased_blocks():
+def test_explicit_target_distributions_replace_the_unbiased_blocks():
     effects = step_effects(exactly(ALWAYS_HE), UNBIASED, BIASED, targets=[[1.0, 0.0]])
     assert effects.step_1 == pytest.approx([0.0], abs=1e-12)
 
@@ -110,7 +110,7 @@ def test_the_same_generator_gives_the_same_draws():
 
 
 def simulated_services(rng, services=400, sentences=60):
-    """Services drawn from the prior, and counts each of them gave."""
+    """Yield services drawn from the prior, each with simulated counts."""
     for truth in np.stack([rng.dirichlet([1 / 3] * 3, services) for _ in range(2)], axis=1):
         yield truth, np.stack([rng.multinomial(sentences, row) for row in truth])
 
@@ -143,7 +143,7 @@ def test_the_probability_of_a_biased_step_is_calibrated():
         assert abs(said[bin_].mean() - true[bin_].mean()) <= 3.5 * spread
 
 
-def test_forty_pronouns_a_block_mostly_reveal_a_service_that_flips_30_percent():
+def test_forty_pronouns_per_block_mostly_reveal_a_service_that_flips_30_percent():
     rng, right = np.random.default_rng(9), []
     for _ in range(200):
         flipped = rng.binomial(60, 0.3)  # three blocks of 40 have 60 sentences about "her"
@@ -153,7 +153,7 @@ def test_forty_pronouns_a_block_mostly_reveal_a_service_that_flips_30_percent():
 
 
 @pytest.mark.parametrize("counts", [[1, 2, 3], [[-1, 2]], [[np.nan, 2]], []])
-def test_counts_that_are_no_table_are_refused(counts):
+def test_counts_that_are_not_a_valid_table_are_refused(counts):
     with pytest.raises(OutOfBounds):
         draw_transitions(counts, np.random.default_rng(0))
 
@@ -169,6 +169,6 @@ def test_blocks_without_a_share_for_each_row_are_refused(blocks):
         outputs_under(exactly(FAITHFUL), blocks)
 
 
-def test_targets_over_more_cells_than_there_are_outputs_are_refused():
+def test_target_distributions_with_more_values_than_outputs_are_refused():
     with pytest.raises(BadDistribution):
         step_effects(exactly(FAITHFUL), UNBIASED, BIASED, targets=[[0.25] * 4])

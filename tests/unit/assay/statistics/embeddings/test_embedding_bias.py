@@ -60,7 +60,7 @@ def known():
 
 
 def lists_of(known, name):
-    """Return the words of both targets, and those of the attributes by the suffix of their keys."""
+    """Return the words of both targets, and the lists of attribute words by the suffix of their keys."""
     inputs = known["queries"][name]["inputs"]
     if name == "Manzini_gender":
         attributes = {f"G0_G1_{key}": words for key, words in inputs["attributes"].items()}
@@ -70,7 +70,7 @@ def lists_of(known, name):
 
 
 def mac_of(targets, sets, vector_of):
-    """Return MAC of lists of words, computed from a method's rows."""
+    """Return MAC of word lists, computed from rows of distances like those of a method."""
     rows = []
     for target in targets:
         for name, words in sets.items():
@@ -83,7 +83,7 @@ def mac_of(targets, sets, vector_of):
 # ---------------------------------------------------------------------------- wefe, on real vectors
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7", "Manzini_gender"])
-def test_every_measure_has_the_value_that_wefe_finds(name, vector_of, known):
+def test_every_measure_equals_its_value_in_wefe(name, vector_of, known):
     targets, attributes = lists_of(known, name)
     compared = set()
     for ending, words in attributes.items():
@@ -141,7 +141,7 @@ def test_mac_without_sets_gives_every_protected_word_the_same_weight():
     assert found.sets == 2
 
 
-def test_mac_averages_the_sets_that_each_word_has():
+def test_mac_averages_over_the_sets_in_which_each_word_has_distances():
     found = mean_average_cosine([0.2, 0.4, 0.9], ["a", "a", "b"], ["x", "y", "y"])
     assert found.value == pytest.approx((0.2 + 0.4 + 0.9) / 3)
     assert found.sets == 3
@@ -152,7 +152,7 @@ def test_mac_of_zero_distances_is_refused():
         mean_average_cosine([], [])
 
 
-def test_mac_refuses_distances_without_a_word():
+def test_mac_of_distances_without_a_word_is_refused():
     with pytest.raises(OutOfBounds, match="3 and 2"):
         mean_average_cosine([0.1, 0.2, 0.3], ["a", "b"])
 
@@ -164,14 +164,14 @@ def test_mac_of_a_distance_that_is_not_finite_is_refused():
 
 # ---------------------------------------------------------------------------- DirectBias
 def pairs_along(axis, rng, count=8, noise=0.01):
-    """Pairs whose differences lie along one axis of ten, up to noise."""
+    """Return pairs of vectors whose differences lie along one of ten axes, up to noise."""
     common = rng.normal(size=(count, 10))
     common[:, axis] = 0
     offset = np.eye(10)[axis] * rng.uniform(0.5, 1.5, (count, 1))
     return common + offset + noise * rng.normal(size=(count, 10)), common - offset
 
 
-def test_direct_bias_recovers_how_far_words_lean(rng):
+def test_direct_bias_recovers_the_known_cosines_of_words(rng):
     first, second = pairs_along(2, rng)
     angles = np.array([0.0, 0.5, 1.0, 1.5])
     words = np.outer(np.cos(angles), np.eye(10)[2]) + np.outer(np.sin(angles), np.eye(10)[3])
@@ -181,7 +181,7 @@ def test_direct_bias_recovers_how_far_words_lean(rng):
     assert found.explained > 0.99
 
 
-def test_direct_bias_uses_the_component_of_pairs_about_their_own_middle(rng):
+def test_direct_bias_uses_the_principal_component_of_pairs_centred_at_their_means(rng):
     """Bolukbasi et al. subtract each pair's mean; the component is the eigenvector of that covariance."""
     first, second = unit_vectors(rng.normal(size=(6, 4)) + 1), unit_vectors(rng.normal(size=(6, 4)))
     middle = (first + second) / 2
@@ -258,7 +258,7 @@ def test_pairs_of_unequal_length_are_refused(measure):
 
 
 # ---------------------------------------------------------------------------- RND and ECT
-def test_rnd_is_positive_by_norm_where_words_are_nearer_to_the_second_group():
+def test_rnd_by_norm_is_positive_if_words_are_nearer_to_the_second_group():
     first, second = [[0, 0], [0, 2]], [[10, 1]]
     assert relative_norm_distance(first, second, [[9, 1]]).by_word == pytest.approx([8])
     assert relative_norm_distance(first, second, [[9, 1]], "cos").value < 0
@@ -285,7 +285,7 @@ def test_coherence_is_scipys_rank_correlation_with_ties(rng):
     assert embedding_coherence(first, second, words).value == pytest.approx(expected, rel=1e-12)
 
 
-def test_opposite_groups_order_the_words_the_other_way_round(rng):
+def test_opposite_groups_have_coherence_minus_one(rng):
     group, words = rng.normal(size=(2, 5, 6))
     assert embedding_coherence(group, -group, words).value == pytest.approx(-1)
 

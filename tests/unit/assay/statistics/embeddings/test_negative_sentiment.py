@@ -14,7 +14,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
 
 SETTLED = 1e-4
-"""How near to the minimum wefe's classifier stops; its values are known no better."""
+"""Tolerance: the values of wefe are no more exact, because its classifier stops this near to the minimum."""
 
 SHARED = Path(__file__).resolve().parents[6] / "shared"
 KNOWN = SHARED / "known_answers" / "weat_embedding.json"
@@ -31,7 +31,7 @@ def rng():
 
 @pytest.fixture
 def sets(rng):
-    """Positive and negative words two standard deviations apart, and targets in between."""
+    """Return positive and negative words two standard deviations apart, and targets in between."""
     apart = 2 * np.eye(20)[0]
     return rng.normal(size=(30, 20)) - apart / 2, rng.normal(size=(20, 20)) + apart / 2, rng.normal(size=(12, 20))
 
@@ -54,7 +54,7 @@ def lists_of(known, name, vector_of):
 # ---------------------------------------------------------------------------- second implementations
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_word_vectors_have_the_bias_that_wefe_finds(name, vector_of):
+def test_the_bias_of_word_vectors_equals_its_value_in_wefe(name, vector_of):
     known = json.loads(KNOWN.read_text())
     expected = known["queries"][name]["wefe"]["RNSB_holdoutFalse_rs42"]
     (positive, negative), targets = lists_of(known, name, vector_of)
@@ -67,8 +67,8 @@ def test_word_vectors_have_the_bias_that_wefe_finds(name, vector_of):
 
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_rnsb_of_wefes_training_split_equals_wefes(name, vector_of):
-    """It holds a fifth of the words out, as scikit-learn splits them."""
+def test_rnsb_on_the_training_split_of_wefe_equals_its_value_in_wefe(name, vector_of):
+    """wefe holds out a fifth of the words, chosen by the split of scikit-learn."""
     selection = pytest.importorskip("sklearn.model_selection", reason="the split is scikit-learn's: install [real]")
     known = json.loads(KNOWN.read_text())
     (positive, negative), targets = lists_of(known, name, vector_of)
@@ -83,7 +83,7 @@ def test_rnsb_of_wefes_training_split_equals_wefes(name, vector_of):
 
 @pytest.mark.parametrize("strength", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize(("constant", "solver"), [("free", "lbfgs"), ("penalised", "liblinear")])
-def test_the_classifier_is_scikit_learns(constant, solver, strength, sets):
+def test_the_probabilities_equal_those_of_scikit_learn(constant, solver, strength, sets):
     linear_model = pytest.importorskip("sklearn.linear_model", reason="scikit-learn is not here: install [real]")
     positive, negative, targets = sets
     words, labels = np.concatenate([positive, negative]), np.repeat([0, 1], [len(positive), len(negative)])
@@ -93,7 +93,7 @@ def test_the_classifier_is_scikit_learns(constant, solver, strength, sets):
     assert found.probabilities == pytest.approx(expected, abs=1e-5)
 
 
-# ---------------------------------------------------------------------------- what must hold
+# ---------------------------------------------------------------------------- invariants
 def test_equal_targets_have_rnsb_zero(sets):
     positive, negative, targets = sets
     assert negative_sentiment_bias(positive, negative, targets[[3, 3, 3]]).value == pytest.approx(0, abs=1e-15)
@@ -135,12 +135,12 @@ def test_vectors_of_any_size_are_fitted(scale, sets):
     assert math.isfinite(negative_sentiment_bias(*(one * scale for one in sets)).value)
 
 
-def test_the_result_is_json(sets):
+def test_the_result_can_be_written_as_json(sets):
     written = asdict(negative_sentiment_bias(*sets))
     assert json.loads(json.dumps(written, allow_nan=False))["value"] == written["value"]
 
 
-# ---------------------------------------------------------------------------- what cannot be
+# ---------------------------------------------------------------------------- refused input
 @pytest.mark.parametrize("empty", [0, 1])
 def test_a_sentiment_without_words_is_refused(empty, sets):
     changed = list(sets)
@@ -155,7 +155,7 @@ def test_a_single_target_is_refused(sets):
 
 
 @pytest.mark.parametrize("strength", [0, -1, math.nan, math.inf])
-def test_a_weight_that_is_not_positive_is_refused(strength, sets):
+def test_a_regularisation_strength_that_is_not_positive_is_refused(strength, sets):
     with pytest.raises(OutOfBounds, match="positive"):
         negative_sentiment_bias(*sets, strength=strength)
 

@@ -17,13 +17,13 @@ KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "weat
 
 
 def simulated(words, attributes, lists, rng):
-    """Associations of two sets of words without any bias, shape (lists, 2 * words)."""
+    """Return simulated associations of two sets of words without bias, shape (lists, 2 * words)."""
     cosines = rng.normal(0, 0.08, (lists, 2 * words, 2 * attributes))
     return cosines[:, :, :attributes].mean(axis=2) - cosines[:, :, attributes:].mean(axis=2)
 
 
 @pytest.mark.skipif(not KNOWN.exists(), reason="the shared known answers are not beside the project")
-def test_null_probabilities_are_the_known_ones():
+def test_null_probabilities_equal_the_known_values():
     known = json.loads(KNOWN.read_text())["null"]
     found = null_check(1.27, 8)
     assert found.p_ddof0 == pytest.approx(known["P_abs_WEAT_ge_1_27"]["exact_ddof0"], rel=1e-12)
@@ -42,14 +42,14 @@ def test_simulation_agrees_with_the_exact_probability(words, effect):
         assert reached == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / len(s)))
 
 
-def test_simulating_the_first_words_only_reproduces_the_printed_share():
+def test_simulating_the_first_words_only_reproduces_the_probability_of_the_paper():
     s = simulated(8, 8, 20_000, np.random.default_rng(38))
     reached = np.mean(np.abs((s[:, 0] - s[:, 8]) / s.std(axis=1, ddof=1)) >= 1.27)
     assert reached == pytest.approx(null_check(1.27, 8).p_first_words, abs=0.014)
     assert reached == pytest.approx(0.38, abs=0.02)
 
 
-def test_an_effect_of_zero_has_probability_one_and_the_largest_zero():
+def test_an_effect_of_zero_has_probability_one_and_the_largest_effect_has_zero():
     assert null_check(0.0, 8).p_ddof0 == 1
     assert null_check(2.0, 8).p_ddof0 == 0
     assert null_check(1.99, 8).p_ddof1 == 0  # dividing by n - 1 limits the effect size to 1.936

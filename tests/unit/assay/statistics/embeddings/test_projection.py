@@ -20,7 +20,7 @@ def test_principal_components_are_eigenvectors_of_the_covariance():
     assert np.cov(found.of(VECTORS).T) == pytest.approx(np.diag(values[order]), abs=1e-9)
 
 
-def test_the_sign_of_a_component_does_not_depend_on_the_data_s_sign():
+def test_the_sign_of_a_component_does_not_depend_on_the_sign_of_the_data():
     plain, mirrored = principal_components(VECTORS), principal_components(-VECTORS)
     assert mirrored.axes == pytest.approx(plain.axes)
     assert all(axis[np.abs(axis).argmax()] > 0 for axis in plain.axes)
@@ -44,7 +44,7 @@ def test_other_vectors_are_projected_on_the_same_axes():
     )
 
 
-def test_a_line_has_one_component_that_explains_everything():
+def test_vectors_on_a_line_have_one_component_that_explains_all_variance():
     line = np.outer(np.arange(5.0), [3, 4])
     found = principal_components(line, 2)
     assert found.axes[0] == pytest.approx([0.6, 0.8])

@@ -31,7 +31,7 @@ def cosine(one, other):
 
 
 def bisect(first, second, concept, weight=1.0, steps=60, low=-20.0, high=20.0):
-    """Return the point by bisection: show a mixture, find the nearer cue, halve the range."""
+    """Return the PSE by bisection: show a mixture, find the nearer cue, halve the range."""
     for _ in range(steps):
         level = (low + high) / 2
         shown = (1 - level) * first + level * second + weight * concept
@@ -50,7 +50,7 @@ def drawn(seed, pairs=3, words=4, dims=12):
 # ---------------------------------------------------------------------------- the closed form
 @needs_known_answers
 @pytest.mark.parametrize("place", range(3))
-def test_the_closed_form_gives_the_known_points(place):
+def test_the_closed_form_gives_the_known_pse(place):
     case = json.loads(KNOWN.read_text())["cases"][place]
     found = indifference_points([case["c1"]], [case["c2"]], [case["o"]], weight=case["w"])
     assert found[0, 0] == pytest.approx(case["pse"], abs=1e-12)
@@ -71,7 +71,7 @@ def vector():
 
 @needs_vectors
 class TestOnRealVectors:
-    def test_every_pair_and_occupation_has_its_known_point(self, known, vector):
+    def test_every_cue_pair_and_occupation_has_its_known_pse(self, known, vector):
         words = list(known["closed_form_pse_per_pair"])
         sides = [np.array([vector(pair[side]) for pair in known["pairs"]]) for side in (0, 1)]
         found = indifference_points(*sides, [vector(word) for word in words])
@@ -79,7 +79,7 @@ class TestOnRealVectors:
             by_pair = [known["closed_form_pse_per_pair"][word]["|".join(pair)] for pair in known["pairs"]]
             assert found[:, place] == pytest.approx(by_pair, abs=1e-6)
 
-    def test_bisection_finds_the_same_points(self, known, vector):
+    def test_bisection_finds_the_same_pse(self, known, vector):
         for first, second in known["pairs"]:
             for word in ("carpenter", "lawyer", "receptionist"):
                 closed = indifference_points([vector(first)], [vector(second)], [vector(word)])[0, 0]
@@ -114,7 +114,7 @@ def test_above_the_pse_the_second_cue_is_nearer(seed):
             assert (cosine(shown, second[pair]) > cosine(shown, first[pair])) is np.bool_(nearer)
 
 
-def test_swapping_the_cues_mirrors_the_points():
+def test_swapping_the_cues_mirrors_every_pse():
     first, second, concepts = drawn(1)
     mirrored = indifference_points(second, first, concepts)
     np.testing.assert_allclose(mirrored, 1 - indifference_points(first, second, concepts), atol=1e-12)
@@ -214,8 +214,8 @@ def test_templates_are_resampled_if_there_is_one_pair():
     assert (found.pse.low, found.pse.high) == pytest.approx((low, high), abs=0.004)
 
 
-def test_one_replicate_has_the_error_of_its_halves():
-    """Means of halves vary around the sample's mean as much as that does around the truth."""
+def test_a_single_replicate_gets_its_error_from_half_samples():
+    """Means of half-samples vary around the sample mean as much as the sample mean varies around the truth."""
     rng = np.random.default_rng(7)
     held = 0
     for _ in range(400):

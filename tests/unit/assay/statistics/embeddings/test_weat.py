@@ -32,7 +32,7 @@ def rng():
 
 @pytest.fixture
 def sets(rng):
-    """Two sets of targets and two of attributes, as 12-dimensional vectors."""
+    """Return two sets of targets and two sets of attributes, as 12-dimensional vectors."""
     return tuple(rng.normal(size=(words, 12)) for words in (5, 5, 4, 6))
 
 
@@ -54,7 +54,7 @@ def embedded(queries, name, vector_of):
 
 
 def textbook(first, second, own, other):
-    """WEAT's statistic and effect size, word by word (Caliskan et al. 2017)."""
+    """Return WEAT's statistic and effect size, computed word by word (Caliskan et al. 2017)."""
 
     def cosine(a, b):
         return float(np.dot(a, b) / math.sqrt(np.dot(a, a) * np.dot(b, b)))
@@ -84,7 +84,7 @@ def test_a_table_of_cosines_has_its_known_p_and_effect_size():
 @needs_embedding
 @pytest.mark.parametrize("scaled", [False, True], ids=["raw", "normalised"])
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_word_vectors_have_the_effect_that_wefe_finds(name, scaled, vector_of, queries, rng):
+def test_the_effect_of_word_vectors_equals_its_value_in_wefe(name, scaled, vector_of, queries, rng):
     vectors = embedded(queries, name, vector_of)
     if scaled:
         vectors = [unit_vectors(one) for one in vectors]
@@ -115,7 +115,7 @@ def test_word_vectors_have_the_associations_and_p_values_of_a_second_implementat
 
 
 @needs_embedding
-def test_stereotypes_of_women_and_men_have_the_effect_that_wefe_finds(vector_of, queries):
+def test_the_effect_of_stereotypes_of_women_and_men_equals_its_value_in_wefe(vector_of, queries):
     known = queries["queries"]["Manzini_gender"]
     columns, attributes = known["inputs"]["definite_columns"], known["inputs"]["attributes"]
     lists = (*columns, attributes["man"], attributes["woman"])
@@ -150,7 +150,7 @@ def test_swapping_the_attributes_changes_the_sign(sets):
     assert_mirrored(weat(first, second, own, other), weat(first, second, other, own))
 
 
-def test_swapping_both_changes_nothing(sets):
+def test_swapping_targets_and_attributes_together_changes_nothing(sets):
     first, second, own, other = sets
     assert_same(weat(second, first, other, own), weat(*sets))
 
@@ -176,7 +176,7 @@ def test_order_length_and_rotation_do_not_matter(sets, rng):
     assert_same(weat(*changed), weat(*sets))
 
 
-def test_targets_that_are_their_own_attributes_have_nearly_the_largest_effect(rng):
+def test_targets_that_equal_their_attributes_have_nearly_the_largest_possible_effect(rng):
     poles = np.eye(12)[:2]
     first, second = (pole + 0.01 * rng.normal(size=(8, 12)) for pole in poles)
     found = weat(first, second, first, second)
@@ -184,7 +184,7 @@ def test_targets_that_are_their_own_attributes_have_nearly_the_largest_effect(rn
     assert found.p.two_sided == 2 / math.comb(16, 8)
 
 
-# ---------------------------------------------------------------------------- what cannot be
+# ---------------------------------------------------------------------------- limits and refused input
 def test_a_cosine_never_leaves_its_range(rng):
     vectors = rng.normal(size=(50, 3))
     assert np.abs(cosines(vectors, -7 * vectors)).max() <= 1
@@ -215,7 +215,7 @@ def test_vectors_of_different_lengths_are_refused(sets):
         weat(first, second, own, np.ones((4, 11)))
 
 
-def test_many_targets_need_a_generator(rng):
+def test_many_targets_without_a_random_generator_are_refused(rng):
     with pytest.raises(SpecificationError, match="random generator"):
         weat_of_associations(rng.normal(size=25), rng.normal(size=25))
 

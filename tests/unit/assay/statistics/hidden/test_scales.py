@@ -27,7 +27,7 @@ RNG = np.random.default_rng(2)
     ],
     ids=["any sign", "positive", "wide", "skewed", "coded", "coded below zero", "probabilities", "labels"],
 )
-def test_scales_follow_from_the_outputs(outputs, probabilities, scales):
+def test_the_scales_of_comparison_are_chosen_from_the_outputs(outputs, probabilities, scales):
     assert scales_of(outputs, "auto", probabilities=probabilities) == scales
 
 
@@ -36,12 +36,12 @@ def test_a_declared_scale_is_the_only_one():
 
 
 @pytest.mark.parametrize(("scale", "needed"), [("log", "above 0"), ("logit", "between 0 and 1")])
-def test_a_declared_scale_that_does_not_fit_is_refused(scale, needed):
+def test_a_declared_scale_that_is_undefined_for_an_output_is_refused(scale, needed):
     with pytest.raises(EvidenceError, match=needed):
         scales_of(np.array([-1.0, 2.0]), scale, probabilities=False)
 
 
-def test_known_values_of_each_scale():
+def test_each_scale_transforms_outputs_to_their_known_values():
     outputs = np.array([[0.5, 0.2], [0.2, 0.9]])
     assert on_scale(outputs, "linear") is outputs
     assert on_scale(outputs, "log") == pytest.approx(np.log(outputs))
@@ -49,14 +49,14 @@ def test_known_values_of_each_scale():
     assert on_scale(outputs, "rank").tolist() == [[3, 1.5], [1.5, 4]]
 
 
-def test_ratios_have_a_limit_of_their_own_only_where_it_is_the_smaller_one():
+def test_the_log_scale_has_its_own_limit_only_if_that_limit_is_smaller():
     assert limit_on("linear", 0.1, 1.0) is None
     assert limit_on("log", 0.1, 0.2) is None  # a tolerance of .1 at a standard deviation of .2 is a ratio of 1.02
     assert limit_on("log", 0.1, 1.0) == pytest.approx(math.log(1.05))
     assert limit_on("log", 0.2, 1.0) == pytest.approx(2 * math.log(1.05))
 
 
-def test_amounts_among_zeros_are_compared_by_themselves_where_they_reach_far():
+def test_amounts_among_many_equal_outputs_are_compared_separately_if_they_vary_widely():
     paid = np.where(np.arange(300) % 5, 0.0, 1.0)[:, None] * np.exp(RNG.normal(size=(300, 2)))
     expected = (np.arange(300) % 5 == 0).tolist()
     name, some = amounts(paid)
@@ -64,11 +64,11 @@ def test_amounts_among_zeros_are_compared_by_themselves_where_they_reach_far():
     name, some = amounts(10 * paid + 7)
     assert (name, some.tolist()) == ("amounts above 0 other than 7", expected)
     spread = np.where(paid > 0, paid, np.exp(RNG.normal(size=(300, 2))))
-    for other in (paid[:100], paid - 0.01, spread, np.sign(paid)):  # few, below 0, none in common, all alike
+    for other in (paid[:100], paid - 0.01, spread, np.sign(paid)):  # too few, below 0, no common value, all equal
         assert amounts(other) is None
 
 
-def test_a_few_negative_numbers_beside_amounts_do_not_hide_their_ratios():
+def test_a_few_negative_outputs_do_not_prevent_the_comparison_of_amounts():
     paid = np.exp(RNG.normal(size=(300, 2)))
     paid[::30] = -50.0
     assert amounts(paid)[1].tolist() == (np.arange(300) % 30 != 0).tolist()

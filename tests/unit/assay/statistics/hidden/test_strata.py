@@ -27,12 +27,12 @@ def rng():
 
 
 def profiles_of(difference: np.ndarray, rng: np.random.Generator, **clusters: np.ndarray) -> Profiles:
-    """Profiles of normal outputs, whose second value differs by this much."""
+    """Return profiles with normal outputs; the output under the second value is larger by `difference`."""
     base = rng.normal(size=len(difference))
     return Profiles(np.column_stack([base, base + difference]), ("a", "b"), clusters)
 
 
-def test_opposite_strata_are_found_though_the_mean_is_even(rng):
+def test_opposite_effects_in_two_strata_are_found_although_the_mean_effect_is_zero(rng):
     side = np.where(rng.random(2000) < 0.5, "up", "down")
     profiles = profiles_of(np.where(side == "up", 0.5, -0.5) + rng.normal(0, 0.2, 2000), rng)
     found = {one.name: one.draws for one in stratum_effects(profiles, {"side": side}, 0.1, rng)}
@@ -40,7 +40,7 @@ def test_opposite_strata_are_found_though_the_mean_is_even(rng):
     assert all(draws.mean() == pytest.approx(0.45, abs=0.06) for draws in found.values())
 
 
-def test_of_many_values_the_pairs_that_reach_furthest_are_judged(rng):
+def test_of_many_values_the_pairs_with_the_largest_effects_are_judged(rng):
     side = np.where(np.arange(400) % 2, "up", "down")
     outputs = rng.normal(size=400)[:, None] + rng.normal(0, 0.1, (400, 15))
     outputs[:, 7] += np.where(side == "up", 0.6, -0.6)
@@ -52,7 +52,7 @@ def test_of_many_values_the_pairs_that_reach_furthest_are_judged(rng):
     assert all("v7" in name for name in beyond)
 
 
-def test_many_values_without_an_effect_have_no_typical_one(rng):
+def test_many_values_without_an_effect_have_no_effect_on_single_items(rng):
     outputs = rng.normal(size=400)[:, None] + rng.normal(0, 0.1, (400, 15))
     repeats = outputs[:50, :, None] + rng.normal(0, 0.1, (50, 15, 3))
     repeats[:, :, 0] = outputs[:50]
@@ -60,7 +60,7 @@ def test_many_values_without_an_effect_have_no_typical_one(rng):
     assert np.quantile(item_effect(profiles, repeats, LIMIT, rng).draws, 0.95) < LIMIT
 
 
-def test_a_stratum_of_few_profiles_and_a_family_of_one_are_left_out(rng):
+def test_a_stratum_of_few_profiles_and_a_family_with_a_single_stratum_are_left_out(rng):
     profiles = profiles_of(rng.normal(size=100), rng)
     rare = np.array(["rare"] * 3 + ["common"] * 97)
     assert stratum_effects(profiles, {"kind": rare}, 0.1, rng) == ()
@@ -75,7 +75,7 @@ def test_spread_between_contents_is_recovered(truth, rng):
     assert drawn.mean() == pytest.approx(np.sqrt(np.mean(word**2)) / profiles.scale, abs=0.07)
 
 
-def test_noise_of_asking_is_no_effect_of_items(rng):
+def test_noise_between_repeated_answers_is_not_counted_as_an_effect_on_items(rng):
     profiles = profiles_of(rng.normal(0, 0.6, 3000), rng)  # pure noise: sd .6 for both values together
     repeats = rng.normal(0, 0.6 / np.sqrt(2), (200, 2, 3))
     found = item_effect(profiles, repeats, LIMIT, rng)
@@ -83,7 +83,7 @@ def test_noise_of_asking_is_no_effect_of_items(rng):
 
 
 @pytest.mark.parametrize(("noise", "effect"), [(0.6, 0.6), (0.6, 0.0), (0.1, 0.0)])
-def test_beside_a_large_noise_repeated_items_must_show_the_effect_too(noise, effect, rng):
+def test_under_large_noise_an_effect_on_items_must_also_show_in_repeated_items(noise, effect, rng):
     found = []
     for _ in range(60):
         sign = effect * rng.choice([-1.0, 1.0], 3000)
@@ -98,7 +98,7 @@ def test_beside_a_large_noise_repeated_items_must_show_the_effect_too(noise, eff
 
 
 def later(noise) -> np.ndarray:
-    """Answers to 50 records and two values that differ from the first ones by `noise`, shape (50, 2, 2)."""
+    """Return three answers per record and value; the last two differ from the first by `noise`, shape (50, 2, 2)."""
     return np.concatenate([np.zeros((50, 2, 1)), noise], axis=2)
 
 
@@ -115,7 +115,7 @@ def later(noise) -> np.ndarray:
         pytest.param(lambda rng: later(rng.standard_t(2, (50, 2, 2))), id="heavy tails"),
     ],
 )
-def test_what_repeated_answers_alone_vary_by_is_not_taken_off(again, rng):
+def test_noise_that_occurs_only_in_repeated_answers_is_not_subtracted_from_the_effect(again, rng):
     profiles = profiles_of(0.5 * rng.choice([-1.0, 1.0], 3000), rng)
     found = [item_effect(profiles, again(rng), LIMIT, rng) for _ in range(60)]
     assert np.mean([one.draws.mean() < 0.45 for one in found]) < 0.1
@@ -123,7 +123,7 @@ def test_what_repeated_answers_alone_vary_by_is_not_taken_off(again, rng):
 
 
 @pytest.mark.parametrize("drift", [0.0, 2.0])
-def test_noise_of_a_service_that_drifts_is_still_known(drift, rng):
+def test_the_noise_of_a_service_that_drifts_is_still_estimated(drift, rng):
     profiles = profiles_of(rng.normal(0, 0.6, 3000), rng)
     noise = [rng.normal(0, 0.6 / np.sqrt(2), (50, 2, 3)) + drift * np.arange(3) for _ in range(60)]
     found = [item_effect(profiles, one, LIMIT, rng) for one in noise]
@@ -131,7 +131,7 @@ def test_noise_of_a_service_that_drifts_is_still_known(drift, rng):
     assert np.mean([(one.draws < 2 * LIMIT).mean() > 0.9 for one in found]) > 0.85
 
 
-def test_rare_wild_answers_that_no_repetition_shows_are_no_effect_of_items(rng):
+def test_rare_outliers_that_no_repeated_item_shows_give_only_an_upper_bound(rng):
     wild = np.where(rng.random(3000) < 0.002, 12.0, 0.0)
     found = item_effect(profiles_of(wild, rng), rng.normal(0, 0.01, (50, 2, 3)), LIMIT, rng)
     assert found.draws.mean() > LIMIT
@@ -139,19 +139,19 @@ def test_rare_wild_answers_that_no_repetition_shows_are_no_effect_of_items(rng):
 
 
 @pytest.mark.parametrize("items", [0, 1, 4, 5])
-def test_few_repetitions_give_an_upper_bound_and_no_error(items, rng):
+def test_fewer_than_five_repeated_items_give_only_an_upper_bound(items, rng):
     found = item_effect(profiles_of(np.full(500, 0.5), rng), np.zeros((items, 2, 3)), LIMIT, rng)
     assert found.bound == (items < 5)
     assert found.draws.mean() == pytest.approx(0.5, abs=0.05)
 
 
-def test_records_without_any_difference_have_no_effect(rng):
+def test_records_without_any_difference_have_no_effect_on_items(rng):
     found = item_effect(profiles_of(np.zeros(500), rng), np.zeros((50, 2, 3)), LIMIT, rng)
     assert not found.bound
     assert not found.draws.any()
 
 
-def test_noise_under_many_values_is_no_effect_of_the_noisiest_pair(rng):
+def test_noise_is_not_counted_as_an_effect_of_the_noisiest_of_many_pairs_of_values(rng):
     beyond = []
     for _ in range(20):
         clean = rng.normal(size=(1000, 1))
@@ -161,7 +161,7 @@ def test_noise_under_many_values_is_no_effect_of_the_noisiest_pair(rng):
     assert sum(beyond) <= 1
 
 
-def test_differences_of_several_values_that_differ_by_chance_are_none(rng):
+def test_chance_differences_between_several_values_are_shrunk_below_the_limit(rng):
     estimates = 0.05 * rng.normal(size=10)
     draws = estimates + 0.05 * rng.normal(size=(4000, 10))
     pairs = np.stack([draws[:, b] - draws[:, a] for a, b in combinations(range(10), 2)], axis=1)
@@ -189,7 +189,7 @@ def test_noise_too_small_to_matter_is_not_tested(rng):
     assert not item_effect(profiles, repeats, LIMIT, rng).bound
 
 
-def test_systematic_effects_of_items_are_found(rng):
+def test_an_effect_whose_sign_differs_between_items_is_found(rng):
     sign = rng.choice([-1.0, 1.0], 3000)
     profiles = profiles_of(0.5 * sign, rng)
     found = item_effect(profiles, np.zeros((50, 2, 3)), LIMIT, rng)
@@ -203,7 +203,7 @@ def test_without_repetitions_there_is_only_an_upper_bound(rng):
     assert found.draws.mean() > 0.4
 
 
-def test_shares_that_lean_opposite_ways_are_found(rng):
+def test_opposite_deviations_of_shares_in_two_strata_are_found(rng):
     away = np.array([0.2, -0.2])
     strata = {"up": away, "down": -away}
     drawn = {name: (one, one + rng.normal(0, 0.02, (2000, 1)) * [1, -1]) for name, one in strata.items()}
@@ -213,7 +213,7 @@ def test_shares_that_lean_opposite_ways_are_found(rng):
 
 
 @pytest.mark.parametrize("apart", [0.0, 0.1, 0.3])
-def test_a_typical_frame_is_recovered_beside_words_that_differ(apart, rng):
+def test_the_effect_of_a_typical_frame_is_recovered_although_words_differ_too(apart, rng):
     frames, words = rng.integers(0, 8, 3200), rng.integers(0, 9, 3200)
     leans = apart * (-1.0) ** frames + rng.normal(0, 0.2, 9)[words] + rng.normal(0, 0.5, 3200)
     drawn, bound = typical_effect(np.zeros(4000), leans, frames.astype(str), [words.astype(str)], 0.1, rng)
@@ -221,7 +221,7 @@ def test_a_typical_frame_is_recovered_beside_words_that_differ(apart, rng):
     assert drawn.mean() == pytest.approx(apart, abs=0.025)
 
 
-def test_two_frames_of_ten_cases_are_enough(rng):
+def test_two_frames_with_ten_cases_each_are_enough_and_nine_cases_are_not(rng):
     frames, words = np.repeat(["a", "b"], 10), np.tile(["x", "y"], 10)
     leans = np.where(frames == "a", 0.4, -0.4) + rng.normal(0, 0.1, 20)
     draws, bound = typical_effect(np.zeros(4000), leans, frames, (words,), 0.1, rng)
@@ -230,7 +230,7 @@ def test_two_frames_of_ten_cases_are_enough(rng):
     assert typical_effect(np.zeros(4000), leans[1:], frames[1:], (words[1:],), 0.1, rng) is None
 
 
-def test_a_frame_that_leans_with_one_word_is_less_certain(rng):
+def test_the_effect_of_a_typical_frame_is_less_certain_if_it_depends_on_the_word(rng):
     frames, words = (each.astype(str) for each in np.divmod(np.arange(640) // 10, 8))
     of_cell = rng.normal(0, 0.2, 64)[np.arange(640) // 10]
     made = [
@@ -241,18 +241,18 @@ def test_a_frame_that_leans_with_one_word_is_less_certain(rng):
     assert spread[0] > 1.5 * spread[1]
 
 
-def test_a_typical_frame_holds_the_mean_lean_too(rng):
+def test_the_effect_of_a_typical_frame_includes_the_mean_effect(rng):
     frames = rng.integers(0, 8, 3200)
     drawn, _ = typical_effect(np.full(4000, 0.4), 0.3 * (-1.0) ** frames, frames.astype(str), [], 0.1, rng)
     assert drawn == pytest.approx(0.5, abs=0.01)
 
 
-def test_frames_that_each_came_with_one_word_give_an_upper_bound(rng):
+def test_frames_that_each_occur_with_one_word_only_give_an_upper_bound(rng):
     frames = rng.integers(0, 8, 800).astype(str)
     terms = rng.integers(0, 9, 800).astype(str)
     assert typical_effect(np.zeros(4000), rng.normal(size=800), frames, [frames, terms], 0.1, rng)[1]
 
 
-def test_sentences_of_which_none_shares_its_frame_have_no_typical_one(rng):
+def test_sentences_without_a_shared_frame_have_no_typical_frame_effect(rng):
     frames = np.arange(100).astype(str)
     assert typical_effect(np.zeros(4000), rng.normal(size=100), frames, [], 0.1, rng) is None

@@ -17,7 +17,7 @@ def rng():
 
 
 def quadrature(estimates: np.ndarray, variances: np.ndarray) -> float:
-    """Posterior mean of the spread: half of the prior on 0, half on a half-normal, by brute force."""
+    """Return the posterior mean of the spread by brute force; half of the prior is at 0, half is half-normal."""
     grid = (np.arange(20_000) + 0.5) / 20_000 * 10 * SCALE
 
     def likelihood(spread: np.ndarray) -> np.ndarray:
@@ -33,7 +33,7 @@ def quadrature(estimates: np.ndarray, variances: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("estimates", [[0.05, -0.05], [0.3, -0.2, 0.1, 0.0], [0.01] * 6])
-def test_mean_of_the_spread_equals_the_integral(estimates, rng):
+def test_the_posterior_mean_of_the_spread_equals_its_numerical_integral(estimates, rng):
     found, errors = np.array(estimates), np.full(len(estimates), 0.03**2)
     drawn = varying_effect(found, errors, SCALE, rng, 40_000)
     assert drawn.spread.mean() == pytest.approx(quadrature(found, errors), rel=0.05)
@@ -41,11 +41,11 @@ def test_mean_of_the_spread_equals_the_integral(estimates, rng):
 
 def test_strata_that_do_not_differ_have_little_more_error_than_their_mean(rng):
     drawn = varying_effect(np.full(12, 0.02), np.full(12, 0.05**2), SCALE, rng)
-    assert drawn.each.std(axis=0).max() < 0.025  # each of them alone would have .05
+    assert drawn.each.std(axis=0).max() < 0.025  # a stratum alone would have .05
     assert drawn.each.mean(axis=0) == pytest.approx(np.full(12, 0.02), abs=0.005)
 
 
-def test_strata_that_differ_speak_for_themselves(rng):
+def test_strata_that_differ_keep_their_own_estimates(rng):
     drawn = varying_effect([0.5, -0.5], [0.02**2, 0.02**2], SCALE, rng)
     assert drawn.each.mean(axis=0) == pytest.approx([0.5, -0.5], abs=0.02)
     assert drawn.mean.std() > 0.05
@@ -57,7 +57,7 @@ def test_opposite_estimates_have_opposite_effects(rng):
     assert there.each.mean(axis=0) == pytest.approx(-back.each.mean(axis=0), abs=0.005)
 
 
-def test_effects_of_simulated_strata_lie_in_their_intervals(rng):
+def test_intervals_of_effects_in_strata_have_their_nominal_coverage(rng):
     inside = []
     for _ in range(300):
         spread = 0.0 if rng.random() < 0.5 else abs(rng.normal(0, SCALE))
@@ -76,12 +76,12 @@ def test_errors_that_are_shared_do_not_count_as_spread(rng):
     assert drawn.mean.std() == pytest.approx(0.2, rel=0.1)
 
 
-def test_errors_of_another_number_are_refused(rng):
+def test_a_number_of_errors_that_differs_from_the_number_of_estimates_is_refused(rng):
     with pytest.raises(OutOfBounds, match="as many errors"):
         varying_effect([0.1, 0.2], [0.1], SCALE, rng)
 
 
-def test_means_of_clusters_hold_nothing_of_the_other_kind():
+def test_cluster_means_exclude_the_effects_of_the_other_kind_of_cluster():
     person, frame = (each.ravel() for each in np.meshgrid(np.arange(30), np.arange(5), indexing="ij"))
     values = np.arange(30)[person] * 1.0 + np.array([0.0, 1.0, 2.0, 3.0, 4.0])[frame]
     means, errors = cluster_means(values, frame, (person,))
@@ -89,21 +89,21 @@ def test_means_of_clusters_hold_nothing_of_the_other_kind():
     assert errors == pytest.approx(np.zeros(5), abs=1e-12)
 
 
-def test_the_shared_lean_of_lists_is_none_where_they_lean_to_different_sides():
+def test_the_shared_deviation_of_lists_is_zero_where_they_deviate_to_different_sides():
     assert shared_lean([[0.2, 0.2, -0.1, 0.4, 0.0], [0.2, -0.1, -0.4, 0.1, 0.3]]) == pytest.approx(
         [0.2, 0, 0.2, 0.2, 0]
     )
 
 
-def test_the_shared_lean_does_not_depend_on_the_order_or_the_side():
+def test_the_shared_deviation_does_not_depend_on_the_order_or_the_sign():
     leans = np.random.default_rng(3).normal(size=(3, 50))
     np.testing.assert_array_equal(shared_lean(leans), shared_lean(-leans))
     np.testing.assert_allclose(shared_lean(leans), shared_lean(leans[::-1]))
 
 
-def test_adjusted_means_compare_strata_at_equal_shares_of_what_they_came_with(rng):
+def test_adjusted_means_compare_frames_at_equal_shares_of_the_words(rng):
     frames, words = rng.integers(0, 4, 4000), rng.integers(0, 3, 4000)
-    words = np.where(rng.random(4000) < 0.7, frames % 3, words)  # most frames come with one word
+    words = np.where(rng.random(4000) < 0.7, frames % 3, words)  # 70 % of the cases of a frame have the same word
     values = np.array([0.1, -0.1, 0.2, 0.0])[frames] + np.array([1.0, -1.0, 0.3])[words] + rng.normal(0, 0.3, 4000)
     estimates, covariance = adjusted_means(values, frames.astype(str), [words.astype(str)])
     assert estimates == pytest.approx(np.array([0.1, -0.1, 0.2, 0.0]) + 0.1, abs=0.05)  # words add .1 on average
@@ -112,6 +112,6 @@ def test_adjusted_means_compare_strata_at_equal_shares_of_what_they_came_with(rn
     assert np.abs(plain - estimates).max() > 0.3
 
 
-def test_means_of_strata_that_each_came_with_one_word_are_not_told_apart(rng):
+def test_frames_that_each_occur_with_one_word_only_have_no_adjusted_means(rng):
     frames = rng.integers(0, 4, 400).astype(str)
     assert adjusted_means(rng.normal(size=400), frames, [frames]) is None

@@ -28,14 +28,14 @@ KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.j
 UNBIASED = {"U": [0.5, 0.5, 0.0]}
 BIASED = {"B1": [0.1, 0.9, 0.0], "B2": [0.9, 0.1, 0.0]}
 
-unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property
+unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property test
 
 weights = st.lists(st.integers(0, 1_000), min_size=2, max_size=6).filter(any)
 
 
 @st.composite
 def pairs(draw):
-    """Two distributions over the same cells."""
+    """Draw two distributions over the same cells."""
     p = draw(weights)
     q = draw(st.lists(st.integers(0, 1_000), min_size=len(p), max_size=len(p)).filter(any))
     return p, q
@@ -112,7 +112,7 @@ def test_the_kl_threshold_nears_its_chi_squared_limit():
     assert 2 * 5_000 * threshold == pytest.approx(stats.chi2.ppf(0.95, 2), rel=0.05)
 
 
-def test_mass_outside_the_specification_is_biased_without_a_divergence():
+def test_an_output_that_the_specification_excludes_is_biased_without_a_divergence():
     test = divergence_test([20, 18, 2], UNBIASED["U"], "kl", 0.05, np.random.default_rng(3))
     assert (test.value, test.biased) == (None, True)
     assert "where the reference has none" in test.reason
@@ -148,7 +148,7 @@ def test_the_order_of_equally_specified_values_does_not_matter(measure, n):
         ({"U": [20, 20, 0], "B1": [17, 23, 0], "B2": [36, 4, 0]}, Letter.DSBS),
     ],
 )
-def test_known_outputs_get_their_letter(measure, observed, letter):
+def test_known_outputs_get_the_expected_letter(measure, observed, letter):
     verdict = divergence_letter(observed, UNBIASED, BIASED, measure, 0.05, np.random.default_rng(5))
     assert verdict.letter is letter
 
@@ -168,7 +168,7 @@ def test_zero_observations_are_refused():
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(0, 0.05), (40, 0.0), (40, 1.0)])
-def test_a_threshold_of_no_sample_or_no_level_is_refused(n, alpha):
+def test_a_threshold_for_an_empty_sample_or_an_invalid_level_is_refused(n, alpha):
     with pytest.raises(OutOfBounds):
         bootstrap_threshold([0.5, 0.5], n, "kl", alpha, np.random.default_rng(0))
 

@@ -1,4 +1,4 @@
-"""Tests of goodness of fit: known answers, brute force, and silent defaults of SciPy."""
+"""Tests of goodness of fit: known answers, brute force, and differences from the defaults of SciPy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ needs_known_answers = pytest.mark.skipif(
 
 
 def brute_force(counts: list[int], shares: list[float]) -> float:
-    """Exact p-value by listing every outcome with its own textbook probability."""
+    """Return the exact p-value by listing every outcome with its textbook probability."""
     n = sum(counts)
 
     def probability(outcome):
@@ -70,24 +70,24 @@ def test_two_samples_of_different_size_follow_the_apache_formula():
     assert test.p == pytest.approx(check["pvalue"], rel=1e-12)
 
 
-def test_the_two_sample_test_is_pearson_on_the_table_without_yates():
+def test_the_two_sample_test_equals_pearsons_test_without_yates_correction():
     ours = chi_squared_two_sample([40, 0], [36, 4])
     scipys = stats.chi2_contingency([[40, 0], [36, 4]], correction=False)
     assert ours.p == pytest.approx(scipys.pvalue, rel=1e-12)
     assert ours.p == pytest.approx(0.0402, abs=5e-5)
 
 
-def test_scipys_default_would_have_hidden_the_same_difference():
+def test_the_yates_correction_of_scipy_would_hide_the_same_difference():
     assert stats.chi2_contingency([[40, 0], [36, 4]]).pvalue == pytest.approx(0.124, abs=5e-4)
 
 
-def test_scipy_refuses_a_cell_that_is_empty_in_both_where_we_drop_it():
+def test_a_cell_that_is_empty_in_both_samples_is_dropped_while_scipy_refuses_it():
     with pytest.raises(ValueError, match="zero element"):
         stats.chi2_contingency([[40, 0, 0], [36, 4, 0]])
     assert chi_squared_two_sample([40, 0, 0], [36, 4, 0]) == chi_squared_two_sample([40, 0], [36, 4])
 
 
-def test_scipy_answers_nan_for_an_empty_cell_where_we_drop_it():
+def test_an_empty_cell_with_share_zero_is_dropped_while_scipy_returns_nan():
     with np.errstate(invalid="ignore"):
         assert math.isnan(stats.chisquare([26, 14, 0], [20, 20, 0]).pvalue)
     assert chi_squared_fit([26, 14, 0], [0.5, 0.5, 0]) == chi_squared_fit([26, 14], [0.5, 0.5])
@@ -138,14 +138,14 @@ def test_too_many_outcomes_without_a_generator_are_refused():
 
 
 @pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
-def test_an_observation_the_specification_rules_out_refutes_it(test):
+def test_an_observation_that_the_specification_excludes_gives_p_zero(test):
     result = test([20, 18, 2], [0.5, 0.5, 0.0])
     assert (result.statistic, result.df, result.p) == (None, 2, 0.0)
     assert "2 of 40 observations" in result.reason
 
 
 @pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
-def test_a_single_cell_cannot_disagree(test):
+def test_observations_in_the_only_possible_cell_have_p_one(test):
     result = test([12, 0, 0], [1.0, 0.0, 0.0])
     assert (result.statistic, result.df, result.p) == (0.0, 0, 1.0)
 

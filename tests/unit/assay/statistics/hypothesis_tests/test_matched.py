@@ -1,4 +1,4 @@
-"""Tests of paired labels and base rates: equal to brute force, intervals that cover."""
+"""Tests of paired labels and base rates: agreement with brute force, and interval coverage."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def rng():
 
 
 def labels_of(table, names="abcdef"):
-    """Paired labels that have a table of counts."""
+    """Return paired labels that have the given table of counts."""
     cells = [(i, j) for i, row in enumerate(table) for j, count in enumerate(row) for _ in range(count)]
     return [names[i] for i, _ in cells], [names[j] for _, j in cells]
 
 
 # ---------------------------------------------------------------------------- symmetry of a table
-def test_bowker_of_two_labels_is_the_binomial_test():
+def test_bowkers_test_of_two_labels_equals_the_binomial_test():
     found = bowker(*labels_of([[30, 9], [2, 20]]))
     assert found.p == pytest.approx(stats.binomtest(2, 11).pvalue, rel=1e-12)
     assert (found.df, found.discordant, found.distribution) == (1, 11, "exact")
     assert found.statistic == 49 / 11  # McNemar's statistic
 
 
-def test_bowker_of_three_labels_equals_brute_force():
+def test_bowkers_test_of_three_labels_equals_brute_force():
     table = [[5, 6, 1], [2, 7, 0], [3, 4, 9]]
     totals = [(6, 2), (1, 3), (0, 4)]
     observed = sum((a - b) ** 2 / (a + b) for a, b in totals)
@@ -135,7 +135,7 @@ def test_the_interval_of_a_ratio_covers_it(rng):
     assert 0.925 <= held / 600 <= 0.975
 
 
-def test_a_group_without_positives_has_a_ratio_of_zero_and_none_to_it(rng):
+def test_a_group_without_positives_has_ratio_zero_and_ratios_to_it_are_undefined(rng):
     there, back = disparate_impact(*records(a=(0, 30), b=(10, 30)), rng).ratios
     assert (there.ratio.estimate, there.ratio.low) == (0, 0)
     assert there.ratio.high > 0
@@ -159,7 +159,7 @@ def test_one_group_or_no_positives_is_refused(rng):
         disparate_impact([True, False], [0, 1], ("a",), rng)
 
 
-def test_disparate_impact_is_json(rng):
+def test_disparate_impact_can_be_written_as_json(rng):
     written = json.loads(json.dumps(asdict(disparate_impact(*records(a=(0, 30), b=(10, 30)), rng)), allow_nan=False))
     assert written["rates"][0] == {"value": "a", "records": 30, "positives": 0}
     assert written["ratios"][1]["ratio"] is None

@@ -1,4 +1,4 @@
-"""Tests within pairs: exact p-values, level and power."""
+"""Tests of the hypothesis tests within pairs: exact p-values, level and power."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_sign_flip_test_has_its_known_value(known, rng):
     assert found.exact
 
 
-def test_flipping_signed_ranks_is_the_wilcoxon_test(known, rng):
+def test_the_sign_flip_test_of_signed_ranks_equals_the_wilcoxon_test(known, rng):
     differences = np.subtract(known["y"], known["x"])
     ranks = stats.rankdata(np.abs(differences)) * np.sign(differences)
     assert sign_flip_test(ranks, rng).p == known["wilcoxon_exact_p"]
@@ -67,7 +67,7 @@ def test_many_pairs_agree_with_the_exact_value(rng):
     assert found.p == pytest.approx(exact, abs=0.012)
 
 
-def test_pairs_without_a_difference_do_not_change_p(rng):
+def test_pairs_without_a_difference_do_not_change_the_p_value(rng):
     some = [1.0, 2.0, 3.5, -0.5]
     assert sign_flip_test([*some, *[0.0] * 500], rng).p == sign_flip_test(some, rng).p
     assert sign_flip_test([0.0] * 30, rng).p == 1
@@ -79,7 +79,7 @@ def test_swapping_the_sides_changes_only_the_sign(rng):
     assert (there.p, there.statistic) == (back.p, -back.statistic)
 
 
-def test_a_sampled_p_is_never_zero(rng):
+def test_a_sampled_p_value_is_never_zero(rng):
     assert sign_flip_test(np.full(200, 1.0), rng, draws=999).p == 1 / 1_000
 
 
@@ -98,7 +98,7 @@ def test_differences_of_one_name_count_as_one_cluster(rng):
     assert found.pairs == 1
 
 
-def test_clusters_of_one_are_the_pairs_themselves(rng):
+def test_clusters_of_one_pair_each_do_not_change_the_p_value(rng):
     differences = rng.normal(0.5, 1, 10)
     assert sign_flip_test(differences, rng, clusters=np.arange(10)).p == sign_flip_test(differences, rng).p
 
@@ -112,7 +112,7 @@ def test_memory_does_not_grow_with_pairs_times_draws(rng):
     assert peak < 40e6
 
 
-def test_no_pairs_are_refused(rng):
+def test_an_empty_sample_and_mismatched_clusters_are_refused(rng):
     with pytest.raises(TooFewObservations):
         sign_flip_test([], rng)
     with pytest.raises(OutOfBounds, match="one length"):
@@ -149,7 +149,7 @@ def test_the_swap_test_keeps_its_level(rng):
     assert 0.03 <= np.mean(below) <= 0.075
 
 
-def test_a_side_without_spread_has_a_p_but_no_statistic(rng):
+def test_a_side_without_spread_has_a_p_value_but_no_statistic(rng):
     found = kl_swap_test(np.full(8, 0.1), np.arange(8.0), rng)
     assert found.statistic is None
     assert found.p == 2 / 2**8

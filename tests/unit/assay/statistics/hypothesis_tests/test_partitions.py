@@ -1,4 +1,4 @@
-"""Tests of counted partitions: equal to enumeration, and to sampling for larger groups."""
+"""Tests of the partition test: counts equal to enumeration, and sampling for larger groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rng():
 
 
 def enumerated(first, second):
-    """Differences of means over every partition, and the observed one, in whole arithmetic."""
+    """Return the differences of means of all partitions and the observed difference, as exact integers."""
     members = [*first, *second]
     n, m, total = len(first), len(second), sum(members)
     differences = [
@@ -51,21 +51,21 @@ def test_counting_equals_scipys_permutation_test(rng):
     assert partition_test(first, second).greater == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-def test_the_two_sided_p_of_groups_of_one_size_is_twice_the_smaller_tail(rng):
+def test_the_two_sided_p_value_of_groups_of_equal_size_is_twice_the_smaller_tail(rng):
     for _ in range(20):
         first, second = rng.normal(size=(2, 8))
         found = partition_test(first, second)
         assert found.two_sided == pytest.approx(2 * min(found.greater, 1 - found.strict), abs=1e-12)
 
 
-def test_swapping_the_groups_keeps_the_two_sided_p_and_mirrors_the_one_sided(rng):
+def test_swapping_the_groups_keeps_the_two_sided_p_value_and_mirrors_the_one_sided_p_value(rng):
     first, second = rng.normal(size=7), rng.normal(size=4)
     straight, swapped = partition_test(first, second), partition_test(second, first)
     assert swapped.two_sided == straight.two_sided
     assert swapped.greater == pytest.approx(1 - straight.strict, abs=1e-12)
 
 
-def test_moving_and_stretching_the_numbers_changes_nothing(rng):
+def test_shifting_and_scaling_the_numbers_changes_nothing(rng):
     first, second = rng.normal(size=6), rng.normal(size=9)
     assert partition_test(3 * first + 40, 3 * second + 40) == partition_test(first, second)
 
@@ -76,7 +76,7 @@ def test_equal_groups_have_p_one():
     assert found.greater > 0.5
 
 
-def test_the_largest_difference_of_20_and_20_is_one_of_all_partitions():
+def test_the_largest_difference_between_groups_of_20_has_the_smallest_possible_p_value():
     found = partition_test(np.arange(20) + 100, np.arange(20))
     assert found.partitions == math.comb(EXACT_UP_TO, 20)
     assert found.greater == 1 / math.comb(40, 20)
@@ -84,7 +84,7 @@ def test_the_largest_difference_of_20_and_20_is_one_of_all_partitions():
     assert found.strict == 0
 
 
-def test_drawn_shares_are_within_their_own_error_of_counted_ones(rng, monkeypatch):
+def test_sampled_p_values_agree_with_counted_p_values_within_their_error(rng, monkeypatch):
     first, second = rng.normal(0.6, 1, 9), rng.normal(0, 1, 8)
     counted = partition_test(first, second)
     monkeypatch.setattr("assay.statistics.hypothesis_tests.partitions.EXACT_UP_TO", 0)
@@ -95,12 +95,12 @@ def test_drawn_shares_are_within_their_own_error_of_counted_ones(rng, monkeypatc
     assert 0 < drawn.greater_error < 0.002
 
 
-def test_one_seed_draws_one_share():
+def test_the_same_seed_gives_the_same_sampled_p_value():
     numbers = np.random.default_rng(3).normal(size=(2, 25))
     assert partition_test(*numbers, np.random.default_rng(1)) == partition_test(*numbers, np.random.default_rng(1))
 
 
-def test_a_drawn_share_is_never_zero(rng):
+def test_a_sampled_p_value_is_never_zero(rng):
     assert partition_test(np.arange(30) + 100, np.arange(30), rng).greater == 1 / (DRAWS + 1)
 
 

@@ -1,4 +1,4 @@
-"""Tests of distances between samples: second implementations, and cases that a Gaussian misses."""
+"""Tests of distances between samples: second implementations, and differences that a Gaussian fit misses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.statistics.hypothesis_tests.samples import NoOverlap, energy_distance
 
 KNOWN = Path(__file__).resolve().parents[6] / "shared" / "known_answers" / "kl.json"
 
-unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property
+unhurried = settings(deadline=None)  # no deadline: a slow machine must not fail a property test
 
 values = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=25)
 
@@ -51,7 +51,7 @@ def test_distances_agree_with_scipy(x, y):
 @pytest.mark.slow
 @unhurried
 @given(values, values)
-def test_distances_are_symmetric_and_zero_from_themselves(x, y):
+def test_distances_are_symmetric_and_zero_between_equal_samples(x, y):
     assert wasserstein(x, y) == pytest.approx(wasserstein(y, x))
     assert energy_distance(x, y) == pytest.approx(energy_distance(y, x))
     assert wasserstein(x, x) == energy_distance(x, x) == 0
@@ -87,7 +87,7 @@ def test_nearest_neighbours_detect_two_modes_and_a_gaussian_does_not(rng):
     assert knn_kl(split, x) > 0.3
 
 
-def test_pairs_do_not_have_to_be_independent(rng):
+def test_correlated_pairs_do_not_distort_the_nearest_neighbour_divergence(rng):
     x = rng.normal(size=2_000)
     y = 0.95 * x + math.sqrt(1 - 0.95**2) * rng.normal(size=2_000)
     assert knn_kl(x, y) == pytest.approx(0, abs=0.03)
@@ -119,13 +119,13 @@ def test_nearest_neighbour_divergence_does_not_depend_on_the_units(rng):
     assert knn_kl(4 * x, 4 * y) == pytest.approx(knn_kl(x, y), rel=1e-12)
 
 
-def test_a_repeated_value_that_the_other_side_never_has_is_refused(rng):
+def test_a_repeated_value_that_the_other_sample_lacks_is_refused(rng):
     x = np.concatenate([np.full(20, 3.0), rng.normal(size=80)])
     with pytest.raises(NoOverlap, match="3 came 20 times of 100"):
         knn_kl(x, rng.normal(size=100))
 
 
-def test_nearest_neighbours_need_enough_pairs():
+def test_the_nearest_neighbour_divergence_of_too_few_or_mismatched_pairs_is_refused():
     with pytest.raises(TooFewObservations, match="at least 7"):
         knn_kl([1, 2, 3], [1, 2, 4])
     with pytest.raises(OutOfBounds, match="one length"):

@@ -31,14 +31,14 @@ def profiles_of(outputs, values=("women", "men")) -> Profiles:
 
 
 def service(rng, *, of_value=(0.0, 0.0), of_side=0.0, noise=0.3) -> Profiles:
-    """Outputs with a known effect of each value and of the content's side."""
+    """Return outputs with a known effect of each value and of the side of the content."""
     base = rng.normal(size=PEOPLE)[PERSON] * 0.5 + of_side * SIDE
     columns = [base + effect + noise * rng.normal(size=len(base)) for effect in of_value]
     return profiles_of(np.stack(columns, axis=1), tuple("abcde"[: len(of_value)]))
 
 
 # ---------------------------------------------------------------------------- step 1
-def test_the_paired_effect_is_the_mean_shift_in_units_of_all_outputs(rng):
+def test_the_paired_effect_is_the_mean_shift_in_standard_deviations_of_all_outputs(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     drawn = paired_draws(profiles, rng)["a", "b"]
     shift = (profiles.outputs[:, 1] - profiles.outputs[:, 0]).mean() / profiles.outputs.std()
@@ -46,7 +46,7 @@ def test_the_paired_effect_is_the_mean_shift_in_units_of_all_outputs(rng):
     assert np.quantile(drawn, 0.025) < 0.4 / profiles.scale < np.quantile(drawn, 0.975)
 
 
-def test_a_pure_shift_has_the_uncertainty_of_its_unit(rng):
+def test_a_constant_shift_is_only_as_uncertain_as_its_unit(rng):
     base = rng.normal(size=len(PERSON))
     profiles = profiles_of(np.stack([base, base + 1], axis=1))
     drawn = paired_draws(profiles, rng)["women", "men"]
@@ -73,14 +73,14 @@ def test_swapping_the_values_changes_the_sign(rng):
     assert back == pytest.approx(-there)
 
 
-def test_units_do_not_matter(rng):
+def test_the_unit_and_the_offset_of_the_outputs_do_not_matter(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     cents = profiles_of(100 * profiles.outputs + 7, profiles.values)
     once, again = (paired_draws(each, np.random.default_rng(3), 400)["a", "b"] for each in (profiles, cents))
     assert again == pytest.approx(once)
 
 
-def test_one_name_that_carries_an_effect_makes_it_uncertain(rng):
+def test_an_effect_that_comes_from_one_name_is_uncertain(rng):
     outputs = np.stack([rng.normal(size=len(PERSON))] * 2, axis=1)
     outputs[PERSON == 4, 1] += 2.0
     drawn = paired_draws(profiles_of(outputs), rng)["women", "men"]
@@ -99,14 +99,14 @@ def test_content_tied_to_the_attribute_shows_as_a_gap_between_groups(rng):
     assert drawn.mean() == pytest.approx(0.8 * 1.0 / profiles.scale, rel=0.05)
 
 
-def test_irrelevant_content_leaves_a_gap_of_chance(rng):
+def test_content_without_an_effect_leaves_only_a_gap_of_the_size_of_chance(rng):
     drawn = np.abs(tied_draws(service(rng, of_value=(0.0, 0.0), noise=0.05), SIDE, TIE, rng)).max(axis=1)
     by_chance = np.sqrt(2 * (0.9**2 + 0.1**2) * 2 / len(PERSON))
     assert np.quantile(drawn, 0.025) < by_chance / 2
     assert drawn.mean() < 1.5 * by_chance
 
 
-def test_the_attribute_s_own_effect_cancels_in_the_tied_gap(rng):
+def test_the_effect_of_the_attribute_itself_cancels_in_the_tied_gap(rng):
     profiles = service(rng, of_value=(0.0, 0.3), of_side=-1.0, noise=0.01)
     drawn = np.abs(tied_draws(profiles, SIDE, TIE, rng)).max(axis=1)
     assert drawn.mean() == pytest.approx(0.8 / profiles.scale, rel=0.05)
@@ -157,7 +157,7 @@ def test_leaving_out_a_cluster_equals_recomputing_without_it(rng):
         assert effect == pytest.approx((rest[:, 1] - rest[:, 0]).mean() / profiles.scale)
 
 
-def test_leaving_out_the_one_responsible_name_removes_the_effect(rng):
+def test_leaving_out_the_name_that_causes_an_effect_removes_the_effect(rng):
     outputs = np.stack([rng.normal(size=len(PERSON))] * 2, axis=1)
     outputs[PERSON == 4, 1] += 2.0
     left = without_each(profiles_of(outputs), "person", ("women", "men"))

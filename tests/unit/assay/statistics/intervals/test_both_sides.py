@@ -1,4 +1,4 @@
-"""Tests of effects shared by both sides: additive and multiplicative ones are recovered."""
+"""Tests of effects shared by both sides: additive and multiplicative effects are recovered."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_additive_shared_effects_are_recovered(design, rng):
     assert shared_sums(added + 3.0 * side, side, weight, clusters) == pytest.approx(centred(added, weight), abs=1e-9)
 
 
-def test_multiplicative_shared_effects_are_recovered_from_picked_rows(design, rng):
+def test_multiplicative_shared_effects_are_recovered_from_a_sample_of_the_rows(design, rng):
     side, clusters = design
     of_person = rng.uniform(0.5, 2, PEOPLE) * (np.arange(PEOPLE) % 3 == 0)
     of_frame = rng.uniform(0.5, 2, FRAMES)
@@ -53,14 +53,14 @@ def test_shared_effects_are_symmetric_in_the_sides(design, rng, fit):
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_contents_have_no_shared_effect(design, rng, fit):
+def test_effects_of_contents_are_not_shared_between_the_sides(design, rng, fit):
     side, clusters = design
     values = rng.uniform(0.1, 1, CONTENTS)[clusters["content"]]
     found = fit(values, side, np.ones(len(side)), {"content": clusters["content"]})
     assert np.ptp(found) == pytest.approx(0.0)
 
 
-def test_a_person_on_one_side_does_not_hide_the_others(design):
+def test_a_person_on_one_side_only_does_not_disturb_the_effects_of_the_others(design):
     side, clusters = design
     kept = (clusters["person"] != 3) | (side == 0)
     side, clusters = side[kept], {kind: ids[kept] for kind, ids in clusters.items()}

@@ -40,7 +40,7 @@ def test_numbers_on_a_line_correlate_perfectly_without_an_interval(sign):
     assert found.low is None or found.low == pytest.approx(found.high)
 
 
-def test_a_coefficient_of_one_has_p_zero_and_one_of_zero_has_p_one():
+def test_a_correlation_of_one_has_p_zero_and_a_correlation_of_zero_has_p_one():
     across, along = [-1, 1, -1, 1], [-1, -1, 1, 1]
     same, none = pearson(across, across), pearson(across, along)
     assert (same.r, same.p, same.low, same.high) == (1, 0, None, None)
@@ -53,12 +53,12 @@ def test_three_pairs_have_a_coefficient_but_no_interval():
     assert (found.r, found.low, found.high) == (pytest.approx(0.5), None, None)
 
 
-def test_the_slope_is_that_of_least_squares():
+def test_the_slope_equals_the_least_squares_slope():
     x, y = correlated(2, 60)
     assert slope(x, y, np.random.default_rng(0)).estimate == pytest.approx(stats.linregress(x, y).slope)
 
 
-def test_the_interval_of_a_slope_equals_the_textbook_one_for_equal_errors():
+def test_the_interval_of_a_slope_equals_the_textbook_interval_if_all_errors_have_one_variance():
     x, y = correlated(3, 400)
     found, usual = slope(x, y, np.random.default_rng(1)), stats.linregress(x, y)
     half = 1.96 * usual.stderr
@@ -66,7 +66,7 @@ def test_the_interval_of_a_slope_equals_the_textbook_one_for_equal_errors():
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_slope_covers_with_growing_errors():
+def test_the_interval_of_a_slope_has_about_its_nominal_coverage_if_errors_grow_with_x():
     rng = np.random.default_rng(4)
     held = 0
     for _ in range(400):

@@ -18,13 +18,13 @@ def rng():
 
 
 def crossing(people: int, frames: int) -> dict[str, np.ndarray]:
-    """Everyone in every frame."""
+    """Return the clusters of a design in which every person occurs in every frame."""
     person, frame = np.divmod(np.arange(people * frames), frames)
     return {"person": person, "frame": frame}
 
 
 def crossed_values(rng, clusters, person_sd: float, frame_sd: float, noise_sd: float) -> np.ndarray:
-    """Values of mean 0 with an effect of each cluster, one column."""
+    """Return values of mean 0 with an effect of each cluster, as one column."""
     sizes = {kind: ids.max() + 1 for kind, ids in clusters.items()}
     effects = rng.normal(0, person_sd, sizes["person"])[clusters["person"]]
     effects = effects + rng.normal(0, frame_sd, sizes["frame"])[clusters["frame"]]
@@ -56,7 +56,7 @@ def test_balanced_crossed_clusters_have_the_error_of_an_analysis_of_variance(rng
     assert mean_error(values, clusters).variance == pytest.approx([expected])
 
 
-def test_mean_of_clusters_has_the_degrees_of_freedom_of_its_mean_square(rng):
+def test_the_mean_over_twelve_clusters_has_eleven_degrees_of_freedom(rng):
     ids = np.repeat(np.arange(12), 8)
     values = (2 * rng.normal(size=12)[ids] + rng.normal(size=96))[:, None]
     assert mean_error(values, {"person": ids}).freedom == pytest.approx([11], rel=0.01)
@@ -95,7 +95,7 @@ def test_clusters_of_one_row_each_are_ignored(rng):
     assert found.variance == pytest.approx(alone.variance)
 
 
-def test_how_clusters_are_numbered_does_not_matter(rng):
+def test_the_numbering_of_the_clusters_does_not_matter(rng):
     clusters = crossing(8, 6)
     values = crossed_values(rng, clusters, 1, 1, 1)
     renamed = {"person": 10 * (7 - clusters["person"]), "frame": clusters["frame"] + 3}
@@ -135,7 +135,7 @@ def test_intervals_cover_the_mean_for_every_kind_of_cluster(person_sd, frame_sd,
 
 
 @pytest.mark.parametrize("ratio", [1, 3, 10])
-def test_intervals_cover_with_six_frames_only(ratio, rng):
+def test_intervals_have_their_nominal_coverage_with_only_six_frames(ratio, rng):
     person, frame = np.divmod(np.arange(240), 6)
     values = rng.normal(0, np.sqrt(ratio / 40), (6, 4_000))[frame] + rng.normal(size=(240, 4_000))
     error = mean_error(values, {"person": person, "frame": frame})
@@ -171,7 +171,7 @@ def test_draws_of_opposite_columns_are_opposite(rng):
     assert drawn[:, 0] == pytest.approx(-drawn[:, 1])
 
 
-def test_the_same_seed_draws_the_same(rng):
+def test_the_same_seed_gives_the_same_draws(rng):
     clusters = crossing(8, 8)
     values = crossed_values(rng, clusters, 1, 1, 1)
     once, again = (mean_draws(values, clusters, np.random.default_rng(5), 700) for _ in range(2))
@@ -189,7 +189,7 @@ def test_memory_does_not_grow_with_the_draws(rng):
 
 
 # ---------------------------------------------------------------------------- covariance without draws
-def test_covariance_of_independent_rows_is_the_textbook_one(rng):
+def test_the_covariance_of_independent_rows_equals_the_textbook_formula(rng):
     values = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
     found = mean_covariance(values[:, None], {})[0]
     student = 39 / 37  # variance of Student's t with 39 degrees of freedom
@@ -197,7 +197,7 @@ def test_covariance_of_independent_rows_is_the_textbook_one(rng):
 
 
 @pytest.mark.parametrize("clusters", [crossing(9, 7), {"person": np.repeat(np.arange(9), 7)}])
-def test_covariance_without_draws_is_that_of_draws(rng, clusters):
+def test_the_covariance_computed_without_draws_equals_the_covariance_of_draws(rng, clusters):
     shared = crossed_values(rng, crossing(9, 7), 1.0, 0.8, 0.5)
     values = np.column_stack([shared, shared + rng.normal(size=(63, 1)), rng.normal(size=63)])
     drawn = np.cov(mean_draws(values, clusters, rng, 40_000).T)
@@ -207,7 +207,7 @@ def test_covariance_without_draws_is_that_of_draws(rng, clusters):
     assert found / np.outer(sd, sd) == pytest.approx(drawn / np.outer(drawn_sd, drawn_sd), abs=0.05)
 
 
-def test_sets_of_columns_have_the_covariances_of_each_alone(rng):
+def test_covariances_of_several_sets_of_columns_equal_those_of_each_set_alone(rng):
     clusters = crossing(9, 7)
     values = rng.normal(size=(63, 4, 3))
     together = mean_covariance(values, clusters)
@@ -226,7 +226,7 @@ def test_draws_with_few_weights_keep_error_skewness_and_correlation(rng):
 
 
 @pytest.mark.parametrize(("clusters", "error"), [(5, 1e-3), (80, 1e-4)])
-def test_tails_between_the_points_of_a_table_are_those_computed_one_by_one(rng, clusters, error):
+def test_tails_interpolated_in_a_table_agree_with_tails_computed_one_by_one(rng, clusters, error):
     person = np.repeat(np.arange(clusters), 4)
     values = rng.normal(size=(clusters, 1))[person]
     alone, tabled = (

@@ -1,4 +1,4 @@
-"""Tests of intervals from draws: analytic posteriors, and the difference of the two kinds."""
+"""Tests of intervals from draws: analytic posteriors, and highest density compared with equal tails."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ EXPONENTIAL = stats.expon.ppf((np.arange(20_000) + 0.5) / 20_000)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.89, 0.95])
-def test_both_kinds_find_the_central_interval_of_a_normal(level):
+def test_highest_density_and_equal_tailed_intervals_of_a_normal_are_the_central_interval(level):
     low, high = stats.norm(2.0, 3.0).interval(level)
     for limits in (hpdi(NORMAL, level), equal_tailed(NORMAL, level)):
         assert (limits.low, limits.high) == pytest.approx((low, high), abs=0.02)
 
 
-def test_the_highest_density_of_an_exponential_starts_at_zero():
+def test_the_highest_density_interval_of_an_exponential_starts_at_zero():
     limits = hpdi(EXPONENTIAL, 0.89)
     assert limits.low == pytest.approx(0.0, abs=1e-3)
     assert limits.high == pytest.approx(-np.log(0.11), abs=0.01)
 
 
 @pytest.mark.parametrize("level", [0.3, 0.89, 0.95])
-def test_no_interval_with_as_many_draws_is_shorter(level):
+def test_the_highest_density_interval_is_not_longer_than_the_equal_tailed_interval(level):
     draws = np.random.default_rng(1).gamma(2.0, size=3_000)
     shortest, tails = hpdi(draws, level), equal_tailed(draws, level)
     assert shortest.high - shortest.low <= tails.high - tails.low
@@ -36,19 +36,19 @@ def test_no_interval_with_as_many_draws_is_shorter(level):
 
 
 @pytest.mark.parametrize("kind", [hpdi, equal_tailed])
-def test_scaling_and_shifting_the_draws_does_the_same_to_the_limits(kind):
+def test_scaling_and_shifting_the_draws_scales_and_shifts_the_limits(kind):
     draws = np.random.default_rng(2).gamma(2.0, size=999)
     plain, moved = kind(draws), kind(5 + 2 * draws)
     assert (moved.low, moved.high) == pytest.approx((5 + 2 * plain.low, 5 + 2 * plain.high))
 
 
-def test_a_summary_is_the_mean_with_equal_tails():
+def test_a_summary_has_the_mean_of_the_draws_and_equal_tailed_limits():
     limits = equal_tailed(EXPONENTIAL, 0.9)
     assert interval_of(EXPONENTIAL, 0.9) == Interval(float(EXPONENTIAL.mean()), limits.low, limits.high, 0.9)
 
 
 @pytest.mark.parametrize("kind", [hpdi, equal_tailed, interval_of])
-def test_one_draw_is_its_own_interval(kind):
+def test_the_interval_of_a_single_draw_has_the_draw_as_both_limits(kind):
     assert (kind([0.25]).low, kind([0.25]).high) == (0.25, 0.25)
 
 

@@ -12,7 +12,7 @@ from assay.statistics.intervals.credible import wilson
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (1, 7), (5, 10), (37, 40), (40, 40), (500, 12_345)])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_wilson_agrees_with_scipy(k, n, level):
+def test_the_wilson_interval_agrees_with_scipy(k, n, level):
     ours, scipys = wilson(k, n, level), stats.binomtest(k, n).proportion_ci(level, method="wilson")
     assert (ours.low, ours.high) == pytest.approx((scipys.low, scipys.high), abs=1e-12)
     assert (ours.estimate, ours.level) == (k / n, level)
@@ -25,14 +25,14 @@ def test_swapping_successes_and_failures_mirrors_the_interval(k):
 
 
 @pytest.mark.parametrize("k", [0, 10])
-def test_wilson_stays_within_zero_and_one_and_holds_its_estimate(k):
+def test_the_wilson_interval_stays_within_zero_and_one_and_contains_its_estimate(k):
     interval = wilson(k, 10)
     assert 0 <= interval.low <= interval.estimate <= interval.high <= 1
     assert interval.high - interval.low > 0.2
 
 
 @pytest.mark.parametrize("truth", [0.05, 0.3, 0.5, 0.9])
-def test_wilson_has_about_its_nominal_coverage(truth):
+def test_the_wilson_interval_has_about_its_nominal_coverage(truth):
     outcomes = np.arange(41)
     held = [wilson(int(k), 40).low <= truth <= wilson(int(k), 40).high for k in outcomes]
     coverage = stats.binom.pmf(outcomes, 40, truth)[held].sum()  # exact, not simulated

@@ -1,4 +1,4 @@
-"""Tests of the effects of stimulus sampling: known posteriors, coverage, and samples without repetition."""
+"""Tests of the effects of stimulus sampling: known posteriors, coverage, and sampling without replacement."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_tied_priors_have_shares_that_sum_to_one_and_come_in_both_directions():
             assert one.sides[one.favoured] == pytest.approx(other.sides[other.favoured][::-1])
 
 
-def test_the_attribute_s_own_effect_is_not_in_step_2():
+def test_the_effect_of_the_attribute_itself_does_not_count_in_step_2():
     rates = np.array([[0.6, 0.6], [0.2, 0.2]])
     ways = [deviations_of(rates, prior) for prior in tied_priors(2, 0.9)]
     assert tied_distance(ways) == pytest.approx(0)
@@ -56,7 +56,7 @@ def test_a_service_that_never_says_yes_is_refused():
 
 
 # ---------------------------------------------------------------------------- draws
-def test_weights_of_picked_profiles_restore_the_prior():
+def test_the_weights_of_sampled_profiles_restore_the_prior():
     side = np.repeat([0, 1], 4000)
     outputs = np.clip(rng(1).uniform(0, 0.4, (8000, 2)) * [1.5, 1.0], 0, 1)
     taken = np.where(outputs.mean(axis=1) > 0.25, 0.5, 0.1)
@@ -76,7 +76,7 @@ def test_multiplicative_effects_of_people_cancel():
 
 
 def rarely(seed, content=0.25):
-    """Pick profiles from a pool in which every third person in every third frame gets a yes, with noise."""
+    """Sample profiles from a pool in which only every third person in every third frame gets a yes, with noise."""
     draw = rng([seed, 5])
     person, frame, word = (ids.ravel() for ids in np.meshgrid(*map(np.arange, (30, 6, 20)), indexing="ij"))
     side = word % 2
@@ -92,15 +92,15 @@ def rarely(seed, content=0.25):
     return Paired(profiles, side[kept], 1 / taken[kept])
 
 
-def test_intervals_cover_where_yes_is_rare():
-    """The true effect of tied content is known: a side's share of .75, of which the tie shows .8."""
+def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_rare():
+    """The true effect is .2: one side has .75 of the yes answers (.25 above even), and the tie shows .8 of that."""
     scores, errors = [], []
     for seed in range(60):
         half = paired_effects(rarely(seed), 0.9, rng(seed), draws=400).halves[0][:, 0]
         errors.append(half.std())
         scores.append((abs(half.mean()) - 0.2) / half.std())
     assert 0.75 < np.sqrt(np.mean(np.square(scores))) < 1.3
-    assert np.median(errors) < 0.01  # an estimator that kept the sampling noise of the picked profiles had .04
+    assert np.median(errors) < 0.01  # an estimator that kept the noise of sampling profiles had .04
 
 
 def test_profiles_that_never_get_a_yes_are_ignored():
@@ -114,7 +114,7 @@ def test_profiles_that_never_get_a_yes_are_ignored():
     assert whole.residuals[~able] == pytest.approx(0.0)
 
 
-def test_picked_profiles_have_residuals_around_their_rates():
+def test_residuals_of_sampled_profiles_sum_to_zero_on_each_side():
     whole = rarely(5)
     sums = [np.bincount(whole.side, whole.parts * column) for column in whole.residuals.T]
     assert np.array(sums) == pytest.approx(0.0)
@@ -125,7 +125,7 @@ def test_picked_profiles_have_residuals_around_their_rates():
     assert moved.rates[0, 0] / moved.rates[0, 1] != whole.rates[0, 0] / whole.rates[0, 1]
 
 
-def test_a_side_without_a_yes_has_rate_zero():
+def test_a_side_without_yes_answers_has_rate_zero():
     one = rarely(6)
     outputs = one.profiles.outputs * (one.side == 0)[:, None]
     silent = Paired(Profiles(outputs, ("a", "b"), one.profiles.clusters), one.side, one.weight)
@@ -134,7 +134,7 @@ def test_a_side_without_a_yes_has_rate_zero():
     assert paired_effects(silent, 0.9, rng(), draws=50).tied[0].estimate == pytest.approx([0.4, -0.4], abs=0.01)
 
 
-def test_swapped_sides_change_nothing_where_some_were_picked():
+def test_swapping_the_sides_of_sampled_profiles_swaps_their_rates():
     one = rarely(3)
     other = Paired(one.profiles, 1 - one.side, one.weight)
     assert other.rates == pytest.approx(one.rates[:, ::-1])
@@ -142,7 +142,7 @@ def test_swapped_sides_change_nothing_where_some_were_picked():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [2, 3, 6])
-def test_a_zero_effect_is_not_biased_upwards(values):
+def test_the_estimate_of_a_zero_effect_is_not_biased_upwards(values):
     leaning, estimates = [], []
     for seed in range(20):
         outputs = (rng(seed).random((200, values)) < 0.3).astype(float)
@@ -188,7 +188,7 @@ def test_cells_with_too_few_replies_are_refused():
         cell_effects({(v, s): np.ones(3) for v in (0, 1) for s in (0, 1)}, 2, 0.9, rng())
 
 
-# ---------------------------------------------------------------------------- samples without repetition
+# ---------------------------------------------------------------------------- sampling without replacement
 @pytest.mark.parametrize("count", [1, 7.5, 40, 99])
 def test_inclusion_probabilities_sum_to_the_sample_size(count):
     density = rng(3).lognormal(0, 2, 100)
@@ -200,7 +200,7 @@ def test_inclusion_probabilities_sum_to_the_sample_size(count):
     assert (inclusion(density, count + 1) >= taken - 1e-12).all()
 
 
-def test_a_sample_larger_than_the_pool_takes_all():
+def test_a_sample_larger_than_the_pool_includes_every_profile():
     assert (inclusion([1.0, 2.0, 9.0], 5) == 1).all()
 
 

@@ -1,4 +1,4 @@
-"""Tests of intervals of the worst block's effect: coverage, also where quantiles fail."""
+"""Tests of intervals of the worst block's effect: coverage, also in cases where plain quantiles fail."""
 
 from __future__ import annotations
 
@@ -55,27 +55,27 @@ def test_step_intervals_have_their_nominal_coverage(he, she, lost, neutral):
     assert (held / runs < 0.996).all() or (he, she) == (0.5, 0.5)
 
 
-def test_the_intervals_of_a_faithful_service_hold_zero_and_the_effect_of_its_input():
+def test_the_intervals_of_a_faithful_service_contain_zero_and_the_bias_of_its_input():
     found, _ = stated([[40, 0, 0], [0, 40, 0]])
     assert found["step_1"].low == 0
     assert found["step_1"].high < 0.06
     assert found["step_2"].low < 0.4 <= found["step_2"].high + 1e-12
 
 
-def test_the_interval_of_a_constant_service_holds_the_largest_effect():
+def test_the_intervals_of_a_service_with_constant_output_contain_its_effect():
     found, _ = stated([[40, 0, 0], [40, 0, 0]])
     assert found["step_1"].low < 0.5 <= found["step_1"].high + 1e-12
     assert found["step_2"].low < 0.5 <= found["step_2"].high + 1e-12
 
 
-def test_limits_are_quantiles_if_one_block_is_clearly_the_worst():
+def test_the_limits_are_quantiles_if_one_block_is_clearly_the_worst():
     found, effects = stated([[800, 200, 10], [450, 550, 10]])
     plain = equal_tailed(effects.step_2)
     assert [found["step_2"].low, found["step_2"].high] == pytest.approx([plain.low, plain.high], abs=0.002)
     assert found["step_2"].estimate == pytest.approx(effects.step_2.mean())
 
 
-def test_two_equally_bad_blocks_lower_the_limits():
+def test_two_equally_bad_blocks_reduce_the_lower_limit():
     found, effects = stated([[300, 100, 0], [100, 300, 0]])
     assert found["step_2"].low < equal_tailed(effects.step_2).low - 0.005
     assert found["step_2"].high == pytest.approx(equal_tailed(effects.step_2).high, abs=0.01)
@@ -93,13 +93,13 @@ def test_swapping_the_values_keeps_the_intervals():
         assert [found.low, found.high] == pytest.approx([other[step].low, other[step].high])
 
 
-def test_a_lost_value_is_an_effect_unless_it_is_harmless():
+def test_an_output_without_a_value_is_an_effect_unless_it_is_declared_harmless():
     counts = [[1, 1, 38], [1, 1, 38]]
     assert stated(counts)[0]["step_1"].low > 0.8
     assert stated(counts, neutral=True)[0]["step_1"].high < 0.1
 
 
-def test_an_output_that_never_occurred_may_have_share_zero_only_if_declared():
+def test_without_the_observed_counts_the_interval_of_a_faithful_service_excludes_zero():
     counts = np.array([[40, 0, 0], [0, 40, 0]])
     transitions = draw_transitions(counts, np.random.default_rng(1), 4000)
     effects = step_effects(transitions, UNBIASED, BIASED)
@@ -112,7 +112,7 @@ def test_a_row_without_observations_stays_uncertain():
     assert found["step_2"].high - found["step_2"].low > 0.3
 
 
-def test_the_nearest_of_several_declared_distributions_counts():
+def test_the_effect_is_the_distance_from_the_nearest_of_several_declared_distributions():
     counts = np.array([[90, 10, 0], [10, 90, 0]])
     transitions = draw_transitions(counts, np.random.default_rng(4), 4000)
     declared = [[0.5, 0.5], [0.9, 0.1]]
@@ -123,7 +123,7 @@ def test_the_nearest_of_several_declared_distributions_counts():
     assert found.high < 0.24
 
 
-def test_of_many_outputs_the_relevant_sets_are_examined(monkeypatch):
+def test_for_many_outputs_a_selection_of_sets_gives_the_same_interval_as_all_sets(monkeypatch):
     values = 6
     rng = np.random.default_rng(5)
     counts = rng.multinomial(60, np.full(values + 1, 1 / (values + 1)), size=values) + 40 * np.eye(values, values + 1)
@@ -141,7 +141,7 @@ def test_of_many_outputs_the_relevant_sets_are_examined(monkeypatch):
 
 # ---------------------------------------------------------------------------- the largest of several differences
 def between(groups):
-    """Differences between every two columns."""
+    """Return the differences between every two columns."""
     return np.stack([groups[:, b] - groups[:, a] for a, b in combinations(range(groups.shape[1]), 2)], axis=1)
 
 
@@ -158,7 +158,7 @@ def test_the_interval_of_the_largest_difference_has_its_nominal_coverage(means):
     assert 0.92 <= held / runs <= 0.985  # measured: .942 to .973 of 2,000 runs
 
 
-def test_one_difference_alone_has_the_size_interval():
+def test_the_interval_of_a_single_difference_is_its_size_interval():
     draws = np.random.default_rng(2).normal(-0.4, 0.1, (4000, 1))
     assert largest_interval(draws) == size_interval(draws[:, 0])
 
@@ -178,7 +178,7 @@ def test_the_interval_of_a_clear_largest_difference_excludes_zero():
     assert found.high == pytest.approx(5 + 1.96 * 0.5, abs=0.15)
 
 
-def test_of_very_many_differences_only_the_largest_are_compared():
+def test_the_interval_of_the_largest_of_very_many_differences_needs_little_memory():
     draws = between(np.random.default_rng(5).normal([0.0] * 49 + [3.0], 0.2, (2000, 50)))
     tracemalloc.start()
     found = largest_interval(draws)

@@ -12,7 +12,7 @@ from service.http.openapi.operations import OPERATIONS
 pytestmark = pytest.mark.anyio
 
 MEDIA_TYPE_WORDS = {"schema", "example", "examples", "encoding"}
-"""What a media type object may hold (OpenAPI 3.1.0, section 4.8.14.1)."""
+"""Keywords that a media type object may have (OpenAPI 3.1.0, section 4.8.14.1)."""
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def test_the_discriminator_of_experiments_is_required(document):
         assert tag["propertyName"] in schemas[member.rpartition("/")[2]]["required"]
 
 
-async def test_every_link_names_an_operation_with_that_parameter(document):
+async def test_every_link_sets_exactly_the_path_parameters_of_its_operation(document):
     known = operations(document)
     links = [
         link
@@ -102,7 +102,7 @@ async def test_headers_documented_as_required_are_sent(client, document, request
         assert all(header in answer.headers for header in required)
 
 
-async def test_two_invalid_fields_are_one_bad_specification(client, request_body):
+async def test_two_invalid_fields_are_reported_in_one_bad_specification_problem(client, request_body):
     body = request_body(callback_url="ftp://host.example/hook")
     body["target"]["base_url"] = "gopher://host.example/"
     answer = await client.post("/v1/jobs", json=body)

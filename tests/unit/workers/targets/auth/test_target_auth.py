@@ -1,6 +1,6 @@
 """Secrets, signatures and access tokens arrive at the service, in every protocol, and appear nowhere else.
 
-Row 68 of docs/reliability.md: at c37b512 a secret was not bound to the endpoint that gives tokens, as there was none.
+Row 68 of docs/reliability.md: at c37b512 no secret was bound to a token endpoint, as token endpoints did not exist.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def described(protocol, url, settings, kind=Kind.TRANSLATOR, secret=SECRET):
 
 
 def call(url, auth, secret=SECRET, *, protocol="custom", settings=CUSTOM, times=1, egress=None, ask=ASK):
-    """Validate a target as a request would be, and ask it one question several times."""
+    """Validate a target as the API does, and ask it one question several times."""
     settings = {**settings, "auth": auth} if auth else settings
     kind = Kind.CLASSIFIER if isinstance(ask, Classify) else Kind.TRANSLATOR
     check_target(described(protocol, url, settings, kind, secret), LOOPBACK)
@@ -75,7 +75,7 @@ PLACED = {
 @pytest.mark.parametrize(
     ("protocol", "settings"), [("custom", CUSTOM), ("libretranslate", {}), ("deepl", {})], ids=lambda one: str(one)[:14]
 )
-def test_secret_arrives_where_auth_says_and_only_there(name, protocol, settings):
+def test_the_secret_is_sent_in_the_place_that_auth_names_and_nowhere_else(name, protocol, settings):
     auth, arrived = PLACED[name]
     heard = []
     with scripted_server(answer_of, heard) as url:
@@ -94,7 +94,7 @@ def test_basic_authentication_sends_user_and_password():
     assert (kind, base64.b64decode(pair)) == ("Basic", b"ada:Swordfish-99")
 
 
-def test_a_protocol_without_auth_places_the_key_as_its_documentation_says():
+def test_without_auth_a_protocol_sends_the_key_as_its_documentation_says():
     heard = []
     with scripted_server(answer_of, heard) as url:
         call(url, None, protocol="deepl", settings={})
@@ -181,7 +181,7 @@ def test_a_revoked_token_is_renewed_once_within_the_call():
     assert server.made == 2
 
 
-def test_a_service_that_refuses_new_tokens_too_ends_the_call_after_one_renewal():
+def test_a_call_ends_after_one_renewal_if_the_service_also_refuses_the_new_token():
     server = TokenServer()
     server.accepted = frozenset()
 
@@ -239,7 +239,7 @@ def test_a_refused_token_request_fails_the_call_with_its_reason_and_without_the_
     assert [one.path for one in server.heard] == ["/token"]
 
 
-def test_the_token_endpoint_passes_the_same_guard():
+def test_the_token_endpoint_is_checked_by_the_same_egress_guard():
     inside = oauth2("http://10.0.0.1")
     with pytest.raises(SpecificationError) as caught:
         check_target(described("custom", "http://127.0.0.1:1", {**CUSTOM, "auth": inside}), LOOPBACK)
@@ -282,7 +282,7 @@ def unpacked(part):
     return json.loads(base64.urlsafe_b64decode(part + "=="))
 
 
-def test_a_service_account_signs_an_assertion_for_its_token(key):
+def test_a_google_service_account_signs_an_assertion_to_get_a_token(key):
     file = {
         "type": "service_account",
         "client_email": "assay@p.iam.example",
@@ -382,7 +382,7 @@ def file_of(key, made):
     return made.public_bytes(serialization.Encoding.PEM).decode() + pem_of(key)
 
 
-def test_a_client_certificate_is_shown_to_the_service_that_demands_one(tmp_path):
+def test_a_client_certificate_is_sent_to_a_service_that_demands_one(tmp_path):
     authority = certificate("authority")
     (tmp_path / "server.pem").write_text(file_of(*certificate("server", authority)))
     (tmp_path / "authority.pem").write_bytes(authority[1].public_bytes(serialization.Encoding.PEM))
@@ -431,7 +431,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("field", "auth", "secret"), BAD)
-def test_a_secret_that_does_not_fit_its_auth_is_refused_by_field_without_showing_it(field, auth, secret):
+def test_a_secret_that_does_not_fit_its_auth_is_refused_with_its_field_and_not_shown(field, auth, secret):
     with pytest.raises(SpecificationError) as caught:
         check_target(described("deepl", "https://api.example", {"auth": auth}, secret=secret), LOOPBACK)
     assert caught.value.field == field

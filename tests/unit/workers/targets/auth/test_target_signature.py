@@ -12,7 +12,7 @@ THEN = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)
 HOST = "https://example.amazonaws.com"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
-# Name in AWS's Signature Version 4 test suite (the last: the example of its documentation) -> request, signature
+# name in AWS's Signature Version 4 test suite -> request and signature
 VECTORS = {
     "get-vanilla": ("GET", f"{HOST}/", {}, b"", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
     "post-vanilla": ("POST", f"{HOST}/", {}, b"", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"),
@@ -39,7 +39,7 @@ def signed(method, url, headers, content, service="service", keys=KEYS):
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_signature_is_the_published_one(name):
+def test_signatures_equal_those_of_the_aws_test_suite(name):
     *request, signature = VECTORS[name]
     made = signed(*request)
     names = "content-type;host;x-amz-date" if request[2] else "host;x-amz-date"
@@ -50,7 +50,7 @@ def test_signature_is_the_published_one(name):
     }
 
 
-def test_signature_is_that_of_the_documented_example():
+def test_signature_equals_that_of_the_example_in_the_aws_documentation():
     form = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
     made = signed("GET", "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08", form, b"", "iam")
     signature = "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7"

@@ -48,7 +48,7 @@ def test_rated_service_and_author_each_get_only_their_own_questions():
     assert both.batch_limit == 4
 
 
-def test_each_text_to_write_has_a_call_of_its_own():
+def test_each_text_to_write_is_requested_in_its_own_call():
     both, _, _ = roles()
     assert both.group_key(Score("a")) == both.group_key(Score("b"))
     keys = {both.group_key(ask) for ask in (Score("a"), Write("a"), Write("a", 1), Write("b"))}

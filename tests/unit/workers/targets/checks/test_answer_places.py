@@ -1,4 +1,4 @@
-"""The settings that lead to the answer in a body are found by its type and by the names in it."""
+"""Settings that locate the answer in a body are suggested from its types and its names."""
 
 import json
 
@@ -32,16 +32,16 @@ BY_LABEL = {"positive": 0.9, "negative": 0.1}
         (Kind.LANGUAGE_MODEL, {"id": "c-1", "model": "m", "choices": [{"text": "Hi"}]}, "choices[0].text"),
     ],
 )
-def test_the_likeliest_place_is_that_of_the_answer(kind, body, output):
+def test_the_suggested_output_is_the_place_of_the_answer_in_the_body(kind, body, output):
     assert settings_that_read(json.dumps(body).encode(), kind) == {"output": output}
 
 
-def test_a_percentage_alone_is_the_probability_of_a_yes():
+def test_a_single_percentage_is_suggested_as_a_probability_on_a_scale_from_0_to_100():
     found = settings_that_read(json.dumps(NESTED).encode(), Kind.CLASSIFIER)
     assert (found["output"], found["number"], found["scale"]) == ("data.scores.positivity", "probability", [0, 100])
 
 
 @pytest.mark.parametrize("kind", Kind)
-def test_the_message_of_an_error_is_never_the_answer(kind):
+def test_an_error_message_is_never_suggested_as_the_answer(kind):
     body = {"error": {"message": "the quota of 211 is used up", "scores": BY_LABEL, "vector": [0.1, 0.2], "score": 0.5}}
     assert settings_that_read(json.dumps(body).encode(), kind) == {}

@@ -112,14 +112,14 @@ def first_only(asks):
 
 
 @pytest.mark.parametrize("translate", [reversed_order, swapped_pair, first_only])
-def test_a_service_that_mixes_up_or_loses_several_texts_is_unfit(translate):
+def test_a_service_that_reorders_or_drops_texts_of_a_batch_is_unfit(translate):
     with pytest.raises(TargetUnfit) as unfit:
         look(Service(translate))
     assert unfit.value.code in {"out-of-order", "wrong-count"}
     assert "answers to lists" in unfit.value.hint
 
 
-def test_service_that_loses_numbers_is_asked_one_by_one():
+def test_a_service_that_drops_numbers_from_texts_is_asked_one_text_per_call():
     found, _ = look(Service(lambda asks: ["La casa." for _ in asks]))
     assert (found.batch, found.order_kept, found.adapter.batch_limit) == (False, None, 1)
     assert any("could not be checked" in note for note in found.notes)
@@ -132,7 +132,7 @@ def test_numbers_in_other_digits_are_recognised():
     assert (found.batch, found.notes) == (True, ())
 
 
-def test_a_service_that_takes_one_text_is_not_asked_several():
+def test_a_service_that_takes_one_text_per_call_is_not_sent_several():
     service = Service(batch_limit=1)
     found, _ = look(service)
     assert (found.batch, found.order_kept, found.adapter) == (False, None, service)
@@ -227,13 +227,13 @@ def test_a_service_that_fails_half_of_the_time_passes(seed):
     assert found.returned == "La casa: 211."
 
 
-def test_a_service_that_fails_every_second_time_passes_with_everything_seen():
+def test_a_service_that_fails_every_second_time_passes_with_a_complete_examination():
     turns = itertools.cycle([CallFailed("http-503", "busy", retriable=True), None])
     found, _ = look(Service(failures=lambda: next(turns)))
     assert (found.deterministic, found.batch, found.notes) == (True, True, ())
 
 
-def test_a_question_that_is_refused_by_itself_makes_the_target_unfit():
+def test_a_service_that_declines_every_question_is_unfit():
     class Declining(Service):
         async def answer(self, asks, *, idempotency_key=None):
             return [Reply(failure=Failure("declined", "it chose not to answer")) for _ in asks]

@@ -151,7 +151,7 @@ def test_service_with_varying_answers_is_rated_with_a_note():
     assert "the same question got two different answers: the service is not deterministic" in found.notes
 
 
-def test_service_that_answers_all_images_equally_has_a_note():
+def test_service_that_gives_all_images_the_same_answer_is_rated_with_a_note():
     found = examine(Service(scored), THEIRS)
     assert found.notes == ("all images got the same answer: does the image reach the model?",)
 
@@ -162,7 +162,7 @@ def test_answers_in_words_are_accepted():
     assert "1 of 3 plain shapes were recognised" in found.notes
 
 
-def test_answers_with_and_without_probabilities_are_noticed():
+def test_a_mixture_of_answers_with_and_without_probabilities_is_noted():
     def sometimes(ask):
         return knows_shapes(ask) if ask.image == OURS[0].image else {"scores": None, "text": "a square"}
 
@@ -177,7 +177,7 @@ def test_fatal_failure_ends_the_examination_of_images(code):
     assert (caught.value.code, len(service.asked)) == (code, 1)
 
 
-def test_a_service_that_loads_its_model_is_waited_for():
+def test_the_examination_waits_for_a_service_that_loads_its_model():
     loading = iter([CallFailed("http-503", "loading", retriable=True)] * 3)
     found = examine(Service(lambda ask: next(loading, None) or knows_shapes(ask)))
     assert (found.calls, found.latency_s) == (7, 1)
@@ -226,7 +226,7 @@ def test_dry_run_of_an_image_classifier_uses_the_sample_images(workplace, serve)
     assert ended.result["notes"] == ["3 of 3 plain shapes were recognised"]
 
 
-def test_a_dry_run_of_a_service_that_does_not_know_the_labels_says_why(workplace, serve):
+def test_a_dry_run_of_a_service_that_does_not_know_the_labels_reports_the_reason(workplace, serve):
     url = serve(lambda asked: {"cat": 0.5, "dog": 0.5})
     settings = {"body": {"image": "{image_b64}"}}
     ended = dry_run(workplace, kind="image-classifier", protocol="custom", base_url=url, settings=settings)
@@ -234,7 +234,7 @@ def test_a_dry_run_of_a_service_that_does_not_know_the_labels_says_why(workplace
     assert "scored the label 'cat', which it was not asked about" in ended.result["cause"]
 
 
-def test_a_dry_run_of_an_author_has_one_image_drawn(workplace, serve):
+def test_a_dry_run_of_an_image_author_requests_one_test_image(workplace, serve):
     file = io.BytesIO()
     Image.new("RGB", (16, 16), "red").save(file, "PNG")
     asked = []
@@ -247,7 +247,7 @@ def test_a_dry_run_of_an_author_has_one_image_drawn(workplace, serve):
         workplace, kind="language-model", protocol="openai-images", base_url=serve(draw), settings={"model": "m"}
     )
     assert ended.status == "succeeded", ended.error
-    assert [each["prompt"] for each in asked] == ["A red circle on a white background"] * 2  # shown once, examined once
+    assert [each["prompt"] for each in asked] == ["A red circle on a white background"] * 2  # exchange, examination
     assert ended.result["rungs"] == ["draw"]
     with workplace.database.read() as connection:
         assert images.find(connection, read_image(file.getvalue()).digest, "default") is not None

@@ -42,7 +42,7 @@ class Scoring:
 
 
 def even(rows: list[dict[str, Any]]) -> list[Any]:
-    """Score a text by its words for events, whatever group of people it mentions."""
+    """Score a text by its words for events; the group of people that it mentions has no influence."""
     scores = [(sum(map(ord, row["text"].split()[-1])) % 10) / 10 for row in rows]
     return [[1 - score, score] for score in scores]
 
@@ -85,7 +85,7 @@ FEW = TextProfiles(
     {"he": tuple(f"Mr {n}" for n in range(10)), "she": tuple(f"Ms {n}" for n in range(10))},
     {"glad": tuple(f"glad-{n}" for n in range(8)), "sad": tuple(f"sad-{n}" for n in range(8))},
 )
-"""Few texts: each is a call."""
+"""Few texts, because each text is a call."""
 
 
 def test_a_rating_examines_its_target_with_questions_of_the_experiment(workplace, serve):
@@ -101,7 +101,7 @@ def test_a_rating_examines_its_target_with_questions_of_the_experiment(workplace
     assert first in later  # answers given in the examination are not evidence, so the question is asked again
 
 
-def test_a_service_that_mixes_up_its_answers_is_not_rated(workplace, serve):
+def test_a_service_that_reorders_its_answers_is_not_rated(workplace, serve):
     service = serve(lambda rows: even(rows)[::-1])
     ended = run(workplace, service.url, Kind.CLASSIFIER, Alternation("gender"), **LABELS)
     assert (ended.status, ended.rating_id) == ("failed", None)

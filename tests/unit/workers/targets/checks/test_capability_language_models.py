@@ -94,7 +94,7 @@ def test_kinds_of_question_that_the_model_answers_are_found(says, rungs):
     assert json.loads(json.dumps(found.as_json()))["rungs"] == list(rungs)
 
 
-def test_an_engine_without_echo_is_still_asked_to_choose_and_the_reason_is_kept():
+def test_an_engine_without_echo_can_still_choose_and_a_note_says_why_it_cannot_score():
     found = look(Model({Score: lambda ask: lost("no-echo"), Choose: choose}))
     assert found.rungs == ("choose",)
     assert any("score" in note and "no-echo" in note for note in found.notes)
@@ -138,7 +138,7 @@ def test_questions_of_the_experiment_are_asked_first():
 
 
 @pytest.mark.parametrize("arrange", [lambda said: said[::-1], lambda said: said[1:] + said[:1], lambda said: said[:1]])
-def test_a_service_that_mixes_up_or_loses_several_answers_is_unfit(arrange):
+def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit(arrange):
     for says in ({Score: score}, {Fill: fill}, {Choose: choose}):
         assert unfit(Model(says, arrange)).code in {"out-of-order", "wrong-count"}
 
@@ -229,20 +229,20 @@ def test_author_is_fit_if_one_of_its_prompts_is_answered(failure):
     assert any("failed" in note for note in found.notes)
 
 
-def test_one_prompt_may_be_answered_at_another_try():
+def test_an_author_that_answers_its_only_prompt_at_the_second_try_is_fit():
     times = itertools.count()
     found = look(Model({Write: lambda ask: "It rained." if next(times) else lost("cut-short")}), WRITES)
     assert found.calls == 2
 
 
-def test_an_author_that_answers_no_prompt_is_unfit_for_the_first_reason():
+def test_an_author_that_answers_no_prompt_is_unfit_with_the_code_of_its_first_failure():
     codes = iter(["cut-short", *["declined"] * 9])
     model = Model({Write: lambda ask: lost(next(codes))})
     assert unfit(model, different(3)).code == "cut-short"
     assert [call[0] for call in model.calls] == different(3)[:5], "different prompts first, and a few in all"
 
 
-def test_an_author_that_is_busy_is_waited_for_once():
+def test_only_the_first_prompt_to_a_busy_author_is_retried():
     model = Model({}, failures=lambda asks: CallFailed("http-503", "busy", status=503, retriable=True))
     assert unfit(model, different(3)).failure.code == "http-503"
     assert len(model.calls) == TRIES + 4

@@ -31,7 +31,7 @@ def test_an_answer_differs_from_others_and_not_from_itself(answers):
     assert all(difference(one, one) == 0 for one in answers)
 
 
-def test_differences_are_shares_of_the_size():
+def test_the_difference_of_two_answers_is_relative_to_their_size():
     assert difference([3.0, 4.0], [3.0, 4.5]) == pytest.approx(0.5 / np.hypot(3, 4.5))
     assert difference(10.0, 9.0) == pytest.approx(0.1)
     assert difference(0.0, 0.0) == difference([0.0], [0.0]) == 0
@@ -56,12 +56,12 @@ def test_two_swapped_answers_among_equal_ones_are_detected():
 
 
 @pytest.mark.parametrize("answers", [[label("a")] * 4, [2.0] * 3, [scores(0.5)] * 5, [[1.0, 0.0]] * 2])
-def test_order_of_equal_answers_is_unknown(answers):
+def test_the_order_of_a_batch_of_equal_answers_cannot_be_determined(answers):
     assert order_of(answers, answers) is Order.UNSEEN
     assert not told_apart(answers)
 
 
-def test_rounding_differences_in_a_batch_keep_the_order():
+def test_rounding_differences_in_a_batch_do_not_count_as_another_order():
     rng = np.random.Generator(np.random.PCG64(0))
     alone = [rng.normal(size=384).tolist() for _ in range(5)]
     for noise in (1e-7, 1e-5, 0.5 * CLOSE):

@@ -101,7 +101,7 @@ def test_facts_of_each_kind_are_reported():
     assert (embedder.asked, regressor.asked) == ("house", '{"age": 20, "sex": "f"}')
 
 
-def test_questions_are_chosen_far_apart_and_all_of_one_form():
+def test_the_examination_picks_questions_of_one_form_spread_over_the_experiment():
     questions = [Classify("a text"), *(Classify((("age", age), ("pay", 1.0))) for age in range(100))]
     service = Service(scored)
     look(service, [*questions, *questions])
@@ -119,7 +119,7 @@ ARRANGED = {
 
 @pytest.mark.parametrize("arrange", ARRANGED.values(), ids=ARRANGED)
 @pytest.mark.parametrize(("say", "questions"), SOUND.values(), ids=SOUND)
-def test_a_service_that_mixes_up_or_loses_several_answers_is_unfit(say, questions, arrange):
+def test_a_service_that_reorders_or_drops_answers_of_a_batch_is_unfit(say, questions, arrange):
     refusal = unfit(Service(say, arrange), questions)
     assert refusal.code in {"out-of-order", "wrong-count"}
     assert "lists" in refusal.hint
@@ -141,7 +141,7 @@ def test_service_with_an_unstable_order_is_asked_one_by_one():
     assert any("another order once" in note for note in found.notes)
 
 
-def test_questions_are_added_until_a_second_label_shows_the_order():
+def test_the_examination_adds_questions_until_two_labels_show_the_order_of_answers():
     def rare(ask):
         return {"label": "yes" if dict(ask.given)["age"] > 55 else "no", "scores": None}
 
@@ -150,7 +150,7 @@ def test_questions_are_added_until_a_second_label_shows_the_order():
     assert (found.order_kept, found.labels, found.calls) == (True, ("no", "yes"), MOST_ASKED + 2)
 
 
-def test_a_classifier_that_always_says_the_same_is_asked_one_by_one():
+def test_a_classifier_that_always_gives_the_same_answer_is_asked_one_by_one():
     service = Service(lambda ask: {"label": "no", "scores": None})
     found = look(service, CLASSIFY)
     assert (found.batch, found.order_kept, found.adapter.batch_limit, service.batch_limit) == (False, None, 1, 24)
@@ -158,7 +158,7 @@ def test_a_classifier_that_always_says_the_same_is_asked_one_by_one():
     assert any("one by one" in note for note in found.notes)
 
 
-def test_a_regressor_that_always_says_the_same_is_fit_with_a_note():
+def test_a_regressor_that_always_gives_the_same_answer_is_fit_with_a_note():
     found = look(Service(lambda ask: 7.0), REGRESS)
     assert "all questions got the same number" in found.notes
 
@@ -170,7 +170,7 @@ def test_rounding_differences_in_an_array_count_as_the_same_answer():
     assert look(Service(vector, half), EMBED).order_kept is True
 
 
-def test_other_answers_in_an_array_are_asked_one_by_one():
+def test_a_service_that_answers_arrays_differently_is_asked_one_by_one():
     def centred(said):
         return [(np.array(one) - np.mean(said, axis=0)).tolist() for one in said] if len(said) > 1 else said
 
@@ -180,7 +180,7 @@ def test_other_answers_in_an_array_are_asked_one_by_one():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_service_that_answers_by_chance_is_not_taken_for_one_that_mixes_up(seed):
+def test_a_service_that_answers_at_random_is_not_reported_as_reordering_answers(seed):
     rng = np.random.Generator(np.random.PCG64(seed))
     found = look(Service(lambda ask: {"label": str(rng.choice(["a", "b"])), "scores": None}), CLASSIFY)
     assert isinstance(found.deterministic, bool)
@@ -188,7 +188,7 @@ def test_a_service_that_answers_by_chance_is_not_taken_for_one_that_mixes_up(see
     assert (noisy.deterministic, noisy.batch) == (False, False)
 
 
-def test_rounding_from_call_to_call_is_noted_and_no_lack_of_determinism():
+def test_rounding_differences_between_calls_are_noted_and_the_service_counts_as_deterministic():
     count = itertools.count()
     found = look(Service(lambda ask: wage(ask) * (1 + 1e-7 * next(count))), REGRESS)
     assert found.deterministic is True
@@ -246,13 +246,13 @@ def now_and_then(ask):
 
 
 @pytest.mark.parametrize("say", [top_one, now_and_then])
-def test_labels_that_come_and_go_make_a_classifier_unfit(say):
+def test_a_classifier_whose_set_of_labels_varies_is_unfit(say):
     refusal = unfit(Service(say), CLASSIFY)
     assert refusal.code == "label-set"
     assert refusal.hint
 
 
-def test_probabilities_that_do_not_sum_to_one_are_noted_as_several_labels():
+def test_probabilities_that_do_not_sum_to_one_are_noted_as_multi_label():
     found = look(
         Service(lambda ask: {"label": None, "scores": {"a": 0.9, "b": scored(ask)["scores"]["good"]}}), CLASSIFY
     )
@@ -283,7 +283,7 @@ def test_unreachable_service_is_given_up_after_some_attempts():
     assert len(silent.calls) == PATIENCE
 
 
-def test_a_question_that_fails_alone_does_not_make_the_target_unfit():
+def test_one_failing_question_does_not_make_the_target_unfit():
     def refuse(asks):
         too_long = any(ask == CLASSIFY[0] for ask in asks)
         return CallFailed("http-422", "not this one", retriable=False) if too_long else None
@@ -303,7 +303,7 @@ def test_service_that_refuses_every_question_of_the_experiment_is_unfit():
     assert "ask for a rating" in refusal.hint
 
 
-def test_a_service_that_takes_one_question_is_not_asked_several():
+def test_a_service_that_takes_one_question_per_call_is_not_sent_several():
     service = Service(wage, batch_limit=1)
     found = look(service, REGRESS)
     assert (found.batch, found.order_kept, max(len(call) for call in service.calls)) == (False, None, 1)
@@ -379,7 +379,7 @@ def test_a_real_regressor_of_records_needs_samples_or_an_experiment(wire):
     assert (found.order_kept, found.asked) == (True, '{"age": 20}')
 
 
-def test_custom_body_for_records_is_not_called_with_built_in_texts(wire):
+def test_a_custom_service_for_records_is_not_sent_built_in_texts(wire):
     with pytest.raises(TargetUnfit) as caught:
         over_http(wire, Kind.CLASSIFIER, "custom", {"body": "{row}"}, lambda heard: wire.raw(status="500 Ill"))
     assert caught.value.code == "unsupported"

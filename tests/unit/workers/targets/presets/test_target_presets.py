@@ -56,20 +56,20 @@ def values(replies):
 
 @dataclass(frozen=True)
 class Provider:
-    """A chat provider: how its answers and its errors look."""
+    """A chat provider: the formats of its requests, answers and errors."""
 
     settings: dict[str, Any]
     path: str
     answer: Any
-    """From a text and the provider's word for why it ended to its JSON."""
+    """Function of a text and the provider's finish reason; returns the JSON of the response."""
     system: Any
-    """From a request's JSON to what a translating model was told."""
+    """Function of a request's JSON; returns the instruction to translate."""
     user: Any
-    """From a request's JSON to the text."""
+    """Function of a request's JSON; returns the user's text."""
     limits: Any
-    """From a request's JSON to the most tokens, the temperature and what ends a text."""
+    """Function of a request's JSON; returns the maximum of tokens, the temperature and the stop sequences."""
     words: tuple[str, str, str]
-    """Why a text ended: complete, at a limit, refused."""
+    """The provider's finish reasons of a complete, a cut and a refused text."""
     auth: Any = lambda headers: headers["authorization"] == f"Bearer {SECRET}"
     busy: tuple[int, Any] = (429, {"message": "Too many requests"})
     wrong_key: tuple[int, Any] = (401, {"message": "Unauthorized"})
@@ -200,7 +200,7 @@ def chat(name, said, asks, heard=None, **more):
 
 
 @every
-def test_a_translation_is_asked_for_as_the_reference_says_and_read(name):
+def test_a_translation_request_follows_the_reference_and_its_answer_is_read(name):
     one, heard = PROVIDERS[name], []
     said = one.answer("Ella vino.", one.words[0])
     assert values(chat(name, said, [TRANSLATE], heard)) == ["Ella vino."]
@@ -214,7 +214,7 @@ def test_a_translation_is_asked_for_as_the_reference_says_and_read(name):
 
 
 @every
-def test_a_choice_and_a_text_have_their_own_parameters(name):
+def test_choices_and_written_texts_have_different_request_parameters(name):
     one, heard = PROVIDERS[name], []
     said = one.answer("B", one.words[0])
     assert values(chat(name, said, [CHOOSE], heard)) == [{"choice": 1}]
@@ -226,7 +226,7 @@ def test_a_choice_and_a_text_have_their_own_parameters(name):
 
 
 @every
-def test_a_cut_or_refused_text_is_a_failed_question(name):
+def test_a_cut_or_refused_text_fails_its_question(name):
     _, cut, refused = PROVIDERS[name].words
     answer = PROVIDERS[name].answer
     assert values(chat(name, answer("Ella", cut), [TRANSLATE])) == ["cut-short"]
@@ -235,7 +235,7 @@ def test_a_cut_or_refused_text_is_a_failed_question(name):
 
 
 @every
-def test_a_rate_limit_is_waited_for_as_long_as_the_provider_says(name):
+def test_a_rate_limited_call_is_retriable_after_the_time_that_the_provider_names(name):
     status, body = PROVIDERS[name].busy
     with pytest.raises(CallFailed) as caught:
         chat(name, Answer(body, status, {"Retry-After": "3"}), [TRANSLATE])
@@ -244,7 +244,7 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_provider_says(name):
 
 
 @every
-def test_a_wrong_key_ends_the_job_with_the_providers_words_and_without_the_key(name):
+def test_a_wrong_key_fails_the_call_with_the_providers_message_and_without_the_key(name):
     status, body = PROVIDERS[name].wrong_key
     with pytest.raises(CallFailed, match="it said") as caught:
         chat(name, Answer(body, status), [TRANSLATE])
@@ -252,7 +252,7 @@ def test_a_wrong_key_ends_the_job_with_the_providers_words_and_without_the_key(n
     assert PROVIDERS[name].secret not in str(caught.value)
 
 
-def test_gemini_names_a_blocked_prompt_a_declined_question():
+def test_a_prompt_that_gemini_blocks_is_a_declined_question():
     assert values(chat("gemini", {"promptFeedback": {"blockReason": "SAFETY"}}, [TRANSLATE])) == ["declined"]
 
 
@@ -292,7 +292,7 @@ EMBEDDERS = {
 
 
 @pytest.mark.parametrize("name", EMBEDDERS)
-def test_vectors_of_several_texts_come_in_one_call(name):
+def test_vectors_of_several_texts_are_requested_in_one_call(name):
     settings, path, sent, said = EMBEDDERS[name]
     heard = []
     assert values(ask(lambda one: said, name, TEXTS, settings, heard=heard)) == [[1.0, 0.0], [0.0, 1.0]]
@@ -303,7 +303,7 @@ def test_vectors_of_several_texts_come_in_one_call(name):
 AWS_HEADERS = {"Content-Type": "application/x-amz-json-1.1"}
 
 
-def test_amazon_translate_is_asked_for_one_text():
+def test_the_request_to_amazon_translate_follows_the_reference():
     heard, said = [], {"TranslatedText": "Ella vino.", "SourceLanguageCode": "en", "TargetLanguageCode": "es"}
     replies = ask(
         lambda one: said, "amazon-translate", [TRANSLATE], {"auth": aws("translate")}, AWS_SECRET, heard=heard
@@ -336,7 +336,7 @@ def test_amazons_errors_with_status_400_have_different_codes(name):
     assert (caught.value.code, caught.value.retriable) == (code, retriable)
 
 
-def test_amazon_comprehend_classifies_a_batch_and_a_failed_text_loses_only_its_question():
+def test_amazon_comprehend_classifies_a_batch_and_a_failed_text_fails_only_its_own_question():
     scores = {"Positive": 0.9, "Negative": 0.05, "Neutral": 0.04, "Mixed": 0.01}
     said = {
         "ResultList": [{"Index": place, "Sentiment": "POSITIVE", "SentimentScore": scores} for place in (0, 2)],
@@ -350,7 +350,7 @@ def test_amazon_comprehend_classifies_a_batch_and_a_failed_text_loses_only_its_q
     assert heard[0].headers["x-amz-target"] == "Comprehend_20171127.BatchDetectSentiment"
 
 
-def test_a_sagemaker_endpoint_takes_a_body_of_ones_own():
+def test_a_sagemaker_endpoint_accepts_a_custom_body():
     heard = []
     settings = {"endpoint": "wages-1", "auth": aws("sagemaker")}
     own = {**settings, "body": {"instances": [{"features": "{row}"}]}, "output": "predictions[0].score"}
@@ -387,7 +387,7 @@ GOOGLE_CLOUD = {
 
 
 @pytest.mark.parametrize("name", GOOGLE_CLOUD)
-def test_a_service_account_reaches_google_cloud(name, key_file):
+def test_a_service_account_authenticates_calls_to_google_cloud(name, key_file):
     settings, path, said = GOOGLE_CLOUD[name]
     heard = []
 
@@ -436,7 +436,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("field", "name", "settings"), BAD)
-def test_an_invalid_setting_of_a_preset_is_refused_by_field(field, name, settings):
+def test_an_invalid_setting_of_a_preset_is_refused_with_its_field(field, name, settings):
     with pytest.raises(SpecificationError) as caught:
         check_target(
             {
@@ -451,12 +451,12 @@ def test_an_invalid_setting_of_a_preset_is_refused_by_field(field, name, setting
     assert caught.value.field == field
 
 
-def test_a_preset_without_an_address_names_an_example():
+def test_a_preset_without_an_address_is_refused_with_an_example():
     with pytest.raises(SpecificationError, match=r"such as https://api\.anthropic\.com"):
         check_target({"kind": "translator", "protocol": "anthropic", "settings": {"model": "m"}}, LOOPBACK)
 
 
-def test_braces_and_slashes_of_a_parameter_are_only_text():
+def test_braces_and_slashes_in_a_parameter_are_sent_as_plain_text():
     heard = []
     said = PROVIDERS["anthropic"].answer("Ella vino.", "end_turn")
     chat("anthropic", said, [TRANSLATE], heard, model="a/{text}")
@@ -466,7 +466,7 @@ def test_braces_and_slashes_of_a_parameter_are_only_text():
     assert heard[1].path == "/model/..%2F%7Btext%7D/converse"
 
 
-def test_a_parameter_that_is_null_is_left_out_for_models_that_refuse_it():
+def test_a_parameter_set_to_null_is_left_out_of_the_request():
     heard = []
     said = PROVIDERS["anthropic"].answer("Ella vino.", "end_turn")
     chat("anthropic", said, [TRANSLATE], heard, temperature=None)

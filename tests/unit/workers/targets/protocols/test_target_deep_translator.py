@@ -95,7 +95,7 @@ class Fake:
         return self.then(text)
 
 
-def test_every_call_has_an_instance_of_its_own_and_few_run_at_a_time():
+def test_every_call_has_its_own_instance_and_the_number_of_concurrent_calls_is_limited():
     instances, running, most = [], [], []
     lock = threading.Lock()
 
@@ -144,7 +144,7 @@ def test_text_above_the_length_limit_of_the_page_is_not_sent():
     assert reply.failure.code == "unsupported"
 
 
-def test_a_secret_is_split_into_the_arguments_the_class_wants():
+def test_a_secret_is_split_into_the_arguments_that_the_class_expects():
     seen = {}
 
     def build(**arguments):
@@ -156,14 +156,14 @@ def test_a_secret_is_split_into_the_arguments_the_class_wants():
 
 
 @pytest.mark.parametrize(("translator", "secret"), [("libre", None), ("baidu", "only-one"), ("baidu", "one:")])
-def test_a_secret_without_its_parts_is_refused_before_anything_is_asked(translator, secret):
+def test_a_missing_or_incomplete_secret_is_refused_before_any_call(translator, secret):
     with pytest.raises(SpecificationError) as caught:
         adapter(None, translator=translator, secret=secret)
     assert caught.value.field == "secret"
 
 
 @pytest.mark.parametrize("translator", sorted(set(TRANSLATORS) - {"microsoft"}))  # its constructor makes a network call
-def test_every_offered_class_can_be_made_with_the_arguments_it_is_given(translator):
+def test_every_offered_class_can_be_constructed_with_the_arguments_that_we_pass(translator):
     secret = ":".join(TRANSLATORS[translator].keys) or None
     made = adapter(None, translator=translator, secret=secret)
     instance = made._build(**made._arguments(ASK))
@@ -171,7 +171,7 @@ def test_every_offered_class_can_be_made_with_the_arguments_it_is_given(translat
     assert callable(instance.translate)
 
 
-def test_every_class_of_the_library_is_offered_or_has_a_reason():
+def test_every_translator_class_of_the_library_is_offered_or_excluded_by_name():
     names = {name.removesuffix("Translator") for name in deep_translator.__all__ if name.endswith("Translator")}
     told = {entry.name.removesuffix("Translator") for entry in TRANSLATORS.values()}
     told |= {"".join(part.capitalize() for part in name.split("-")) for name in WITHDRAWN} | {"ChatGpt"}
@@ -184,7 +184,7 @@ def test_a_withdrawn_class_is_refused_with_its_reason(translator):
         DeepTranslatorSettings(translator=translator)
 
 
-def test_every_error_of_the_library_has_a_code_of_the_table():
+def test_every_error_of_the_library_has_a_known_failure_code():
     assert {code for code, _ in ERRORS.values()} <= {*CODES, "http-429", "http-500"}
 
 

@@ -1,4 +1,4 @@
-"""Parsing of the letter that an answer chooses."""
+"""Parsing of the option letter (A, B, …) that a language model's answer chooses."""
 
 import pytest
 
@@ -48,7 +48,7 @@ NOT_CHOSEN = [
 
 
 @pytest.mark.parametrize(("said", "place"), CHOSEN.items())
-def test_answer_with_a_letter_or_the_text_of_an_option_is_a_choice(said, place):
+def test_an_answer_with_the_letter_or_the_text_of_an_option_is_a_choice(said, place):
     assert letter_in(said, OPTIONS) == place
 
 
@@ -62,7 +62,7 @@ def test_identical_options_are_distinguished_by_their_letter_only():
     assert letter_in("B", ("Yes", "yes")) == 1
 
 
-def test_letters_follow_the_order_of_the_options():
+def test_option_letters_follow_the_order_of_the_options():
     first, second = Choose("Which?", ("x", "y")), Choose("Which?", ("y", "x"))
     assert (lettered(first), lettered(second)) == ("Which?\n\nA. x\nB. y", "Which?\n\nA. y\nB. x")
     assert completed_by_letter(first, "Choose.") == "Which?\n\nA. x\nB. y\n\nChoose.\nAnswer:"
@@ -80,5 +80,5 @@ def test_letters_follow_the_order_of_the_options():
         ([("A", float("-inf"))], None),
     ],
 )
-def test_probability_of_a_letter_is_the_sum_over_its_spellings(tokens, place):
+def test_probability_of_an_option_letter_is_the_sum_over_its_spellings(tokens, place):
     assert likeliest_letter(tokens, 2) == place
