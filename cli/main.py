@@ -287,7 +287,7 @@ def list_keys(
     show(settings_from(data_dir, database_url), tenant, search, as_json=as_json)
 
 
-signing = commands(help="Look after the keys that certificates are signed with.")
+signing = commands(help="Manage the keys that certificates are signed with.")
 keys.add_typer(signing, name="signing")
 
 
@@ -324,7 +324,7 @@ def revoke_key(
     revoke(settings_from(data_dir, database_url), key_id, tenant)
 
 
-secrets = commands(help="Look after stored secrets.")
+secrets = commands(help="Manage stored secrets.")
 app.add_typer(secrets, name="secrets")
 
 

@@ -116,7 +116,7 @@ def _show(document: Mapping[str, Any], small: Mapping[str, str], asked: Asked, s
         shown.report.write_text(render(form, written, method), encoding="utf-8")
         notes.print(f"report written to {escape(str(shown.report))}", soft_wrap=True)
     if shown.export is not None:
-        notes.print(f"export written to {escape(str(shown.export))}, signed by nobody", soft_wrap=True)
+        notes.print(f"export written to {escape(str(shown.export))}, without a signature", soft_wrap=True)
 
 
 def _format_for(report: Path) -> str:

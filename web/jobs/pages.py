@@ -33,7 +33,7 @@ STATUSES = {
 KINDS = {
     "rating": "Rating",
     "probe": "Test of a service",
-    "rerate": "Rating read anew",
+    "rerate": "Re-rating of recorded answers",
     "challenge": "Proof of a domain",
     "writing": "Writing for a corpus",
 }

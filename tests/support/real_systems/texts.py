@@ -23,8 +23,7 @@ HOW_TO_INSTALL = "apt-get install bible-kjv-text fortunes"
 
 HEAD = 80
 MAGIC = b"EC02"
-BEGINNING = b"\x1f\x9d\x90"
-"""First bytes of ``compress`` with codes of up to 16 bits and a code to clear the table, in the first window only."""
+"""Length of the head of the file of the Bible in bytes, and the file's first bytes."""
 
 LEAST_BITS, MOST_BITS, ANEW = 9, 16, 256
 
