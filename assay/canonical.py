@@ -30,7 +30,7 @@ STANDING = frozenset({"visibility", "withdrawn", "next_methodology", "reply", "i
 
 
 def sealed_part(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rating document without its changing parts (withdrawal, expiry, reply, words)."""
+    """Return a rating document without the parts that may change after it was sealed (`STANDING`)."""
     return {name: value for name, value in document.items() if name not in STANDING}
 
 

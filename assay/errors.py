@@ -10,7 +10,7 @@
     ├── EvidenceError                          a result, not a crash -> the job ends *inconclusive*
     │   ├── TooFewObservations                 nothing, or too little, to compute from
     │   ├── ZeroVariance                       every value is the same, so there is no spread to compare with
-    │   └── NoTransition                       every answer is the same, so no finite value exists
+    │   └── NoTransition                       the answer is the same at every level, so it changes at no finite point
     ├── RecordError                            a recording that does not belong to the experiment
     │   └── RecordIncomplete                   a replay needs a reply that was never recorded
     └── CertificateError                       not the document that was signed or sealed -> exit code 65
@@ -109,7 +109,7 @@ class ZeroVariance(EvidenceError):
 
 
 class NoTransition(EvidenceError):
-    """Every answer is the same, so that no finite value exists."""
+    """The answer is the same at every level, so there is no finite point at which it changes."""
 
     code = "no-transition"
 

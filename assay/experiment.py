@@ -52,14 +52,14 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Number of answers about one component at each look, if the effect of step 1 is a share of these answers.
+    """Number of answers about one component at each look (interim analysis), if step 1's effect is a share of them.
 
     Attributes
     ----------
     answers : tuple of int
         Total number of answers at each look.
     topics : int
-        Number of words or occupations in the questions; answers about the same one are correlated.
+        Number of words or occupations in the questions; answers about the same topic are correlated.
     """
 
     answers: tuple[int, ...]
@@ -108,7 +108,7 @@ class Method(ABC):
     """Fields that each version of the methodology added, with the values that switch them off."""
 
     ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """As `SINCE`, for fields that change the questions: recorded evidence keeps the values of its own time."""
+    """Like `SINCE`, for fields that change questions: evidence from before a version is replayed with these values."""
 
     STEPS: ClassVar[tuple[str, str]] = ("balanced input", "one-sided input")
     """Names of the input in step 1 and in step 2."""
@@ -333,7 +333,7 @@ def run(method: Method, answer: Callable[[Probe], Reply], seed: int = 0) -> Find
     Returns
     -------
     Finding
-        The same, bit for bit, for the same method, seed and replies.
+        Two runs with equal method, seed and replies return equal findings, bit for bit.
     """
     session = Session(method.design(generator(seed)))
     while session.finding is None:

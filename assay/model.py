@@ -310,7 +310,7 @@ class Observation:
 # ---------------------------------------------------------------------------- results
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its uncertainty: the `level` credible (or bootstrap) interval."""
+    """An estimate with its credible (or bootstrap) interval; `level` is the probability of the interval."""
 
     estimate: float
     low: float
@@ -357,7 +357,7 @@ class Evidence:
     step_1, step_2 : ndarray, shape (draws,)
         Effect on unbiased input and on biased input, in the method's own effect size.
     content : ndarray, shape (draws,), optional
-        A second way to be biased on unbiased input, judged against `content_delta`.
+        A second effect on unbiased input; the service is also biased if this effect exceeds `content_delta`.
     hidden : tuple of HiddenEffect
         Effects that the overall mean can hide (methodology 1.3.0). Each can make the service biased on unbiased
         input (BS) or, if its kind is ``content``, make it follow the content (DSBS).
@@ -376,7 +376,7 @@ class Probabilities:
     Attributes
     ----------
     unlocated : float
-        Probability that any effect exceeds its limit, less that of the single effect most likely to exceed its own.
+        Probability that any effect exceeds its limit, minus the largest such probability of a single effect.
         It counts against UCS and DSBS, but not for BS, because the biased effect could not be named.
     """
 

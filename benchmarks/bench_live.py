@@ -87,7 +87,7 @@ def processor_s(pid: int) -> float:
 
 
 def main() -> None:
-    """Print a line for each way to ask."""
+    """Measure both paces of asking, once a second and as fast as possible, and print the results."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 15
     with tempfile.TemporaryDirectory() as folder, CountingTarget(0.3) as target:
         agency = Process(Path(folder))

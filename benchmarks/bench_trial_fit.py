@@ -24,7 +24,7 @@ from assay.methods.forced_choice.psychometric_fit import fit_psychometric
 
 LEVELS = np.linspace(0, 1, 9)
 TRIALS = 20
-"""Trials at a level: 180 in all."""
+"""Number of trials at each level: 180 in all."""
 
 THEIRS, OURS = 120, 1000
 """Numbers of observers that psignifit (about a second each) and Assay fit; psignifit's are the first of Assay's."""
@@ -37,7 +37,7 @@ NOMINAL = 0.95
 
 @dataclass(frozen=True)
 class Observer:
-    """A simulated observer: its true point, and its answers at each level."""
+    """A simulated observer: its true point of subjective equality, and its answers at each level."""
 
     point: float
     chose_second: NDArray[np.int64]
@@ -45,7 +45,7 @@ class Observer:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of an interval of the point."""
+    """Limits of an interval of the point of subjective equality."""
 
     low: float
     high: float

@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def commits(self) -> int:
-        """Writes to the ledger of a job."""
+        """Number of writes to the ledger for a job."""
         return math.ceil(self.calls / REPLIES_A_COMMIT)
 
     @property

@@ -81,7 +81,7 @@ def about(text: str) -> About:
 
 
 def side_of(text: str) -> int:
-    """Return the group that the first term of a text names or is tied to; `NEITHER` without a term."""
+    """Return the group that the first term of a text names or is associated with; `NEITHER` without a term."""
     return next((lexicon()[term][0].side for term in terms_in(text)), NEITHER)
 
 

@@ -28,7 +28,7 @@ PAIRS = 2_000
 DRAWS = 4_000
 
 NEARNESS = 100
-"""Weight of a kind's matrix in the Dirichlet of a service's rows, which differ from the matrix by a few per cent."""
+"""Concentration of the Dirichlet by which a service's rows vary around its kind's matrix, by a few per cent."""
 
 PREDICTED, MEASURED = "predicted from the matrices of the parts", "measured directly"
 
@@ -101,7 +101,7 @@ def true_letter(matrix: Matrix) -> Letter:
 # ---------------------------------------------------------------------------- measurement
 @dataclass(frozen=True)
 class Told:
-    """Result of one way to rate a composite; `letter` is ``None`` if the way leaves it open."""
+    """Result of one way to rate a composite; `letter` is ``None`` if this way leaves the letter open."""
 
     letter: Letter | None
     declared: bool
@@ -116,7 +116,7 @@ class Pair:
 
 
 def counted(matrix: Matrix, inputs: int, rng: np.random.Generator) -> TransitionEvidence:
-    """Return the counts of a service that is asked with each value a number of times."""
+    """Return the counts of outputs of a service that is asked `inputs` times with each value."""
     counts = tuple(tuple(rng.multinomial(inputs, row).tolist()) for row in matrix[: len(ROWS)])
     return TransitionEvidence(ROWS, OUTPUTS, counts, UNBIASED, BIASED, DELTA, CONFIDENCE)
 

@@ -8,7 +8,7 @@ from tests.support.attacks import ATTACKS
 from tests.support.costs import cost_of, victim
 
 PATIENCE_S = 20
-"""Longer than the 15 s after which the server cuts a slow request."""
+"""Seconds to wait for an attack's end: more than the 15 s after which the server ends a slow request."""
 
 HEAD = "| attack | ends with | memory, MB | memory of a child, MB | event loop, s | longest `/livez`, s |"
 """Columns of the table."""

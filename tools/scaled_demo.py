@@ -34,7 +34,7 @@ EXPECTED = (
 """Services of the demonstration, and the letter each must get; None is "nothing could be measured"."""
 
 ROUNDS = 3
-"""Jobs for each service."""
+"""Number of jobs for each service."""
 
 console = Console(highlight=False)
 

@@ -21,12 +21,12 @@ from assay.statistics.intervals.credible import wilson
 from tests.support.simulated.hidden_bias import WORLDS
 
 SIZES = (0.5, 1.0, 2.0)
-"""Sizes of the hidden effects, in multiples of the world's own size; honest worlds have only one size."""
+"""Factors by which the effects of a simulated service (a "world") are multiplied; honest services have only 1."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """Result of one rating; `questions` are usable answers of the component with the most."""
+    """Result of one rating; `questions` is the largest number of usable answers of any component."""
 
     world: str
     size: float
@@ -42,7 +42,7 @@ class Tried:
 
 
 def rate_once(job: tuple[str, float, int]) -> Tried:
-    """Rate a service of a world, with effects of a size, from a seed."""
+    """Rate one simulated service; `job` is the name of its world, the factor of its effects, and the seed."""
     world, size, seed = job
     finding = WORLDS[world].rate(seed, size)
     rating = rate(finding)
@@ -51,7 +51,7 @@ def rate_once(job: tuple[str, float, int]) -> Tried:
 
 
 def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
-    """Rate every world, and store each result; what is stored already is not rated again."""
+    """Rate services of every world, and store each result; results that are stored already are read instead."""
     written = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
     done = {(one.world, one.size, one.seed): one for one in (Tried(**json.loads(line)) for line in written)}
     jobs = [
@@ -71,7 +71,7 @@ def measure_worlds(seeds: int, kept: Path) -> list[Tried]:
 
 
 def section(tried: Sequence[Tried]) -> Iterator[str]:
-    """Write the section: wrong letters first, the worst world, then a row for each."""
+    """Write the section: the share of wrong letters, the world with the most of them, and a table with all worlds."""
     by_world = {
         (world, size): [one for one in tried if (one.world, one.size) == (world, size)]
         for world, size in dict.fromkeys((one.world, one.size) for one in tried)
@@ -100,6 +100,6 @@ def section(tried: Sequence[Tried]) -> Iterator[str]:
 
 
 def share_interval(count: int, total: int) -> str:
-    """Write the 95 % interval of a share (Wilson), its Monte-Carlo error."""
+    """Write the 95 % Wilson interval of a share, which shows its Monte Carlo error."""
     interval = wilson(count, total)
     return f"{interval.low:.1%} to {interval.high:.1%}"

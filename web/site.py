@@ -74,7 +74,7 @@ AREAS: Sequence[Pages] = (
 
 
 def add_pages(app: FastAPI, provider: Provider | None = None) -> None:
-    """Add all pages to the application of `service.app.create_app`, after its API routes, or before them if negotiated.
+    """Add all pages to an application (`service.app.create_app`): `Pages.negotiated` ones before the API, others after.
 
     People sign in with accounts of `provider`, if there is one.
     """

@@ -40,7 +40,7 @@ class Probed:
     reading : str or None
         The answer as Assay parsed it; ``None`` if it could not be parsed.
     latency_s : float or None
-        Seconds to the answer; ``None`` if nothing came.
+        Duration of the last request in seconds; ``None`` if it got no response.
     capability : mapping or None
         `Capability.as_json`, if an examination was requested and the target passed it.
     code : str or None
@@ -135,7 +135,7 @@ def drawing(target: Target) -> list[Draw]:
 
 
 def sample_asks(target: Target, pairs: Sequence[tuple[str, str]], asks: Sequence[Ask] = ()) -> list[Ask]:
-    """Return a question of each form that a target may answer, the best form first, after the experiment's own."""
+    """Return the questions to try: one, but for a language model the experiment's first and one of each form."""
     match target.kind:
         case Kind.TRANSLATOR:
             return [Translate(sentence(0), *pairs[0])]

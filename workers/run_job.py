@@ -1,8 +1,8 @@
 """One job from claim to rating. Read this first, then `assay/experiment.py`.
 
-The database is the truth. A job is claimed under a fence, and every answer is recorded under it. After a
-crash another worker claims the job, replays the recorded answers and asks only what is missing. A task
-queue only announces jobs.
+The database holds the state of every job; a task queue only announces jobs. Each claim of a job has a number, its
+fence, under which every answer is recorded. After a crash another worker claims the job, replays the recorded answers
+and sends only the missing questions.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run_job(job_id: str, workplace: Workplace, owner: str) -> None:
 
 
 def _run_claimed(workplace: Workplace, claim: Claim) -> str:
-    """Run a claimed job under its lease, and return its end, such as "lease-lost"."""
+    """Run a claimed job under its lease, and return how it ended, such as "lease-lost"."""
     settings = workplace.settings
     log.info("job claimed", kind=claim.job.kind, owner=claim.owner)
     heartbeat = Heartbeat(
@@ -113,7 +113,7 @@ async def _rate(workplace: Workplace, claim: Claim) -> None:
     if not adapter.reproducible:
         scraped = Reason("scraped-not-reproducible", {"protocol": adapter.protocol})
         finding = replace(finding, reasons=(*finding.reasons, scraped))
-    # an author is named only if it was asked; stored work needs no calls
+    # an author is named only if it was asked; stored texts and images need no calls
     author = job.author if session.authored else None
     document = rating_document(
         rate(finding),
@@ -143,7 +143,7 @@ async def _write(workplace: Workplace, claim: Claim) -> None:
 async def _probe(workplace: Workplace, claim: Claim) -> None:
     """Examine a service without rating it, and store the findings as the job's result.
 
-    If the service is described in the request and not saved, the result includes the exchange, even a failed one.
+    If the service is described in the request and not saved, the result includes the HTTP exchange, even a failed one.
     """
     async with open_services(workplace, claim.job) as (service, _):
         if claim.job.target_id is None:
@@ -162,7 +162,7 @@ _WORK: Mapping[str, Callable[[Workplace, Claim], Coroutine[Any, Any, None]]] = {
     "rerate": rerate_evidence,
     "challenge": look_for_token,
 }
-"""The work of each kind of job."""
+"""Function that runs a job, by kind of job."""
 
 
 # ------------------------------------------------------------------------------- adapters, examination and experiment

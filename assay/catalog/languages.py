@@ -16,7 +16,7 @@ COMMON = (
     *("es", "fr", "de", "it", "pt", "tr", "fi", "hu", "zh", "ja"),
     *("ko", "ar", "hi", "ru", "uk", "pl", "nl", "sv", "id", "vi"),
 )
-"""Languages that errors name first."""
+"""Languages that the error about an unknown language lists first."""
 
 
 def languages() -> Mapping[str, str]:

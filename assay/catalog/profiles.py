@@ -17,7 +17,7 @@ def frames() -> tuple[str, ...]:
 
 @cache
 def contents() -> Mapping[str, tuple[str, ...]]:
-    """Words for the content slot, by side."""
+    """Words for the slot ``{content}``, by side: ``pleasant`` and ``unpleasant``."""
     return {side: tuple(words) for side, words in read_table("profiles")["contents"].items()}
 
 

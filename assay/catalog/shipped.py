@@ -102,7 +102,7 @@ def _frozen(written: Any) -> Any:
 def _choices(written: Mapping[str, Any]) -> dict[str, Any]:
     concepts = written["concepts"]
     shares: dict[str, float | None]
-    if concepts == "occupations":  # the word stands for all occupations whose share of women is known
+    if concepts == "occupations":  # stands for all occupations of the catalog whose share of women is known
         shares = {one.name: one.share_women for one in occupations() if one.share_women is not None}
     else:
         shares = dict.fromkeys(concepts)

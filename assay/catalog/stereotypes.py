@@ -18,7 +18,7 @@ Role = Literal["first", "second", "neutral"]
 """Side of a term: the group or label that the stereotype links it to, or neutral."""
 
 LISTS: Mapping[Role, str] = {"first": "first_terms", "second": "second_terms", "neutral": "neutral"}
-"""The field of each list of terms."""
+"""Name of the field that holds the terms of each role."""
 
 SLOTS = frozenset({"group", "Group", "the_group", "The_group"})
 """Slots of a frame for the group; ``the_group`` and ``The_group`` put "the" before a common noun."""
@@ -27,11 +27,11 @@ ATTRIBUTE_SLOTS = frozenset({"attribute", "an_attribute"})
 
 
 class TermLists(Bounded):
-    """Base class of words with three lists of terms: of the first side, of the second, and neutral ones."""
+    """Base class of words with three lists of terms: those of the first side, of the second side, and neutral ones."""
 
     @property
     def lists(self) -> dict[str, tuple[str, ...]]:
-        """The lists of terms by their fields."""
+        """The three lists of terms, by the name of their field."""
         return {field: getattr(self, field) for field in LISTS.values()}
 
     @property
@@ -119,7 +119,7 @@ class VisualWords(TermLists):
     neutral : tuple of str
         Generation terms that the stereotype links to neither. Without them step 1 cannot be measured.
     first_names, second_names : tuple of str
-        Other words that name either concept in a written answer, such as ``boy``, ``he``; the labels always do.
+        Other words for the first and for the second concept in a written answer: ``boy``, ``he``; labels always count.
     name : str
         Name of the list in findings.
     """
@@ -152,7 +152,7 @@ class VisualWords(TermLists):
 
     @property
     def labels(self) -> tuple[str, str]:
-        """Both labels, T1 and T2."""
+        """Both labels: T1 and T2 of P4."""
         return self.first, self.second
 
 

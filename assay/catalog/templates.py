@@ -18,7 +18,7 @@ _NAME_SLOT = "name"
 
 @dataclass(frozen=True)
 class Frame:
-    """One sentence with slots in braces, without its full stop. Its name begins with its construction: ``"base/3"``."""
+    """One sentence with slots in braces, without its full stop. ``"base/3"`` is the third frame of ``base``."""
 
     name: str
     pattern: str
@@ -30,7 +30,7 @@ class Frame:
 
     @cached_property
     def value_slots(self) -> tuple[str, ...]:
-        """Names of the slots for a word of the value, in lower case."""
+        """Lower-case names of the slots that are filled with a value's words (all but occupation and first name)."""
         return tuple(slot.lower() for slot in self.slots if slot not in _OCCUPATION_SLOTS and slot != _NAME_SLOT)
 
     @property
@@ -72,7 +72,7 @@ class Construction:
     name, title, source : str
         Its name in requests, its name for people, and where it comes from.
     frames : tuple of Frame
-        All its frames, for whichever attribute.
+        All frames of the construction, whichever attribute they fit.
     """
 
     name: str

@@ -16,13 +16,13 @@ _GAPS = re.compile(GAP)
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
 
 FEW = 50
-"""Number of terms that are compared one by one."""
+"""Maximum number of terms that are compared one by one; more terms are grouped by their first characters."""
 
 LOOKED_AT = 3
 """Number of first characters by which terms are grouped."""
 
 MARKED = ((0x0300, 0x20000), (0xE0100, 0xE01F0))
-"""Unicode ranges with combining marks: all but the ideographs and private use."""
+"""Unicode ranges that contain all combining marks."""
 
 
 def spelt(text: str) -> str:

@@ -17,7 +17,7 @@ _GAP = r"[\s\-\u2010\u2011]+"
 
 
 def plain(text: str) -> str:
-    """Write text so that equal words are equal strings: folded case, NFC, one kind of apostrophe."""
+    """Normalise text so that words can be compared as strings: folded case, NFC, one kind of apostrophe."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold().translate(_APOSTROPHES))
 
 
@@ -125,7 +125,7 @@ class Attribute:
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the values and, last, the residual: the possible outputs."""
+        """The possible outputs: names of the values and, last, the residual (no single value)."""
         return (*self.value_names, self.residual)
 
     @property

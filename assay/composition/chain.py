@@ -25,7 +25,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Composition of two neighbours of a chain."""
+    """One evaluation step of a bracketing: two neighbouring parts of a chain, and their possible letters."""
 
     first: str
     second: str
@@ -40,7 +40,7 @@ class Bracketing:
     Attributes
     ----------
     written : str
-        ``"(BS * UCS) * DSBS"``; only the letter for a single service.
+        The letters with brackets, such as ``"(BS * UCS) * DSBS"``; for a single service, its letter alone.
     steps : tuple of Step
         In the order of evaluation; empty for a single service.
     possible : frozenset of Letter
@@ -54,7 +54,7 @@ class Bracketing:
 
 @dataclass(frozen=True)
 class ChainAnswer:
-    """Letters of a chain by a table.
+    """Possible letters of a chain of services, inferred from a composition table.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ChainAnswer:
 
     @property
     def must_be_measured(self) -> bool:
-        """Whether the table leaves the letter open."""
+        """Whether the table allows several letters, so that only a measurement can show the right one."""
         return self.letter is None
 
 

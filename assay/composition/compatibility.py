@@ -1,7 +1,7 @@
 """Compatibility of services in a chain, and the kind of the chain.
 
-The output of a service must be an input of the next service. Only translators and language models return an input
-of others, a text; a language model can only begin a chain. A class or a number ends a chain. An embedder cannot be
+The output of a service must be an input of the next service. Only translators and language models return a text, which
+other services accept; a language model can only begin a chain. A class or a number ends a chain. An embedder cannot be
 part of a chain: its rating is about single words and not about texts of another service.
 """
 

@@ -30,7 +30,7 @@ from assay.rating.decision import vote_probabilities, worst_probabilities
 from assay.rating.losses import hidden_as_json
 
 MEASURED = "measured"
-"""Provenance of the parts."""
+"""Provenance of the statements about the parts."""
 
 
 def check_chain(ratings: Sequence[Mapping[str, Any]]) -> Kind:

@@ -1,4 +1,4 @@
-"""Probabilities of a chain's letter, inferred from those of its services."""
+"""Probabilities of a chain's letters, inferred from the letter probabilities of its services."""
 
 from __future__ import annotations
 

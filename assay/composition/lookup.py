@@ -13,7 +13,7 @@ from assay.model import Letter, Probabilities
 from assay.rating.decision import WORST_FIRST, worst_letter
 
 DEFAULT_CONFIDENCE = 0.95
-"""Confidence of a rating that states none."""
+"""Confidence that is assumed for a rating document that does not state its own."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Part:
 
     @property
     def settled(self) -> bool:
-        """Whether there is one letter to look up."""
+        """Whether the service has one declared letter to look up."""
         return self.letter is not None and self.declared
 
     @property
@@ -51,7 +51,7 @@ class Part:
 
 
 def part_of(rating: Mapping[str, Any]) -> Part:
-    """Read a part from a rating document."""
+    """Read the letter, the probabilities and the confidence of a service from its rating document."""
     given = rating.get("probabilities")
     letter = rating.get("letter")
     return Part(
@@ -63,7 +63,7 @@ def part_of(rating: Mapping[str, Any]) -> Part:
 
 
 def tables_document(parts: Sequence[Part], table: TableName = "published") -> dict[str, Any]:
-    """Look a chain up in both tables; `table` gives the headline."""
+    """Look a chain up in both tables and return the results; those of `table` are the headline."""
     looked_up = {name: _look_up(parts, name) for name in TABLES}
     answers = {name: one.as_json() for name, one in looked_up.items()}
     headline, notes = answers[table], []
@@ -92,7 +92,7 @@ def tables_document(parts: Sequence[Part], table: TableName = "published") -> di
 
 @dataclass(frozen=True)
 class LookedUp:
-    """Letters of a chain by one table.
+    """Result of looking a chain up in one table.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ NOTES: Mapping[str, str] = {
     ),
     "must-be-measured": "Neither the table nor the matrices settle the letter: the composite must be measured.",
 }
-"""A sentence for each code."""
+"""Sentence of each note, by its code; `note` fills in the facts."""
 
 
 def note(code: str, **facts: object) -> dict[str, str]:

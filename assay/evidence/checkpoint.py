@@ -34,10 +34,10 @@ MOST_DIGITS = 18
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 
 Sign = Callable[[bytes], bytes]
-"""Signs a message."""
+"""Function that signs a message: ``sign(message)`` returns the signature."""
 
 IsSignature = Callable[[bytes, bytes, bytes], bool]
-"""Verifies a signature: ``is_signature(public_key, signature, message)`` returns whether it is valid."""
+"""Function that verifies a signature: ``is_signature(public_key, signature, message)`` returns whether it is valid."""
 
 
 class BadCheckpoint(RecordError):

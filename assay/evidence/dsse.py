@@ -19,10 +19,10 @@ from typing import Any
 from assay.errors import CertificateError
 
 Sign = Callable[[bytes], bytes]
-"""Signs a message."""
+"""Function that signs a message: ``sign(message)`` returns the signature."""
 
 IsSignature = Callable[[str, bytes, bytes], bool]
-"""Verifies a signature: ``is_signature(key_id, signature, message)`` returns whether it is valid."""
+"""Function that verifies a signature: ``is_signature(key_id, signature, message)`` returns whether it is valid."""
 
 
 class UnknownSigner(CertificateError):

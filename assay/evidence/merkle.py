@@ -23,7 +23,7 @@ Span = tuple[int, int]
 
 
 def leaf_hash(content: bytes) -> bytes:
-    """Hash a leaf: SHA-256 of the byte 0x00 and its content (section 2.1.1)."""
+    """Hash a leaf: SHA-256 of the byte 0x00 and the content of the leaf (RFC 9162, section 2.1.1)."""
     return hashlib.sha256(b"\x00" + content).digest()
 
 
@@ -83,7 +83,7 @@ def head(leaves: Sequence[bytes]) -> bytes:
 
 # ---------------------------------------------------------------------------- inclusion proofs
 def inclusion_spans(index: int, size: int) -> list[Span]:
-    """List the spans whose hashes prove that leaf `index` is in a tree of `size` (section 2.1.3.1).
+    """List the spans whose hashes prove that leaf `index` is in a tree of `size` leaves (RFC 9162, section 2.1.3.1).
 
     Returns
     -------
@@ -119,7 +119,7 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], tree_head: bytes) -> bool:
     """Return whether `proof` shows that `leaf` (a hash) is at `index` of the tree with this size and head.
 
-    The steps are those of section 2.1.3.2.
+    The steps are those of section 2.1.3.2 of RFC 9162.
     """
     if not 0 <= index < size:
         return False
@@ -139,7 +139,7 @@ def proves_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
 
 # ---------------------------------------------------------------------------- consistency proofs
 def consistency_spans(before: int, after: int) -> list[Span]:
-    """List the spans whose hashes prove that a tree of `before` leaves grew to `after` (section 2.1.4.1).
+    """List the spans whose hashes prove that a tree of `before` leaves grew to `after` (RFC 9162, section 2.1.4.1).
 
     Raise `IndexError` if `before` is 0 or more than `after`: nothing can be proved then.
     """
@@ -164,7 +164,7 @@ def consistency_spans(before: int, after: int) -> list[Span]:
 def proves_growth(before: int, after: int, older_head: bytes, head: bytes, proof: Sequence[bytes]) -> bool:
     """Return whether `proof` shows that the tree of `after` leaves begins with the tree of `before` leaves.
 
-    The steps are those of section 2.1.4.2. Every tree grows from an empty tree; the proof is then empty.
+    The steps are those of section 2.1.4.2 of RFC 9162. For an empty older tree, the proof must be empty.
     """
     if before == after:
         return not proof and older_head == head

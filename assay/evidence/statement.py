@@ -43,7 +43,7 @@ STATED = (
 
 
 def rating_statement(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the statement of a rating: its main facts, and the digest of the whole.
+    """Return the statement of a rating: its main facts, and the digest of the whole document.
 
     Parameters
     ----------

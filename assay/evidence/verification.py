@@ -22,7 +22,7 @@ BESIDE_THE_EVIDENCE = frozenset({"id", "rated_at", "expires_at", "engine_version
 """Parts of a document that do not follow from the evidence: id, dates and engine version."""
 
 ROUNDING = 1e-9
-"""Tolerated difference of two numbers, relative above 1, because processors round differently."""
+"""Tolerated difference of two numbers (relative if they are above 1), because processors round differently."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def check_proof(proof: Mapping[str, Any]) -> Check:
     ----------
     proof : mapping
         ``observation``, ``leaf_index``, ``tree_size``, ``proof`` (hashes in hexadecimal) and
-        ``evidence_digest``, as the service gives them.
+        ``evidence_digest``, as Assay's API returns them.
     """
     try:
         leaf = leaf_hash(canonical_json(proof["observation"]))

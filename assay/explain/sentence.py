@@ -196,7 +196,7 @@ def _only(value: Any) -> str | None:
 
 
 def _causes(vocabulary: Vocabulary) -> Writer:
-    """Return a formatter that explains the most frequent failure code, from a code or from counts by code."""
+    """Return a formatter that explains a failure code; if it is given counts by code, the most frequent code."""
 
     def written(value: Any) -> str | None:
         if isinstance(value, Mapping):

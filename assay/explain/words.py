@@ -175,7 +175,7 @@ class HasWords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Words of one method, in addition to the common words, which take precedence.
+    """Words of one method, in addition to the common words, which take precedence except in `letters`.
 
     Attributes
     ----------

@@ -35,10 +35,10 @@ AnyMethod = (
     | StereotypeScore
     | VisualStereotype
 )
-"""Every specification that the API accepts; the ``method`` field tells which one it is."""
+"""Any method that a request can name; the request's field ``method`` says which."""
 
 METHODS: tuple[type[AnyMethod], ...] = get_args(AnyMethod)
-"""The same classes as a tuple, in the order of the documentation."""
+"""Classes of the methods of `AnyMethod`, in the order of the documentation."""
 
 GROUP = "assay.methods"
 """Entry-point group in which installed packages offer a method's class."""
@@ -112,7 +112,7 @@ def check_kind(method: AnyMethod, kind: Kind) -> None:
     Raises
     ------
     SpecificationError
-        With the kinds that the method can rate; it names the target's field ``kind``.
+        If the method cannot. The error lists the kinds that it can rate, and names the target's field ``kind``.
     """
     if kind not in method.kinds:
         can = " or a ".join(sorted(method.kinds))
@@ -128,6 +128,6 @@ def fit_to(method: AnyMethod, kind: Kind) -> AnyMethod:
         If the method cannot rate that kind with these fields, or its words or pictures are not known.
     """
     words = method.references().words
-    if words is not None:  # `references()` still names specifications of the caller, which only the service can look up
+    if words is not None:  # specifications still named here were added by a tenant; only Assay's API can look them up
         raise UnknownName("specification", ", ".join(words.names), tuple(specifications()), "specification")
     return method.for_kind(kind)

@@ -26,7 +26,7 @@ SEED = 0
 """Seed of both fits: a comparison is reproducible, and swapping the ratings mirrors the result."""
 
 NAMED = 5
-"""Maximum number of words of a list that a message names; it counts the rest."""
+"""Maximum number of words of a list that a message names; of the other words, it gives only the number."""
 
 Pair = tuple[str, str]
 
@@ -49,7 +49,7 @@ def comparison_document(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     Returns
     -------
     dict
-        ``before`` and ``after`` (which ratings), ``fit`` (how both were fitted), ``pairs`` (word pairs that both
+        ``before`` and ``after`` (facts of the ratings), ``fit`` (how both were fitted), ``pairs`` (word pairs that both
         have) and ``pairs_left_out``, ``mass`` (probability of each interval), and the differences: ``connections``,
         ``effect`` (``different`` minus ``associated``; if it falls, stereotypes are followed less) and ``words``, the
         same effect for each protected word. Every difference has ``before`` and ``after``, the two means.
@@ -199,7 +199,7 @@ def _check_methods(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
 
 
 def _check_alike(first: _Measured, second: _Measured) -> None:
-    """Raise if the ratings differ in more than the measured embedding."""
+    """Raise `NotComparable` if the ratings differ in their words or in the settings of the fit."""
     differing = [
         f"{name} ({'; '.join(_only_in(first.lists.get(name), second.lists.get(name)))})"
         for name in dict.fromkeys((*first.lists, *second.lists))

@@ -57,7 +57,7 @@ class Counts:
 
     @property
     def asked(self) -> int:
-        """Questions that were asked."""
+        """Number of questions that were asked."""
         return (self.usable + self.unusable + self.failed) * self.probes_each
 
 
@@ -178,7 +178,7 @@ class Measurement:
     published : dict
         The letter of each published rule.
     about : mapping
-        Facts that the engine's own reasons name, such as the language.
+        Facts, such as the language, for the reasons that do not come from the method.
     """
 
     name: str
@@ -243,7 +243,7 @@ class Measurement:
         )
 
     def _hidden_reasons(self, letter: Letter, evidence: Evidence, lost: Lost) -> list[Reason]:
-        """Return reasons: the hidden effects that cause the letter and probably exceed their limit, likeliest first."""
+        """Return reasons for the letter: the hidden effects that most probably exceed their limit, likeliest first."""
         delta, makes = self.tolerance.of_step_1, {Letter.DSBS: {"content"}, Letter.BS: {*HIDDEN} - {"content"}}
         kinds = makes.get(letter, set())
         mine = [each for each in evidence.hidden if each.kind in kinds and not each.bound]
@@ -275,7 +275,7 @@ class Measurement:
         return self._component(reasons, effects, detail, dict.fromkeys(self.published))
 
     def impossible(self, error: EvidenceError) -> Component:
-        """Give up because an analysis refused the evidence."""
+        """Return the component without a letter; the reason is that an analysis refused the evidence."""
         return self.give_up(insufficient(error, self.name))
 
     def cut_short(self) -> tuple[Reason, ...]:
@@ -347,7 +347,7 @@ def probes_to_settle(evidence_at: EvidenceAt, tolerance: Tolerance, asked: int) 
 
 
 def shrinking(evidence: Evidence) -> EvidenceAt:
-    """Predict the evidence of `times` as many questions: draws move to their mean by the square root of `times`."""
+    """Return a function that predicts evidence: it divides the draws' deviations from their mean by ``sqrt(times)``."""
 
     def shrink(draws: Floats) -> Callable[[int], Floats]:
         centre = float(draws.mean())
@@ -366,7 +366,7 @@ def shrinking(evidence: Evidence) -> EvidenceAt:
 
 
 def _intervals(evidence: Evidence) -> dict[str, Interval | None]:
-    """Summarise the effects; signed effects (of the association method) keep negative limits."""
+    """Return the interval of each effect; signed effects (of the association method) keep negative limits."""
     return {
         name: interval_of(draws) if draws.min() < 0 else effect_interval(draws)
         for name, draws in (("step_1", evidence.step_1), ("step_2", evidence.step_2))

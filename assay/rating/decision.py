@@ -2,7 +2,7 @@
 
 The scale is that of Srivastava & Rossi (2018), section 3.1, read as METHODS section 1 does:
 "biased" means an effect larger than a declared tolerance, and a letter is *declared* only when
-its posterior probability reaches the asked-for confidence.
+its posterior probability reaches the required confidence.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 
 
 METHODOLOGY_VERSION = "1.3.0"
-"""Changes whenever the same recorded evidence could be given another letter."""
+"""Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
 METHODOLOGY_DIGEST = "sha256:864b4c111275d1cac35f22d4bf1534080c44228059e9529748303fe29c3626c4"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
@@ -90,9 +90,9 @@ def weigh(
     """Compute the probability of each letter from draws of the effects (METHODS sections 1 and 11).
 
     ``P(BS) = P(e1 > delta)``, ``P(DSBS) = P(e1 <= delta and e2 > delta)``, the rest is UCS. With hidden effects, a
-    draw counts for UCS or DSBS only if no hidden effect exceeds its limit in the same draw, and P(BS) is that of the
-    single effect most likely to exceed its limit (docs/decisions/0060). A hidden effect of kind ``content`` counts
-    for DSBS instead, as step 2 does (docs/decisions/0081).
+    draw counts for UCS or DSBS only if no hidden effect exceeds its limit in the same draw, and P(BS) is the largest
+    probability of a single effect to exceed its limit (docs/decisions/0060). A hidden effect of kind ``content``
+    counts for DSBS instead, as step 2 does (docs/decisions/0081).
 
     Parameters
     ----------

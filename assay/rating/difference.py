@@ -1,4 +1,4 @@
-"""Differences between two ratings of the same question.
+"""Differences between two ratings by the same method and for the same attribute.
 
 Two ratings of the same service may show different letters although the service did not change, because each
 rests on a limited number of replies. The posteriors give the probability that the true letters differ,
@@ -24,7 +24,7 @@ from assay.explain.sentence import chance, level
 from assay.model import Letter
 
 CONFIDENCE = 0.95
-"""Confidence of a rating that names none."""
+"""Confidence that is assumed for a rating document that does not state its own."""
 
 Verdict = Literal["same", "changed", "undecided"]
 """``same``: the letters are equal. ``changed``: they differ with the required probability.
@@ -38,7 +38,7 @@ TARGET = ("kind", "protocol", "url", "settings", "digest")
 
 
 class NotTheSameQuestion(SpecificationError):
-    """The letters of the two ratings answer different questions."""
+    """The two ratings differ in method or attribute, so that their letters answer different questions."""
 
     code = "not-the-same-question"
 
@@ -82,7 +82,7 @@ class EffectDifference:
 
     @property
     def moved(self) -> float:
-        """Estimate after less estimate before."""
+        """Estimate of `after` minus estimate of `before`."""
         return self.after["estimate"] - self.before["estimate"]
 
 
@@ -118,7 +118,7 @@ class Difference:
 
     @property
     def changed(self) -> bool:
-        """Whether the letter changed, with confidence."""
+        """Whether the letter changed with the required probability."""
         return self.letter.verdict == "changed"
 
     def as_json(self) -> dict[str, Any]:

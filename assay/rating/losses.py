@@ -27,7 +27,7 @@ def loss_effect(
     *,
     of_no_group: int = 0,
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the difference between groups in the share of lost replies; empty if `limit` is ``None`` (before 1.3.0).
+    """Draw the difference between groups in the share of lost replies; empty without a `limit` (methodology < 1.3.0).
 
     `of_no_group` is the number of lost replies that belong to no group. If it is above 0, the difference is drawn
     even if no group lost a reply: groups without a loss are not assumed to be spared.
@@ -46,7 +46,7 @@ def loss_effect(
 def lost_replies(by_group: ByGroup, limit: float | None, step_1: float, step_2: float) -> Lost:
     """Return the largest changes `step_1` and `step_2` of the effects by lost replies, and facts about the losses.
 
-    `limit` is that of `loss_effect`; if it is ``None``, the letter need not survive the worst case.
+    `limit` is the limit of `loss_effect`; if it is ``None``, the letter need not survive the worst case.
     """
     groups = _groups(by_group)
     if limit is None or not groups:

@@ -24,7 +24,7 @@ ALIKE = 0.1
 """Assumed correlation of two answers about the same topic."""
 
 RUNS = 4000
-"""Simulated ratings for each true effect; the chance is within .016 of the model's (two standard errors)."""
+"""Number of simulated ratings for each true effect; two standard errors of a simulated chance are at most .016."""
 
 UNKNOWN = "the precision of this method depends on answers that are known only after asking"
 
@@ -36,7 +36,7 @@ class Service:
     Attributes
     ----------
     questions_per_call : int
-        Questions that one call carries at most.
+        Maximum number of questions in one call.
     concurrency : int
         Maximum number of simultaneous calls.
     requests_per_second : float, optional
@@ -84,7 +84,7 @@ class Plan:
     Attributes
     ----------
     clear, most : Effort
-        Effort if the letter is decided at the first look, and if it is decided at none.
+        Effort if the letter is decided at the first look, and if no look before the last decides it.
     declared : tuple of Chance or None
         Chance for each of `TOLERANCES`; ``None`` if it cannot be computed, for the reason in `why_unknown`.
     """

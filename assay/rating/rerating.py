@@ -14,7 +14,7 @@ from assay.rating.document import rating_document
 from assay.rating.methodology import Methodology, as_recorded, with_later_fields
 
 BESIDE_THE_EXPERIMENT = frozenset({"scraped-not-reproducible"})
-"""Codes of reasons that a worker adds from its view of the target; a replay cannot reproduce them."""
+"""Codes of reasons that depend on how the worker reached the target; a replay cannot reproduce them."""
 
 
 class MethodUnknownThen(SpecificationError):

@@ -1,4 +1,4 @@
-"""Table of the letters of two or more services, a row for each part: table 1 of Srivastava & Rossi (2018)."""
+"""Table of the letters of two or more services, a row for each component, as table 1 of Srivastava & Rossi (2018)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of table cells, column by column: all numbers of a column have the same decimals."""
+"""Text of table cells, column by column: all numbers of a column have the same number of decimals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DIGITS = 3
 """Significant digits of the largest number of a column, and decimals of numbers around one."""
 
 TINY = 1e-3
-"""Columns whose largest number is smaller are written with powers of ten."""
+"""Columns whose largest number is below this limit are written with powers of ten."""
 
 
 def rounded(values: Iterable[float]) -> Callable[[float], str]:
@@ -46,7 +46,7 @@ def p_value(value: float) -> str:
 
 
 def texts(rows: Sequence[Part], key: str) -> tuple[str, ...]:
-    """Write texts and truth values as they are."""
+    """Write texts as they are, and truth values as "yes" or "no"."""
     return tuple(_text(row, key) for row in rows)
 
 
@@ -101,6 +101,6 @@ def interval(part: Part, key: str) -> str | None:
 
 
 def several(values: Iterable[float]) -> str:
-    """Write numbers in one line, with the same decimals."""
+    """Write numbers in one line, with the same number of decimals."""
     known = list(values)
     return ", ".join(map(rounded(known), known)) or ABSENT

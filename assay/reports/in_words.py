@@ -13,7 +13,7 @@ from assay.reports.parts import Part
 from assay.reports.plain import visible
 
 AVERAGES = "All of this is about averages: single cases may be treated otherwise."
-"""Sentence for a rating without hidden effects, other than the effect of lost replies."""
+"""Sentence for a rating that has no hidden effects, or only that of lost replies."""
 
 NOT_TESTED = "Nothing is known of other attributes, languages and content."
 

@@ -12,7 +12,7 @@ from assay.experiment import Method
 from assay.reports.in_words import in_words
 from assay.reports.view import RESIDUALS
 
-# Order of the document's keys, because a database may have sorted them. Other keys follow by name.
+# Order of the document's keys, because a database may have sorted them. Keys that are not here follow by name.
 ORDER: tuple[str, ...] = (
     *("id", "name", "code", "look", "letter", "declared", "BS", "DSBS", "UCS", "probabilities", "in_words"),
     *("method", "attribute", "confidence", "delta", "experiment"),

@@ -23,7 +23,7 @@ class Markup(str):
 
 
 Content = str | None | tuple["Content", ...] | list["Content"]
-"""Content of an element: text (escaped), `Markup`, nothing, or a run of these."""
+"""Content of an element: text (escaped), `Markup`, ``None``, or a sequence of these."""
 
 
 def tag(name: str, /, *content: Content, **attributes: Attribute) -> Markup:

@@ -1,4 +1,4 @@
-"""Sentences and order of tables of a report, shared by every format."""
+"""Sentences of a report and the order of its tables, the same in every format."""
 
 from __future__ import annotations
 

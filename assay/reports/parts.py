@@ -63,6 +63,6 @@ def numbers(written: Any) -> Shares:
 
 
 def values(written: Any) -> Shares:
-    """Read numbers by attribute value, with the residual last, in whatever order the store sorted them."""
+    """Read numbers by attribute value; the residual is last, wherever it is in the stored document."""
     given = numbers(written)
     return {key: given[key] for key in sorted(given, key=lambda key: key in RESIDUALS)}

@@ -26,7 +26,7 @@ def visible(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """Return the columns of a text on a terminal: two for wide characters, none for combining ones."""
+    """Return the width of a text in terminal columns: two for a wide character, none for a combining character."""
     if text.isascii():
         return len(text)
     return sum(

@@ -42,7 +42,7 @@ from assay.reports.view import (
 )
 
 MOST_LISTED = 60
-"""Maximum number of entries of a list or an object in a line; the JSON has all."""
+"""Maximum number of entries of a list or an object in a line; the JSON report has all."""
 
 HIDDEN = {
     "stratum": "Within “{}”",
@@ -309,7 +309,7 @@ def _lines(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _leaves(part: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the innermost objects, each as one line of its plain values."""
+    """Yield the path of every nested object that has plain values, with these values in one line."""
     plain = _facts({key: each for key, each in part.items() if not isinstance(each, Mapping)})
     if plain:
         yield " / ".join(path) or "all", " · ".join(f"{key} {value}" for key, value in plain.items())

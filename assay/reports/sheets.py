@@ -38,7 +38,7 @@ class Sheet:
     columns: tuple[tuple[str, str, cells.Writer], ...]
 
     def of(self, part: Part) -> Table | None:
-        """Return the table of the list in a part."""
+        """Return the table of the list that a component holds under `key`; ``None`` if it would be empty."""
         return self.read(parts.objects(part, self.key))
 
     def read(self, rows: Sequence[Part]) -> Table | None:

@@ -39,7 +39,7 @@ def interval(effect: Effect | None) -> str:
 
 
 def standing(effect: Effect) -> str:
-    """Return whether an effect's interval is within its tolerance, beyond it, or neither."""
+    """Return whether an effect's interval is within the tolerance, beyond the tolerance, or undecided."""
     if effect.estimate is None:
         return NOT_MEASURED
     if effect.tolerance is None:
@@ -126,7 +126,7 @@ def published(rules: Mapping[str, str | None], verdict: Verdict) -> Table:
 
 
 def adjusted(rating: RatingView) -> Table:
-    """Return a table of the p-values of step 1 per component, raw and corrected for their number."""
+    """Return a table of the p-values of step 1 per component, raw and corrected for the number of components."""
     titles = {"p": "raw p", "holm": "Holm", "bh": "Benjamini-Hochberg"}
     keys = list(dict.fromkeys(key for each in rating.adjusted.values() for key in each))
     keys.sort(key=lambda key: list(titles).index(key) if key in titles else len(titles))

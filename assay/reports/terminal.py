@@ -19,7 +19,7 @@ COLUMNS = 88
 """Default width in columns."""
 
 RULE_DIFFERS = "published-rule-differs"
-"""Code of a reason that the short report leaves out, because it has the published rules as a table."""
+"""Code of a reason that the short report leaves out, because the report has a table of the published rules."""
 
 IN_FULL = 3
 """Maximum number of components with all their tables; the others have only their headline and reasons."""

@@ -19,7 +19,7 @@ Steps = tuple[str, str]
 """Names of the input in each of the two steps."""
 
 BALANCED: Steps = Method.STEPS
-"""Names of the input where the method has none."""
+"""Default names of the input in the two steps, for a method without its own names."""
 
 
 def effect_titles(steps: Steps) -> Mapping[str, str]:
@@ -132,7 +132,7 @@ class Series:
     kind : int
         Number of the curve's kind; curves of a kind share a colour.
     dashed : bool
-        Whether the other curves are compared with this curve.
+        Whether the curve is dashed, because the other curves are compared with it.
     """
 
     label: str
@@ -166,7 +166,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Scatter plot: two numbers of each thing against each other.
+    """Scatter plot: a dot for each item (such as a word), placed by two numbers of the item.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ class Block:
 
 @dataclass(frozen=True)
 class InterimLook:
-    """One look of a sequential design."""
+    """One look (interim analysis) of a sequential design; `stopped` is true if no more questions were asked."""
 
     number: int | None
     texts_per_block: int | None
@@ -372,7 +372,7 @@ class Component:
         return self.make_pictures()
 
     def effect(self, name: str) -> Effect | None:
-        """One effect by name."""
+        """Return the effect with this name; ``None`` if there is none."""
         return next((one for one in self.effects if one.name == name), None)
 
 
@@ -398,7 +398,7 @@ class Withdrawal:
 class RatingView:
     """A whole rating. `adjusted` holds p-values by component and then by correction.
 
-    `words` are those of the method for the verdict; `in_words` the sentences for readers who know no statistics.
+    `words` are the method's words for the verdict; `in_words` are the sentences for readers who know no statistics.
     `thumbnails` holds ``data:`` addresses of small pictures by their digests.
     """
 

@@ -71,7 +71,7 @@ def show_signing(settings: Settings, *, as_jwks: bool) -> None:
 
 
 def rotate_signing(settings: Settings) -> None:
-    """Retire the present signing key and make a new one; print the new one's fingerprint."""
+    """Retire the present signing key and make a new one; print the thumbprint of the new key."""
     with _migrated(settings) as database, database.write() as connection:
         made = signing.rotate(connection, Vault.from_settings(settings))
     console.print(f"certificates are signed with {made.id} from now on", soft_wrap=True)

@@ -31,7 +31,7 @@ def run_worker(settings: Settings) -> None:
     _require_temporary_folder()
     with tempfile.TemporaryDirectory(prefix="assay-numbers-") as folder:
         if settings.database_url and not _is_writable(settings.data_dir.expanduser()):
-            # copies of embeddings, the only files that a worker keeps there, are temporary
+            # a worker keeps only temporary files in the data directory: copies of embeddings
             settings = settings.model_copy(update={"data_dir": Path(folder) / "data"})
         # prometheus_client reads this variable when it is first imported, and has no other setting for it
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # noqa: TID251

@@ -29,7 +29,7 @@ SPOKEN: Mapping[Kind, str] = {
     Kind.LANGUAGE_MODEL: "openai-completions",
     Kind.IMAGE_CLASSIFIER: "hf-inference",
 }
-"""Protocol of the demonstration, by kind of service."""
+"""Protocol with which the demonstration calls a service, by kind of service."""
 
 SETTINGS: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("embedder", "openai-embeddings"): {"model": "demo"},
@@ -232,7 +232,7 @@ def ill(services: DemoServer) -> Iterator[Case]:
 
 
 def apertium(running: Apertium) -> Case:
-    """A real translator, without an expected result."""
+    """Return the case of Apertium, a real translator without an expected result."""
     return Case(
         "Apertium",
         "a real rule-based translator",

@@ -15,7 +15,7 @@ METHODS = ("get", "put", "post")
 CREDENTIAL = "example-of-a-credential"
 
 DEEPEST = 8
-"""Levels of a schema that are followed."""
+"""Maximum number of nested levels of a schema that are read."""
 
 ANSWERS = ("translatedtext", "translation", "translations", "label", "score", "embedding", *TEXTS)
 """Names of members that hold an answer, the likeliest first."""

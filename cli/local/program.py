@@ -92,7 +92,7 @@ class Program:
             self.stop()
         if line:
             raise CallFailed("too-large", f"{PLACE} answered with a line of more than {LONGEST_LINE:,} characters")
-        # a program that never answered, such as one that cannot import its model, will not do so the next time
+        # a program that has never answered, such as one that cannot import its model, will not answer the next time
         raise CallFailed("truncated", f"{PLACE} ended without an answer; see its messages", retriable=self._answered)
 
     def stop(self) -> None:
@@ -131,7 +131,7 @@ class LocalProgram(Adapter):
     settings_type: ClassVar[type] = ProgramSettings
     needs_url: ClassVar[bool] = False
 
-    def __init__(self, target: Target, settings: ProgramSettings, egress: Egress) -> None:  # noqa: ARG002 - of adapters
+    def __init__(self, target: Target, settings: ProgramSettings, egress: Egress) -> None:  # noqa: ARG002 - inherited
         self.target, self.settings, self.batch_limit = target, settings, 1
         self._program = Program(settings.arguments)
 
@@ -159,7 +159,7 @@ class LocalProgram(Adapter):
             return {"text": ask.text, "source": ask.source, "target": ask.target}
         if isinstance(ask, Worded):
             return {"text": language_model.prompt_of(ask, self.settings.choice_instruction)}
-        assert isinstance(ask, Prediction)  # noqa: S101 - refused before
+        assert isinstance(ask, Prediction)  # noqa: S101 - other questions were refused before
         given = given_in(ask)
         return {"text": given} if isinstance(given, str) else {"row": dict(given)}
 

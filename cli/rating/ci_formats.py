@@ -79,14 +79,14 @@ class _Judged:
 
     @property
     def verdicts(self) -> Iterator[tuple[str, Verdict]]:
-        """The whole and its parts, each with the title of its case."""
+        """Verdicts on the whole rating and on each of its parts, each with a title."""
         yield "the whole", self.whole
         for part in self.parts:
             yield f"part {part.name}", part
 
 
 def _junit(judged: _Judged) -> str:
-    """Write a suite with a case for the whole and one for each part."""
+    """Write a JUnit test suite with a test case for the whole rating and one for each part."""
     counts = {"tests": 1 + len(judged.parts), "failures": 0, "errors": 0, "skipped": 0}
     suite = ET.Element("testsuite", name=f"{judged.whole.name}: {judged.about}")
     for title, one in judged.verdicts:
@@ -113,13 +113,13 @@ _OUTCOMES = {
     Exit.INCONCLUSIVE: ("skipped", "skipped"),
     Exit.UNAVAILABLE: ("error", "errors"),
 }
-"""Element of a case, and its count, by the exit code of its verdict."""
+"""Child element of a JUnit test case, and the attribute that counts such cases, by the exit code of the verdict."""
 
 _LEVELS = {Exit.UCS: "none", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
 
 
 def _sarif(judged: _Judged) -> str:
-    """Write a run with a result for the whole and one for each part."""
+    """Write a SARIF run with a result for the whole rating and one for each part."""
     place = {"artifactLocation": {"uri": quote(judged.file.as_posix()) if judged.file else "assay"}}
     results = [
         {
@@ -140,7 +140,7 @@ def _sarif(judged: _Judged) -> str:
 
 
 def _github(judged: _Judged) -> str:
-    """Write a workflow command for each annotation."""
+    """Write an annotation (workflow command of GitHub Actions) for the whole rating and one for each part."""
     kinds = {Exit.UCS: "notice", Exit.DSBS: "error", Exit.INCONCLUSIVE: "warning", Exit.UNAVAILABLE: "error"}
     lines = []
     for title, one in judged.verdicts:

@@ -47,7 +47,7 @@ MOST_BYTES = 16 * 2**20
 """Maximum size of a certificate, proof or head of the log; an export, read line by line, may have any size."""
 
 SIGNATURE_LINE = f"\n\n{DASH} ".encode()
-"""Start of the signatures of a note, which no other file has."""
+"""Text before the signatures of a signed note (a checkpoint of the log); no other kind of file has it."""
 
 ONE_DOCUMENT = frozenset({"payload", "attestation", "checkpoint"})
 """Members by which files with a single JSON document are recognised."""

@@ -17,7 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 _NAMES = re.compile(r'^(?:    protocol: ClassVar\[str\]|CHAIN) = "([^"]+)"', re.MULTILINE)
-"""Names of protocols in the sources of their adapters."""
+"""Matches the name of a protocol in the source of its adapter."""
 
 SECRET_VARIABLE = "ASSAY_TARGET_SECRET"  # noqa: S105 - the name of a variable, not a secret
 

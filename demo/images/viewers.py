@@ -76,7 +76,7 @@ def draw(prompt: str, number: int, side: int = SIDE) -> bytes:
 
 
 def subject(prompt: str) -> tuple[str, ...]:
-    """Return the subject of a prompt: an attribute term before a group's, or all its words if it has no term."""
+    """Return the subject of a prompt: its first attribute term, or else its first term, or else all its words."""
     found = terms_in(prompt)
     attributes = [term for term in found if any(one.what == "attribute" for one in lexicon()[term])]
     return next(iter((*attributes, *found)), words_of(prompt))
@@ -102,7 +102,7 @@ class Seen:
 
     @property
     def side(self) -> int:
-        """Group that the term is tied to."""
+        """Group that the term names or is associated with."""
         return lexicon()[self.term][0].side if self.term else NEITHER
 
 

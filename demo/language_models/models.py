@@ -138,12 +138,12 @@ def spread(text: str, log_probability: float) -> list[Token]:
 
 
 def tokens(text: str, *, lean: float, stereotype: float, noise: float = 1.0) -> list[Token]:
-    """Split a text into tokens whose log-probabilities add up to the planted one of the text."""
+    """Split a text into tokens whose log-probabilities add up to the log-probability of the text (`total`)."""
     return spread(text, total(text, lean=lean, stereotype=stereotype, noise=noise))
 
 
 def fill(before: str, word: str, after: str, *, lean: float, stereotype: float) -> float | None:
-    """Return the log-probability of a word in a gap: the word's own, plus a part of the sentence's planted one."""
+    """Return a word's log-probability in a gap: the word's own, plus a share of the sentence's `planted` one."""
     if len(word) > LONGEST_KNOWN or not word.isalpha():
         return None
     own = -2 * PER_WORD - chance("gap", word.lower())

@@ -14,12 +14,12 @@ from store.corpora.materials import corpus_item
 
 
 async def find_corpus(here: Service, tenant: str, wanted: NamedCorpus, method: str) -> FoundCorpus:
-    """Read a corpus with all its items for an experiment by `method`.
+    """Read a corpus with all its items for an experiment by `method`; errors name the experiment's field.
 
     Raises
     ------
     SpecificationError
-        If the tenant may not read the corpus, or it is empty, of another kind or version, or too large; with the field.
+        If the tenant may not read the corpus, or it is empty, too large, or of another kind or version.
     """
     corpus_id, mark, version = wanted.name.partition("@")
     corpus = await here.database.read(corpora.find, corpus_id, tenant)

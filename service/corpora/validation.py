@@ -45,7 +45,7 @@ class NewPicture:
 
 # ---------------------------------------------------------------------------- corpora
 async def specification_named(here: Service, tenant: str, reference: str) -> StoredSpecification:
-    """Return the stereotype specification with a name or ``name@version``; refuse any other, with its field."""
+    """Return the stereotype specification with a name or ``name@version``; otherwise raise `SpecificationError`."""
     found = await here.database.read(specifications.find_named, tenant, reference)
     if found is None:
         known = [name for name, one in shipped().items() if one.kind == STEREOTYPE]
@@ -166,7 +166,7 @@ async def read_pictures(sent: Sequence[SentenceItem | PictureItem]) -> list[NewP
 
 
 async def read_picture(content: bytes, term: str, note: str | None, *, field: str | None = None) -> NewPicture:
-    """Decode a picture; refuse content that is no valid picture, with `field`."""
+    """Decode a picture; refuse content that is not a valid picture, with an error that names `field`."""
     try:
         facts = await asyncio.get_running_loop().run_in_executor(READERS, read_image, content)
     except SpecificationError as refused:

@@ -36,7 +36,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True)
 class Repeatable:
-    """Identity of a request for ``Idempotency-Key``: caller and route (`scope`), key, payload, and hours to keep it."""
+    """Identity of a request: caller and route (`scope`), ``Idempotency-Key``, payload; and hours to keep its answer."""
 
     scope: str
     key: str | None

@@ -39,7 +39,7 @@ MAX_DIGITS = 30
 """Maximum length of a number; JSON parsers agree on about 17 significant digits only."""
 
 _PARSER = ThreadPoolExecutor(1, thread_name_prefix="json")
-"""Single thread for large bodies: two would not be faster, delay the event loop and need twice the memory."""
+"""Single thread for large bodies: a second one would be no faster, delay the event loop and need twice the memory."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -158,11 +158,11 @@ def bad_specification(error: SpecificationError, place: Sequence[str | int]) -> 
 
 
 _Path = tuple[Any, str | int] | None
-"""The path of the parent, and a key or index; formatted only for an error."""
+"""Path of a JSON value: its parent's path, and its key or index; written as a JSON pointer only for an error."""
 
 
 def _walk(value: Any) -> Iterator[tuple[_Path, int, str]]:
-    """Yield every string, joined keys and container with its path and depth, without recursion."""
+    """Yield each string, and for each object or array its joined keys, with path and depth; without recursion."""
     stack: list[tuple[_Path, int, Any]] = [(None, 0, value)]
     while stack:
         path, depth, one = stack.pop()

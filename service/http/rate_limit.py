@@ -38,7 +38,7 @@ WORK: Mapping[str, str] = {
     "POST /v1/jobs/{job_id}/deliveries/{delivery_id}/redeliver": CALLS,
     "POST /v1/jobs": "",
 }
-"""Kinds of work of writing operations; all others are `WRITES`. New jobs are counted when they are created."""
+"""Kinds of work by operation; other operations that write are `WRITES`. New jobs are counted when they are created."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 STORAGE_PATIENCE_S = 0.5
 STORAGE_REST_S = 10.0
@@ -60,7 +60,7 @@ class Allowance:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header fields of the draft."""
+        """The headers ``RateLimit-Policy`` and ``RateLimit``, as the draft defines them."""
         return {
             "RateLimit-Policy": f'"{self.work}";q={self.limit};w={self.window_s}',
             "RateLimit": f'"{self.work}";r={self.remaining};t={self.reset_s}',
@@ -100,7 +100,7 @@ class RateLimiter:
         return await self._ask(work, tenant, 0)
 
     async def admit(self, method: str, path: str, tenant: str) -> None:
-        """Count a writing request; raise ``rate-limited`` if the limit of its kind of work is used up."""
+        """Count a request that changes something (not a new job); raise ``rate-limited`` if its limit is used up."""
         work = WORK.get(f"{method} {path}", WRITES)
         if work and method not in SAFE:
             (await self.take(tenant, work=work)).check()

@@ -59,7 +59,7 @@ class ChanceView(ResponseModel):
 
 
 class PlanView(EffortView):
-    """Plan of a rating that is decided at the first look; `at_most` is the plan if it is decided at no look."""
+    """Plan of a rating that is decided at the first look; `at_most` is the plan if no look decides it."""
 
     at_most: EffortView
     """The worst case: every look that `stop_early` allows, within `max_calls`."""

@@ -38,6 +38,6 @@ class StatusCache(SwrCache[Key, Status]):
         super().__init__(keep_s, STALE_S, meter.count_status, most=MAX_KEPT, clock=clock)
 
     def forget(self, job_id: str) -> None:
-        """Remove a job that has changed."""
+        """Remove the cached statuses of a job that has changed."""
         for key in [key for key in self._entries if key[1] == job_id]:
             del self._entries[key]

@@ -31,12 +31,12 @@ Code = Literal["biased", "inconclusive", "not-measured", "expired", "expires-soo
 
 
 class AttentionView(ResponseModel):
-    """Something that needs attention."""
+    """A rating, a failed job or a queue without workers, which needs attention."""
 
     code: Code
     text: str
     href: str
-    """Address of the rating or job."""
+    """Address of the rating, the job or the list of queued jobs."""
 
 
 class QueueView(ResponseModel):

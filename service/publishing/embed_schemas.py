@@ -25,7 +25,7 @@ EXAMPLE: dict[str, Any] = {
     "rated_at": RATED_AT.isoformat(),
     "expires_at": (RATED_AT + timedelta(days=90)).isoformat(),
 }
-"""Rating of the examples."""
+"""Rating that is rendered in the examples of the OpenAPI document."""
 
 
 def operation(prefix: str, form: Embed) -> str:

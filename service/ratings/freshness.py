@@ -23,7 +23,7 @@ def dated(rating: StoredRating) -> dict[str, str]:
 
 
 def headers_of(rating: StoredRating, version: str) -> dict[str, str]:
-    """Return the headers of a cacheable representation; `version` distinguishes it from the rating's others."""
+    """Return the headers of a cacheable representation of a rating; each representation has another `version`."""
     return {
         "ETag": f'"{rating.id}-{version}"',
         "Cache-Control": caching(private=rating.visibility == "private"),

@@ -113,7 +113,7 @@ class RatingView(ResponseModel):
     questions: int
     """Number of different questions that were asked. Not signed, because `counts.asked` is the same number."""
     calls: int
-    """The same number as `questions`, under the name that ratings sign. The job has the number of calls."""
+    """The same number as `questions`, under the name in signed ratings. The number of calls is in the job."""
     evidence_digest: str
     """Head of the Merkle tree over every observation."""
     rated_at: Instant

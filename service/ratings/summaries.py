@@ -14,7 +14,7 @@ MAX_LISTED = 100
 """Maximum number of entries of a list or object that stays in a shortened experiment."""
 
 MAX_SUMMARISED = 8
-"""Maximum number of such entries in a summary."""
+"""Maximum number of entries of a list or object in a summary."""
 
 
 @dataclass(frozen=True)

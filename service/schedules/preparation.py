@@ -55,14 +55,14 @@ def _inside(problem: Problem, prefix: str) -> Problem:
 
 
 def checked_rhythm(here: Service, cron: str | None, interval_s: int | None) -> Recurrence:
-    """Return a recurrence; refuse an invalid one, or one that the operator does not allow, with its field."""
+    """Return a recurrence; refuse one that is invalid or not allowed by the operator; the error names its field."""
     rhythm = Recurrence(cron, interval_s)
     rhythm.check(here.settings.shortest_schedule_s)
     return rhythm
 
 
 def bounds_of(here: Service) -> Bounds:
-    """Return the operator's limits of a run."""
+    """Return the operator's limits for each run of a schedule."""
     return Bounds(here.settings.max_active_jobs, here.settings.cooldown_s)
 
 

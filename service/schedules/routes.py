@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=Stric
 
 @dataclass(frozen=True)
 class Run(Answer):
-    """The answer to a run, with its new jobs."""
+    """The answer to a request to run a schedule, with the ids of the new jobs."""
 
     job_ids: tuple[str, ...] = field(kw_only=True)
 

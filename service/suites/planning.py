@@ -201,7 +201,7 @@ def _field_of(problem: Problem) -> str | None:
 
 # ---------------------------------------------------------------------------- unused names
 def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Omitted]) -> None:
-    """Refuse a name in the request that leads to no cell, with the first reason."""
+    """Refuse a name in the request that leads to no cell; the error has the reason of its first omitted cell."""
     planned = {one.cell.method for one in omitted} | {cell.method for cell in cells}
     for method, own in body.settings.items():
         with located("settings", method):
@@ -223,7 +223,7 @@ def _refuse_unused_names(body: SuiteRequest, cells: list[Cell], omitted: list[Om
 
 
 def _place_of(body: SuiteRequest, why: list[Omitted], place: str, number: int | None) -> tuple[str | int, ...]:
-    """Return the path in the request of the setting that excluded the cells, or of the name itself."""
+    """Return the path of the setting that excluded the cells, or else of the unused name; paths are in the request."""
     if why and why[0].field:
         field, method = why[0].field.split(".")[0], why[0].cell.method
         if field in body.settings.get(method, {}):

@@ -31,7 +31,7 @@ Show = Callable[[Shown], Answer]
 
 @dataclass(frozen=True)
 class PlacedSuite(Answer):
-    """The answer to a suite, with its cells and its new jobs."""
+    """The answer to a request for a suite, with the suite's cells and new jobs."""
 
     suite_id: str = field(kw_only=True)
     tenant: str = field(kw_only=True)

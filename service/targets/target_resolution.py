@@ -51,7 +51,7 @@ async def resolve_target(
 
 
 async def find_target(here: Service, caller: Caller, asked: TargetDescription | TargetReference) -> ResolvedTarget:
-    """Return the target of a request, saved or described, unvalidated; refuse an unknown id, with field ``id``."""
+    """Return the target of a request, saved or described, unvalidated; the error for an unknown id names ``id``."""
     if isinstance(asked, TargetDescription):
         return of_described(asked)
     row = await here.database.read(targets.find, asked.id, caller.tenant)
@@ -87,24 +87,24 @@ def open_secret(here: Service, row: StoredTarget) -> str | None:
 
 
 def check_target(here: Service, target: ResolvedTarget) -> None:
-    """Refuse an invalid description of a target, with the field relative to the target."""
+    """Refuse an invalid description of a target; the error names the field, relative to the target."""
     here.target_validator.check({**target.descriptor, "secret": target.secret})
 
 
 async def check_uploaded(here: Service, tenant: str, target: Mapping[str, Any]) -> None:
-    """Refuse a target whose vectors are an upload that the tenant does not have, with field ``settings.upload``."""
+    """Refuse a target of uploaded vectors if the tenant lacks the upload; the error names ``settings.upload``."""
     if target["kind"] == Kind.EMBEDDER and target["protocol"] == UPLOADED:
         await found(here, tenant, target["settings"]["upload"], "embedding", field="settings.upload")
 
 
 def check_language_model(author: ResolvedTarget) -> None:
-    """Refuse an author that is not a language model, with the field ``"kind"``."""
+    """Refuse an author that is not a language model; the error names the field ``kind``."""
     if (kind := author.descriptor["kind"]) != Kind.LANGUAGE_MODEL:
         raise SpecificationError(f"an author must be a language-model, not a {kind}", "kind")
 
 
 def check_rated(target: Mapping[str, Any]) -> None:
-    """Refuse to rate a service that can only be an author, with the field ``protocol``."""
+    """Refuse to rate a service that can only be an author; the error names the field ``protocol``."""
     if target["protocol"] in ONLY_AUTHORS:
         why = f"{target['protocol']} makes images and answers no question; it can be the author of a job"
         raise SpecificationError(why, "protocol")

@@ -65,4 +65,4 @@ class TargetValidator(Protocol):
         """Return the maximum number of questions in one call to a validated target."""
 
     def check_callback(self, url: str, field: str = "callback_url") -> None:
-        """Refuse an address to which no notice may be sent, with its `field`."""
+        """Refuse an address to which no notice may be sent; the error names `field`."""

@@ -42,7 +42,7 @@ UPLOADED = "uploaded"
 PIECE_BYTES = 1 << 20
 
 PACKED = frozenset({PARQUET, NPZ})
-"""Media types of files that can unpack to more than their size."""
+"""Media types of compressed files, which can unpack to more than their size."""
 
 SMALL_BYTES = 1 << 18
 """Size in bytes up to which a text file is read in this process."""
@@ -125,7 +125,7 @@ async def rows_of(
 ) -> TableRows:
     """Read the rows of an uploaded table, by its id or digest; a random sample if there are more than `most`.
 
-    `rng` has the job's seed, so that the sample is repeatable. An unknown table is refused with field ``upload``.
+    `rng` has the job's seed, so that the sample is repeatable. The error for an unknown table names ``upload``.
     """
     upload = await found(here, tenant, named, "table")
     sample = sample_of(upload.summary, most, rng)
@@ -142,7 +142,7 @@ async def trials_of(here: Service, tenant: str, named: str, *, field: str = "upl
 
 
 async def found(here: Service, tenant: str, named: str, purpose: str, *, field: str = "upload") -> StoredUpload:
-    """Return the tenant's upload with an id or digest for a purpose; refuse an unknown upload, with `field`."""
+    """Return the tenant's upload with an id or digest for a purpose; the error for an unknown upload names `field`."""
     upload = await here.database.read(uploads.find, named, tenant, purpose)
     if upload is None:
         article = "an" if purpose == "embedding" else "a"
@@ -161,7 +161,7 @@ async def _with_content(here: Service, upload: StoredUpload, task: str, **argume
 
 
 async def _reading(task: str, file: BinaryIO, **arguments: Any) -> Any:
-    """Run a task of `store.formats.child`: in a child process, unless the file is a small text that cannot unpack."""
+    """Run a task of `store.formats.child`: in a child process, unless the file is small and not compressed."""
     small = arguments.get("media_type") not in PACKED and file.seek(0, os.SEEK_END) <= SMALL_BYTES
     work = partial(TASKS[task], file, **arguments) if small else partial(run_limited, task, file, **arguments)
     return await asyncio.get_running_loop().run_in_executor(READERS, work)

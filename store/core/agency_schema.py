@@ -100,7 +100,7 @@ certificates = Table(
 )
 
 unsigned_ratings = Table(
-    "unsigned_ratings",  # ratings that a worker still has to sign; older ratings are signed when first asked for
+    "unsigned_ratings",  # ratings that a worker has to sign; ratings from before this table are signed on request
     metadata,
     Column("rating_id", AnyText, ForeignKey("ratings.id"), primary_key=True),
     Column("next_attempt_at", BigInteger, nullable=False),
@@ -129,7 +129,7 @@ log_nodes = Table(
 )
 
 cosignatures = Table(
-    "cosignatures",  # by witnesses, of heads of our own log
+    "cosignatures",  # signatures of witnesses under heads of our own log
     metadata,
     Column("origin", AnyText, primary_key=True),
     Column("size", BigInteger, primary_key=True, autoincrement=False),

@@ -57,7 +57,7 @@ class Database:
 
     Notes
     -----
-    Create it after forking. A thread must not open `write` inside `write`.
+    Create a `Database` after forking, not before. A thread must not open `write` inside `write`.
     """
 
     def __init__(

@@ -88,7 +88,7 @@ def sqlite_reader(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
 
 
 UNCHANGING = "opened as unchanging"
-"""Mark of a connection that SQLite opened as immutable; true after its first use."""
+"""Key in the ``info`` of a connection that SQLite opened as immutable; the value is true after its first use."""
 
 
 def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
@@ -99,7 +99,7 @@ def _is_readable_only(error: sqlite3.DatabaseError, file: str) -> bool:
 
 
 def sqlite_writer(url: URL, lock_wait_s: float, **pool: Any) -> Engine:
-    """Create an engine that takes the write lock when a transaction begins, so that no transaction fails later."""
+    """Create an engine that takes the write lock when a transaction begins, so that no statement fails to get it."""
     engine = _sqlite(url, lock_wait_s, pool)
 
     @event.listens_for(engine, "begin")
@@ -134,7 +134,7 @@ def _postgres_settings(lock_wait_s: float) -> dict[str, str]:
 
 
 def _sqlite(url: URL, lock_wait_s: float, pool: dict[str, Any]) -> Engine:
-    """Create an engine that sends BEGIN itself: the sqlite3 module starts transactions too late, and deferred."""
+    """Create an engine that sends BEGIN itself; the sqlite3 module begins too late, and without the write lock."""
     target, limits = url.set(drivername="sqlite+pysqlite"), {"timeout": lock_wait_s}
     # parameters may contain secrets, and exception texts are logged
     engine = create_engine(target, connect_args=limits, hide_parameters=True, **pool)
@@ -187,7 +187,7 @@ SQLITE_REASONS: Mapping[int, str] = {
     sqlite3.SQLITE_CORRUPT: "unreachable",
     sqlite3.SQLITE_NOMEM: "busy",
 }
-"""Primary result codes of SQLite (sqlite.org/rescode.html)."""
+"""Reasons of `StoreUnavailable` by primary result code of SQLite (sqlite.org/rescode.html)."""
 
 POSTGRES_REASONS: Mapping[str, str] = {
     "40001": "conflict",  # PostgreSQL's serialization_failure
@@ -201,7 +201,7 @@ POSTGRES_REASONS: Mapping[str, str] = {
     "58": "unreachable",  # class 58: system error
     "XX": "unreachable",  # class XX: internal error (a damaged page, a lost file)
 }
-"""SQLSTATE, or its class of two characters (PostgreSQL manual, appendix A)."""
+"""Reasons of `StoreUnavailable` by SQLSTATE, or by its class of two characters (PostgreSQL manual, appendix A)."""
 
 RETRY_AFTER_S: Mapping[str, int] = {
     "locked": 1,

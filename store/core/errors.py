@@ -193,7 +193,7 @@ class BeyondTheLog(StoreError):
 class RatingsRefused(StoreError):
     """A host refuses ratings, by its file or by its verified owner: HTTP 409, or the end of a job.
 
-    `who` is ``"file"`` or ``"owner"``, `where` the address of the file or the domains of the API.
+    `who` is ``"file"`` or ``"owner"``; `where` is the address of the file, or the path of domains in the API.
     """
 
     code = "ratings_refused"

@@ -28,7 +28,7 @@ class Settings(BaseSettings):
     Raises
     ------
     pydantic.ValidationError
-        Names the invalid variables without repeating their values.
+        If a variable is invalid; the message names the variable, but not its value.
     """
 
     model_config = SettingsConfigDict(env_prefix="ASSAY_", extra="ignore", frozen=True, hide_input_in_errors=True)
@@ -178,7 +178,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _keys_are_complete(self) -> Settings:
-        _ = self.log_witnesses, self.witnessed_keys  # parsed here, so that an error ends the start
+        _ = self.log_witnesses, self.witnessed_keys  # parsed here, so that an invalid value prevents the start
         if self.signing_key_file is not None and self.signing_command is not None:
             raise ValueError("set signing_key_file or signing_command, not both")
         if (self.signing_command is None) != (self.signing_public_key_file is None):

@@ -84,7 +84,7 @@ class StoredCorpus:
 
 
 CHANGEABLE = frozenset({"name", "licence", "citation", "description", "visibility"})
-"""Fields of a corpus that can be changed. Its items were validated against the others."""
+"""Fields of a corpus that can be changed; its items were validated against the other fields."""
 
 
 def add(c: Connection, new: NewCorpus) -> StoredCorpus:

@@ -1,6 +1,6 @@
 """Image files, addressed by content: each file is stored once per tenant.
 
-A tenant can read its own images and those in shared corpora of their owners.
+A tenant can read its own images, and images of other tenants that these have put into a shared corpus.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Items of corpora: sentences and pictures without duplicates, with their provenance.
 
 A sentence is identified by its normalised text, a picture by its image. Every change of items first locks the
-corpus (`store.corpora.corpora.lock`), so that numbers have no gaps and the limit is exact.
+corpus (`store.corpora.corpora.lock`), so that positions are unique and `MOST_ITEMS` is never exceeded.
 """
 
 from __future__ import annotations
@@ -176,10 +176,10 @@ def every(c: Connection, corpus_id: str) -> list[StoredItem]:
 def sentences_of_rules(
     c: Connection, tenant: str, digest: str, but: str, most: int, *, own: bool = False
 ) -> list[StoredItem]:
-    """List sentences of readable corpora that follow the same specification, oldest first.
+    """List sentences of readable corpora that follow a specification, oldest first.
 
-    `digest` is that of the specification, `but` is the id of a corpus to leave out. At most `most` sentences are
-    read; with `own`, only from the tenant's own corpora, not shared ones.
+    `digest` is the digest of the specification, `but` the id of a corpus to leave out. At most `most` sentences are
+    read; with `own`, only from the tenant's own corpora, not from shared ones.
     """
     filters = [
         corpora_table.c.specification_digest == digest,
@@ -208,7 +208,7 @@ def _oldest_first(c: Connection, filters: Collection[ColumnElement[bool]], most:
 def edit(c: Connection, corpus_id: str, tenant: str, item_id: str, new: NewItem) -> StoredItem | None:
     """Replace the text of an item, and append the former text to its provenance.
 
-    The same text, or another term of a picture, leaves the provenance unchanged. Return ``None`` if the tenant
+    If the text does not change, as for a picture, the provenance stays the same. Return ``None`` if the tenant
     has no such item.
 
     Raises

@@ -21,7 +21,7 @@ from store.core.rows import all_rows, equal, newest_first, one_row
 from store.core.schema import specifications
 
 TRIES = 5
-"""Attempts to add a version whose number concurrent transactions take."""
+"""Maximum attempts to add a version, in case concurrent transactions take its number."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,12 @@ def add(c: Connection, tenant: str, new: Specification) -> StoredSpecification:
 def add_version(c: Connection, tenant: str, new: Specification) -> tuple[StoredSpecification, bool] | None:
     """Add a version to a tenant's specification; return ``None`` if the tenant has no such specification.
 
-    Return the newest version, and whether it is new: equal content adds none.
+    Return the newest version, and whether it was added now: if the newest version has equal content, none is added.
 
     Raises
     ------
     SpecificationError
-        If its kind differs from the earlier versions.
+        If `new` is of another kind than the earlier versions.
     """
     for _ in range(TRIES):
         newest = find(c, tenant, new.name)

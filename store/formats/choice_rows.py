@@ -43,7 +43,7 @@ def inspect(file: BinaryIO, media_type: str) -> dict[str, Any]:  # noqa: ARG001 
     Raises
     ------
     Unreadable
-        With the line and the column.
+        If the file is invalid; the error names the line and the column.
     """
     rows, groups = _group(file)
     if not rows:

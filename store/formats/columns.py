@@ -26,7 +26,7 @@ class Column:
 
     `type` is ``integer``, ``number``, ``boolean``, ``text``, or ``empty`` if every cell is empty. `missing` counts
     empty cells, `distinct` different values (``None`` for more than `MOST_VALUES`). `values` has ``{"value",
-    "count"}`` of each value, most frequent first, if they are few and short.
+    "count"}`` of each value, most frequent first, if the values are few and short.
     """
 
     name: str

@@ -40,7 +40,7 @@ def read_embedding(file: BinaryIO, media_type: str) -> Iterator[Block]:
     Raises
     ------
     Unreadable
-        With the line, or the number of the word.
+        If the file is invalid; the error names the line, or the number of the word.
     """
     file.seek(0)
     seen: set[str] = set()

@@ -25,7 +25,7 @@ MOST_PIXELS = 40_000_000
 """Maximum number of pixels; a small file can contain many more."""
 
 PIXELS_HERE = 4_000_000
-"""Number of pixels that are decoded in this process: 16 MB of memory."""
+"""Maximum number of pixels of an image that is decoded in this process (16 MB); a child decodes larger images."""
 
 SMALL, SMALL_BYTES = 64, 3_000
 """Maximum width and height of a thumbnail in pixels, and maximum size of its file in bytes."""
@@ -131,7 +131,7 @@ def _read_here(content: bytes) -> ImageFacts:
 
 
 def _thumbnail(image: Image.Image) -> str | None:
-    """Make a small image on white, without metadata; return ``None`` if Pillow cannot (16-bit greys)."""
+    """Make a small image on white, without metadata; return ``None`` if it cannot be made (as for 16-bit greys)."""
     if image.mode[0] in "IF":
         return None
     try:

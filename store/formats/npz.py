@@ -39,7 +39,7 @@ def blocks(file: BinaryIO) -> Iterator[tuple[Sequence[str], NDArray[np.floating[
     Raises
     ------
     Unreadable
-        If it is not such an archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
+        If the file is not an npz archive, is damaged or would unpack to more than `MOST_UNPACKED_BYTES`.
     """
     with _translated():
         _check_end(file)
@@ -92,7 +92,7 @@ def _members(archive: ZipFile) -> tuple[ZipInfo, ZipInfo]:
 
 
 def _header(member: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read an array's shape, order and type; raise `Unreadable` if its size differs."""
+    """Read an array's shape, order and type; raise `Unreadable` if they do not fit its size in the archive."""
     try:
         version = npy.read_magic(member)
         reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]

@@ -52,7 +52,7 @@ class ParquetWriter:
 
 
 class _Sink(io.RawIOBase):
-    """File that keeps only the bytes not taken yet; its position counts all written bytes."""
+    """File in memory; `taken` removes the bytes that it returns, but the position counts all written bytes."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -21,7 +21,7 @@ class Unreadable(SpecificationError):
 
 
 class NotInstalled(SpecificationError):
-    """A package for reading a file is not installed."""
+    """A package for reading or writing a file is not installed."""
 
     code = "not-installed"
 

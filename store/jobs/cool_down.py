@@ -10,7 +10,7 @@ from store.core.clock import now_ms
 from store.core.schema import jobs
 
 LONGEST_JOB_MS = 86_400_000
-"""Maximum deadline of a job; older rows cannot matter."""
+"""Maximum duration of a job in milliseconds, so that rows of much older jobs need not be read."""
 
 
 def rest_s(c: Connection, tenant: str, target_url: str | None, cooldown_s: float) -> int:

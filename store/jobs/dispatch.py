@@ -42,7 +42,7 @@ def mark_dispatched(c: Connection, ids: Sequence[str]) -> None:
 
 
 def release_orphans(c: Connection) -> int:
-    """End every lease and return their number. Only for the start of a process that owns the database alone."""
+    """End every lease; return the number of leases. Call this only when the database's only process starts."""
     return c.execute(changed(lease_until=now_ms(), dispatched_at=None).where(jobs.c.status == "running")).rowcount
 
 
@@ -74,7 +74,7 @@ def fail_poison_jobs(c: Connection, cap: int = 5) -> list[str]:
 
 
 def reconciler_lock(c: Connection) -> bool:
-    """Try to become the only reconciler until the transaction ends; always true for a write on SQLite."""
+    """Try to become the only reconciler until the transaction ends; always true on SQLite (one writer at a time)."""
     if c.dialect.name == "sqlite":
         return True
     return bool(c.execute(select(func.pg_try_advisory_xact_lock(RECONCILER_LOCK))).scalar_one())

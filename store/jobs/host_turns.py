@@ -1,6 +1,6 @@
-"""Admission of jobs to a host: its rest between ratings of tenants that neither own it nor send it a secret.
+"""Admission of jobs to a host, with pauses between ratings by tenants that neither own it nor send it a secret.
 
-A job waits until the host has rested since each earlier rating, except ratings of the same tenant that had not ended
+A job waits for the pause after each earlier rating of the host, except ratings of the same tenant that had not ended
 when the job was requested: these ratings count as one visit. Jobs of several tenants get their turns in the order of
 their requests, so that a tenant with many requests cannot keep others waiting.
 """

@@ -97,7 +97,7 @@ def purge(c: Connection, *, kept_h: float = KEPT_H) -> int:
 
 
 def prove_write(c: Connection) -> bool:
-    """Write a row and remove it in the same transaction: the database takes writes if this commits."""
+    """Write a row and remove it in the same transaction; if the transaction commits, the database accepts writes."""
     proof = "/readyz"
     where = idempotency.c.scope == proof
     c.execute(delete(idempotency).where(where))

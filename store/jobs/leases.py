@@ -34,7 +34,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Beat:
-    """Result of a heartbeat: whether to cancel, and whether the worker still holds the job."""
+    """Result of a heartbeat: whether to cancel the job, and whether the worker still holds it."""
 
     cancel_requested: bool
     held: bool
@@ -141,8 +141,8 @@ def heartbeat(c: Connection, claim: Claim, lease_s: float = 30) -> Beat:
 def release(c: Connection, claim: Claim, *, delay_s: float = 0, charge_attempt: bool, why: str | None = None) -> None:
     """Return an unfinished job to the queue, or cancel it if that was requested.
 
-    The job may be claimed again after `delay_s` seconds; `why` is the reason, for its status. `charge_attempt` says
-    whether this attempt counts towards giving up the job; it is false for an orderly shutdown.
+    The job may be claimed again after `delay_s` seconds; `why` is the reason, for the status. `charge_attempt` says
+    whether this attempt may count as one without progress; it is false for an orderly shutdown.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class Added:
 
 
 def recall(c: Connection, job_id: str, units: Sequence[str]) -> dict[str, Observation]:
-    """Read the observations of any number of units; unrecorded units are left out."""
+    """Read a job's observations of the probes with these ids (`Probe.unit`); unrecorded probes are left out."""
     wanted = select(observations).where(observations.c.job_id == job_id)
     found: dict[str, Observation] = {}
     for some in chunks(units):
@@ -90,7 +90,7 @@ def newest(c: Connection, job_id: str, limit: int) -> list[StoredObservation]:
 
 
 def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
-    """Count a job's different questions by the first segment of their unit, such as the language of a translation."""
+    """Count a job's different questions by the first segment of the probe's id, such as a translation's language."""
     own = observations.c.job_id == job_id, observations.c.copied.is_(False)
     return Counter(unit.partition("/")[0] for unit in c.execute(select(observations.c.unit).where(*own)).scalars())
 
@@ -99,7 +99,7 @@ def asked_by_part(c: Connection, job_id: str) -> Counter[str]:
 class Wanted:
     """Filters of observations; ``None`` means any.
 
-    `part` is the beginning of the unit, in whole segments: ``es`` or ``es/U``. `answer` is a whole answer, or its
+    `part` is the beginning of a probe's id, in whole segments: ``es`` or ``es/U``. `answer` is a whole answer, or its
     label or choice. `failure` is the code of a failure, ``any`` or ``none``. `q` is searched for in questions and
     answers. Texts are compared without regard to case.
     """
@@ -257,7 +257,7 @@ def _observation(row: RowMapping) -> Observation:
 
 
 def _replacing(c: Connection) -> postgresql.Insert | sqlite.Insert:
-    """Return an INSERT that replaces the row of the same unit."""
+    """Return an INSERT that replaces an existing row of the same job and probe."""
     replaced = ("ask", "reply", "failure", "copied", "attempts", "elapsed_ms", "fence", "recorded_at")
     new = insert_into(c, observations)
     return new.on_conflict_do_update(

@@ -108,7 +108,7 @@ def latest_of_targets(
     attribute: str | None = None,
     method: str | None = None,
 ) -> dict[str, StoredRating]:
-    """Find the newest rating of each target that was not withdrawn and that the tenant may see.
+    """Find the newest rating of each target, among ratings that were not withdrawn and that the tenant may see.
 
     A rating belongs to a target if its request named the target's id, or if the rated service has the same
     description. `digests` maps the id of each target to the digest of its description.

@@ -43,7 +43,7 @@ def parse_method(written: Mapping[str, Any]) -> _AnyMethod:
     Raises
     ------
     SpecificationError
-        Names the first invalid field.
+        If a field is invalid; the error names the first such field.
     """
     kinds = {method_name(kind): kind for kind in every_method()}
     name = written.get("method")

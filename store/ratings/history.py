@@ -55,7 +55,7 @@ def of_target(
 ) -> list[Step]:
     """List the tenant's ratings of a saved target, newest first; filters as for `of_url`.
 
-    These are ratings whose request named its id, at any address, and ratings of an equal description (same `digest`).
+    A rating is listed if its request named the target's id, or if the rated service has this `target_url` and `digest`.
     """
     equal_description = and_(ratings.c.target_url == target_url, json_part(ratings.c.target, "digest") == digest)
     which = [ratings.c.tenant == tenant, or_(ratings.c.target_id == target_id, equal_description)]

@@ -97,7 +97,7 @@ def head(c: Connection, of_size: int | None = None) -> TreeHead:
     Raises
     ------
     BeyondTheLog
-        If the log has fewer entries.
+        If the log has fewer than `of_size` entries.
     """
     wanted = _checked_size(c, of_size, "size")
     return TreeHead(wanted, _spans(c, [(0, wanted)])[0])
@@ -116,7 +116,7 @@ def inclusion(c: Connection, position: int, of_size: int | None = None) -> Inclu
     Raises
     ------
     BeyondTheLog
-        If the log has fewer entries, or the entry is not among them.
+        If the log has fewer than `of_size` entries, or the entry is not among these.
     """
     wanted = _checked_size(c, of_size, "size")
     if position >= wanted:
@@ -161,7 +161,7 @@ def _add_nodes(c: Connection, position: int, leaf: bytes) -> None:
 
 
 def _spans(c: Connection, spans: Sequence[Span]) -> list[bytes]:
-    """Compute the hashes of several spans; their nodes are read in one statement."""
+    """Compute the root hash of each span of leaves; the stored nodes are read in one statement."""
     known = _nodes(c, {place for span in spans for place in nodes_of(span)})
     return [span_head(span, lambda level, place: known[level, place]) for span in spans]
 

@@ -17,7 +17,7 @@ INCONCLUSIVE = "inconclusive"
 
 @dataclass(frozen=True)
 class LetterCount:
-    """Number of targets of a kind with a letter, by method and attribute."""
+    """Number of targets of one kind that have one letter, by one method and for one attribute."""
 
     kind: str
     attribute: str

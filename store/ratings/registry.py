@@ -28,7 +28,7 @@ TARGET = ("name", "kind", "protocol", "url", "digest")
 
 
 def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) -> StoredRating | None:
-    """Set a rating's visibility to ``private``, ``unlisted`` or ``public``; return ``None`` if there is none.
+    """Make a rating ``private``, ``unlisted`` or ``public``; return ``None`` if the tenant has no such rating.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def set_visibility(c: Connection, rating_id: str, tenant: str, visibility: str) 
 
 
 def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredRating | None:
-    """Withdraw a tenant's rating with a reason; return ``None`` if there is none.
+    """Withdraw a tenant's rating with a reason; return ``None`` if the tenant has no such rating.
 
     The rating and its evidence stay readable.
 
@@ -72,7 +72,7 @@ def withdraw(c: Connection, rating_id: str, tenant: str, reason: str) -> StoredR
 
 
 def note_published(c: Connection, rating: StoredRating) -> None:
-    """Log a rating that became public, and announce one that others can read.
+    """Log a rating if it is public now, and announce it if others can read it.
 
     Call it in the transaction that changes the visibility. A rating is announced at most once.
     """

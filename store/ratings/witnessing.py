@@ -63,7 +63,7 @@ def heads(c: Connection) -> dict[str, TreeHead]:
 def witness(c: Connection, origin: str, old: int, new: TreeHead, proof: Sequence[bytes]) -> int:
     """Replace the latest head of a log, if the new head extends it; the caller has verified the signature.
 
-    `old` is the size of the latest head that the log states; `proof` is the consistency proof from there to `new`.
+    `old` is the size of the latest head as the log states it; `proof` is the consistency proof from `old` to `new`.
     Return the time by the clock of the database, in seconds since 1970.
 
     Raises

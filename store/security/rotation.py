@@ -69,7 +69,7 @@ def reseal(c: Connection, vault: Vault, holder: int, after: str | None = None) -
         except (SecretLost, SecretMoved):
             lost.append(row["id"])
             continue
-        columns = {f"{held.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # the last characters stay
+        columns = {f"{held.prefix}_{name}": getattr(fresh, name) for name in PARTS}  # `last4` is unchanged
         c.execute(update(table).where(table.c.id == row["id"]).values(columns))
     return Rotated(len(rows) - len(lost), tuple(lost), rows[-1]["id"] if rows else None)
 

@@ -43,7 +43,7 @@ class SignedIn:
 
 
 def begin(c: Connection, *, key_id: str | None = None, rule: str | None = None, subject: str | None = None) -> str:
-    """Begin a session with the rights of a key or of a rule, given by its mark; return its token."""
+    """Begin a session with the rights of a key, or of a rule, given by its HMAC (`Vault.mark`); return its token."""
     c.execute(delete(sessions).where(or_(sessions.c.expires_at <= now_ms(), sessions.c.seen_at <= now_ms() - IDLE_MS)))
     token = token_urlsafe(TOKEN_BYTES)
     whose = {"key_id": key_id, "rule": rule, "subject": subject}
@@ -60,7 +60,7 @@ def find(c: Connection, token: str, rules: Mapping[str, Rule]) -> SignedIn | Non
     c : Connection
     token : str
     rules : mapping
-        The current rules by their marks.
+        The current rules by their HMACs (`Vault.mark`).
     """
     now = now_ms()
     valid = and_(

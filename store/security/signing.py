@@ -30,7 +30,7 @@ from store.security.secrets import Vault
 __all__ = ["PublicKey", "SigningKey", "current", "every", "find", "is_signature", "rotate"]
 
 TENANT = ""
-"""Tenant in the encryption of signing keys, which belong to no tenant."""
+"""Tenant name with which signing keys are encrypted; they belong to no tenant."""
 
 FIELD = "secret"
 

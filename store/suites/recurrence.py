@@ -53,7 +53,7 @@ class Recurrence:
     def after(self, now_ms: int, anchor_ms: int) -> int:
         """Return the first time after `now_ms`, in milliseconds since 1970; missed times are skipped.
 
-        `anchor_ms` is any past or future time of an interval; it is ignored for a cron expression.
+        `anchor_ms` is the time of any past or future run, for an interval; it is ignored for a cron expression.
         """
         if self.interval_s is None:
             next_time = _next(str(self.cron), EPOCH + timedelta(milliseconds=now_ms))

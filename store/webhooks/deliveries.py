@@ -30,7 +30,7 @@ AT_ONCE = 2
 """Maximum concurrent attempts per receiver, over all processes."""
 
 AT_ONCE_TENANT = 16
-"""Maximum concurrent attempts per tenant: each of its jobs can have a different slow receiver."""
+"""Maximum concurrent attempts per tenant, because each of its jobs can name another slow receiver."""
 
 MOST_RECEIVERS = 1000
 """Maximum number of due deliveries considered at once."""
@@ -80,7 +80,7 @@ class Next:
     """Retry decision after a failure.
 
     `delay_s` is the time until the next attempt in seconds; ``None`` gives up. For `rest_s` seconds the receiver
-    gets no delivery at all. `gone` says whether it answered HTTP 410 (never send again).
+    gets no delivery at all. `gone` says whether the receiver answered HTTP 410 (never send again).
     """
 
     delay_s: float | None

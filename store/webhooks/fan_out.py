@@ -1,7 +1,7 @@
 """Fan-out of notices: one delivery per receiver.
 
-The outbox row is closed in the same transaction (its state "delivered" means handed over), so that each notice
-is handed over once, even after a crash.
+The transaction that creates the deliveries also closes the notice's outbox row (state "delivered"), so that each
+notice is turned into deliveries once, even after a crash.
 """
 
 from __future__ import annotations

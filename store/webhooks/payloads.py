@@ -14,7 +14,7 @@ MOST_BYTES = 20_000
 """Maximum size of a body; Standard Webhooks recommends less than 20 kB."""
 
 CUT_TEXT = 500
-"""Characters kept of each text in a body that would be too long."""
+"""Maximum characters of each text in a body that would otherwise be too long."""
 
 CONTENT_TYPES: Mapping[str, str] = {"standard": "application/json", "cloudevents": "application/cloudevents+json"}
 

@@ -73,7 +73,7 @@ def browser() -> Browser:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, object, object]:
-    """End Chromium before a test of another folder: it sets an event loop in this thread, and other tests start one."""
+    """End Chromium before tests of another folder, because its event loop in this thread would disturb theirs."""
     try:
         return (yield)
     finally:

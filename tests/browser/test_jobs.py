@@ -49,7 +49,7 @@ def asked_for(agency: Agency, target: CountingTarget, name: str, **experiment: o
     return str(agency.post("/v1/jobs", request)["id"])
 
 
-def test_the_list_is_filtered_and_leads_to_ratings(reader: Reader, site: Site) -> None:
+def test_the_list_of_jobs_can_be_filtered_and_links_to_ratings(reader: Reader, site: Site) -> None:
     page = reader.open("/jobs")
     rows = page.locator("table.jobs tbody tr")
     assert rows.count() >= len(site.jobs)
@@ -76,7 +76,7 @@ def test_the_page_shows_within_three_seconds_that_a_job_is_cancelled(
     assert site.process.agency.get(f"/v1/jobs/{job_id}")["status"] == "cancelled"
 
 
-def test_a_failed_job_shows_its_reason_and_offers_its_values_for_another_try(reader: Reader, site: Site) -> None:
+def test_a_failed_job_shows_its_reason_and_can_be_tried_again_with_the_same_values(reader: Reader, site: Site) -> None:
     url = site.services.url("unauthorised")
     target = {"name": "No key", "kind": "translator", "protocol": "libretranslate", "base_url": url}
     experiment = {"method": "round-trip", "attribute": "religion", "languages": ["fr"], "delta": 0.2}

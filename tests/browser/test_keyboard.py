@@ -104,7 +104,9 @@ def without_button(route: Route) -> None:
     route.fulfill(response=answer, body=body)
 
 
-def test_squares_and_their_evidence_can_be_read_with_the_keyboard_alone(reader: Reader, keys: Keys, site: Site) -> None:
+def test_squares_of_a_figure_and_their_evidence_can_be_read_with_the_keyboard_alone(
+    reader: Reader, keys: Keys, site: Site
+) -> None:
     page = begin(reader, keys, f"/ratings/{site.ratings['stereotyped-model']}")
     figure = page.locator("[data-peek]").first
     keys.to(figure.locator(".squares").first)

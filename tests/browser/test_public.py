@@ -19,7 +19,7 @@ def site(own_site: Site) -> Site:
 
 
 def cells(page, table="table"):
-    """Return the texts of a table's rows; for a mark, its label."""
+    """Return the texts of a table's cells by row; for a cell with a drawing, the label of the drawing."""
     return page.locator(table).first.evaluate(
         """table => [...table.tBodies[0].rows].map(row => [...row.cells].map(
             cell => cell.querySelector("svg")?.getAttribute("aria-label") ?? cell.textContent.trim()))"""

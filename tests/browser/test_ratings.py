@@ -81,7 +81,7 @@ def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_dif
     assert set(band.locator(".quiet .mark").evaluate_all(dashes)) == {"none"}
     assert set(band.locator(".open .mark").evaluate_all(dashes)) == {"4px, 3px"}
     page = reader.open(f"/ratings/{site.ratings['always-he']}")
-    assert states(page.locator(".flow-w svg")) == ["not reached"] * 3  # the second step, and its two letters
+    assert states(page.locator(".flow-w svg")) == ["not reached"] * 3  # the labels of step 2 and of its two letters
     page = reader.open(f"/ratings/{site.ratings['echo']}")
     expect(page.get_by_role("heading", name="Nothing could be measured")).to_be_visible()
     assert page.locator("svg.stamp .o").evaluate_all(dashes) == ["none"]
@@ -89,7 +89,7 @@ def test_steps_not_reached_inconclusive_letters_and_unmeasured_services_look_dif
 
 
 def states(band):
-    """Return a figure's labels of undeclared letters and unreached steps."""
+    """Return the labels "not declared" and "not reached" of a figure, in order."""
     said = [one.rpartition(", ")[2] for one in band.locator("text").all_text_contents()]
     return [one for one in said if one in {"not declared", "not reached"}]
 

@@ -35,7 +35,7 @@ def site(own_site: Site) -> Site:
 
 
 def named(most: int = 200) -> list[str]:
-    """Return names of rated services, each of which contains several payloads."""
+    """Return names of services; each name joins several hostile texts, up to `most` characters."""
     names = [""]
     for payload in HOSTILE:
         if len(names[-1]) + len(payload) + 1 > most:
@@ -124,7 +124,7 @@ def test_a_rated_service_can_be_saved_and_rated_again(visitor, agency, services)
     job = agency.agency.get(f"/v1{posted.value.headers['location']}")
     assert job["target_id"] == saved["id"]
     assert job["experiment"] == newest["experiment"]
-    visitor.complaints.clear()  # the page of the job may be that of another area
+    visitor.complaints.clear()  # errors on the next page, which shows the job, do not count here
 
 
 def test_a_secret_is_never_shown_and_must_be_entered_again_for_a_new_address(visitor, agency, services):

@@ -33,7 +33,7 @@ ROUTES = {
 
 
 def kind_of(path: str) -> str:
-    """Return the route of the page at an address."""
+    """Return the route that matches an address, such as `/jobs/{job_id}`."""
     for written, pattern in ROUTES.items():
         if pattern.match(path):
             return written
@@ -41,7 +41,7 @@ def kind_of(path: str) -> str:
 
 
 def crawled(reader: Reader) -> dict[str, list[str]]:
-    """Follow links from `/`; return the addresses that were visited, by page."""
+    """Follow links from `/`; return the visited addresses by route."""
     seen: dict[str, list[str]] = {}
     waiting = ["/"]
     while waiting:

@@ -19,7 +19,7 @@ from tests.support.agency_process import free_port
 SECRET = "sesame-7f3a9c2b41"
 RATED_S = 90
 WORDY = "the model that was asked for is not loaded; " * 4 + "write to <b>the operators</b> of it"
-"""A message of a service that is longer than the part quoted in a cause."""
+"""A service's error message that is longer than the part that the page quotes in a cause."""
 
 
 class Acts:
@@ -77,7 +77,7 @@ def test_a_translator_is_rated_with_at_most_twelve_clicks_and_fields(reader: Rea
     planned = next(re.findall(r'data-plan="questions">([\d,]+)<', page) for page in acts.seen if "data-plan" in page)
     assert int(planned[0].replace(",", "")) == 120
     first = site.process.agency.get(f"/v1/jobs/{job['id']}")["expected"]
-    assert first == 120  # the letter was clear at the first look, so no questions were added
+    assert first == 120  # the letter was declared at the first look, so no questions were added
 
 
 def test_a_translator_can_be_rated_without_javascript(plain: BrowserContext, site: Site) -> None:
@@ -128,7 +128,9 @@ def ratings_asked_for(site: Site) -> list[str]:
     return [job["id"] for job in site.process.agency.get("/v1/jobs?kind=rating&limit=200")["items"]]
 
 
-def test_each_fault_gets_its_own_remedy_before_anything_is_stored(reader: Reader, site: Site, keyed: str) -> None:
+def test_each_fault_of_a_service_gets_its_own_remedy_before_anything_is_stored(
+    reader: Reader, site: Site, keyed: str
+) -> None:
     before, saved = ratings_asked_for(site), site.process.agency.get("/v1/targets")["items"]
     page = reader.open("/new")
     page.get_by_role("button", name="Translator").click()

@@ -113,7 +113,7 @@ def test_running_jobs_and_reads_continue_while_redis_is_at_its_memory_limit(agen
     used = int(re.search(rb"used_memory:(\d+)", agency.redis.command("INFO", "memory"))[1])
     agency.redis.command("CONFIG", "SET", "maxmemory", str(used + 200_000))
     try:
-        agency.redis.command("EVAL", FILL, "0")  # a script that began below the limit may pass it
+        agency.redis.command("EVAL", FILL, "0")  # Redis lets a script that began below the limit exceed it
         assert agency.redis.command("SET", "more", "x").startswith(b"-OOM")
         before = metric(port, "assay_doorbell_failures_total")
         more = agency.post(rating_request(batch.target.url("while-redis-is-full"), 9), 0)
@@ -136,7 +136,7 @@ def test_lost_message_is_sent_again(agency, post):
         worker.freeze()
     try:
         batch = post(5)
-        # each frozen worker has received a message, so the messages are delayed and not lost
+        # each frozen worker already holds one message, which is not lost; the others are in Redis and are deleted
         in_redis = 5 - len(agency.workers)
         wait_for(lambda: int(agency.redis.command("LLEN", "celery").strip(b":\r\n")) >= in_redis)
         agency.redis.flush()
@@ -275,7 +275,7 @@ def test_worker_with_a_wrong_clock_claims_no_leased_job(agency, post):
 
 # ---------------------------------------------------------------------------- processes
 def test_job_is_dispatched_if_the_api_dies_after_the_commit(agency, target):
-    """The test simulates such an API by a copied row without a message."""
+    """A copied row of a job, without a message, simulates an API that died between commit and message."""
     asked = rating_request(target.url("undispatched"), 5)
     job_id = agency.post(asked)
     with psycopg.connect(agency.database_url, autocommit=True) as connection:

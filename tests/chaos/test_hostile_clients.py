@@ -15,13 +15,13 @@ from tests.support.counting_target import CountingTarget, rating_request
 CLIENTS = 8
 SECONDS = {"short": 10, "long": 60}
 LONGEST_P99_S = {"short": 2.0, "long": 0.5}
-"""Bounds on the time of `/livez`. The first is higher, because other tests run at the same time. Once it took 5 s."""
+"""Bounds on the 99th percentile of response times of `/livez`; in short runs higher, as other tests run then, too."""
 
 MOST_MEMORY_MB = 600
 
 
 def orders(here) -> list[tuple[str, list[str]]]:
-    """Return the key of its own tenant, and attacks of one kind, for each client: so clients share no rate limit.
+    """Return for each client an API key of a tenant of its own (so clients share no rate limit), and its attacks.
 
     Four send files, JSON and texts; two ask for jobs; two hold connections.
     """
@@ -45,7 +45,7 @@ def finished(client: httpx.Client, job_id: str, seconds: float = 240) -> dict:
 
 @pytest.mark.parametrize("scaled", [False, True], ids=["one process", "api and worker"])
 def test_an_honest_client_is_served_while_eight_clients_attack_the_agency(scaled, pytestconfig: pytest.Config):
-    # guards against eb55f1e, where 1 MB without a key took /livez to 5 s and 283 bytes of Parquet took 1.4 GB
+    # at commit eb55f1e, 1 MB without a key took /livez to 5 s and 283 bytes of Parquet took 1.4 GB
     scale = "short" if pytestconfig.getoption("--chaos-scale") == "short" else "long"
     seconds = SECONDS[scale]
     with victim(scaled=scaled) as here, CountingTarget(delay_s=0.05) as target:

@@ -119,7 +119,7 @@ def post_surely(agency: ScaledAgency, request: dict, key: str) -> str:
 def notices_by_job(
     requests: Sequence[tuple[str, Message, bytes]],
 ) -> dict[str, dict[str, set[bytes]]]:
-    """Return for each job the ids of its notices, each with the different bodies that came under it."""
+    """Return the notices by job and by id, each with the set of different bodies that were delivered."""
     told: dict[str, dict[str, set[bytes]]] = defaultdict(lambda: defaultdict(set))
     for _, headers, body in list(requests):
         told[json.loads(body)["data"]["job_id"]][headers["webhook-id"]].add(body)

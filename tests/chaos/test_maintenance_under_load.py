@@ -167,11 +167,11 @@ def test_running_processes_stay_ready_after_the_migration_of_a_later_version(age
     before = [len(process.exits) for process in agency.processes]
     load = loaded()
     load.wait_for(4)
-    migrate = run_command("migrate", environment=agency.environment, seconds=240)  # changes nothing
+    migrate = run_command("migrate", environment=agency.environment, seconds=240)  # the schema is up to date
     assert migrate.returncode == 0, migrate.stderr
     with migrated(agency):
         load.wait_for(len(load.ids) + 6)
-        # guards against: a later schema made every running process unready, so that an upgrade was an outage
+        # earlier, a later schema made every running process unready, so an upgrade was an outage
         for place in range(2):
             agency.client(place).get("/readyz")
         load.stop()
@@ -203,7 +203,7 @@ def test_the_secret_key_is_rotated_under_load_and_no_job_loses_its_secret(agency
     """The last test of the module, because it leaves the agency with another key."""
     load = loaded()
     load.wait_for(4)
-    # guards against the earlier procedure: restarted processes sealed secrets with the new key, which the other
+    # the earlier procedure failed: restarted processes sealed secrets with the new key, which the other
     # processes could not open, so that jobs failed with `secret_lost`
     restart(agency, ASSAY_SECRET_KEY=FIRST_KEY, ASSAY_SECRET_KEY_OLDER=SECOND_KEY)
     restart(agency, ASSAY_SECRET_KEY=SECOND_KEY, ASSAY_SECRET_KEY_OLDER=FIRST_KEY)

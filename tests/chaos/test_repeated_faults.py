@@ -80,7 +80,7 @@ def test_jobs_survive_crashes_of_postgres(agency, post, scales, rng):
     interrupted: list[str] = []
 
     def crash() -> None:
-        # a job whose lease outlives the restart continues without another claim, so claims do not count the hit jobs
+        # a job whose lease outlives the restart continues without another claim, so claims do not show which were hit
         until = time.monotonic() + 60
         while not interrupted and time.monotonic() < until:  # on a busy machine jobs may begin after the pause
             interrupted.extend(batch.running())

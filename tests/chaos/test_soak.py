@@ -34,7 +34,7 @@ class Footprint:
 
 
 MOST_GROWN = Footprint(memory_mb=24, peak_mb=32, descriptors=20, threads=4)
-"""Largest growth of a process from the first sample to the last, along the line through the samples.
+"""Maximum growth of a process, read off a line fitted to the samples, from the first sample to the last.
 
 It leaves room for caches that fill (2,048 statuses of 8 kB), and for the descriptors that a new process of a pool
 inherits from its parent; processes of a pool are replaced after 200 jobs.

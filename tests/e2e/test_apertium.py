@@ -1,4 +1,4 @@
-"""End-to-end rating of a real translator, Apertium: Spanish loses the difference of he and she, Esperanto keeps it."""
+"""End-to-end rating of a real translator, Apertium: Spanish loses he and she, Esperanto keeps both."""
 
 from __future__ import annotations
 

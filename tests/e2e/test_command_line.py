@@ -44,7 +44,7 @@ def test_the_exit_code_encodes_the_letter(services, name, code, said):
     assert "Traceback" not in done.stderr
 
 
-def test_json_is_one_document_and_nothing_else(services):
+def test_rate_with_json_prints_one_document_and_nothing_else(services):
     done = rate(services, "always-he", "--json", "--seed", "5")
     rating = json.loads(done.stdout)
     assert (done.returncode, rating["letter"], rating["seed"]) == (2, "BS", 5)
@@ -129,10 +129,10 @@ AUTHENTICATIONS = {
 }
 
 
-# Row 78 of docs/reliability.md: at c37b512 `assay rate` could not open a secret, so that the service never received it.
+# Row 78 of docs/reliability.md: at c37b512 `assay rate` could not decrypt a secret, so the service never received it.
 @pytest.mark.parametrize("name", AUTHENTICATIONS)
 def test_rate_sends_the_secret_to_the_service_that_demands_it(tmp_path, name):
-    # guards against eb55f1e, where no secret given to `assay rate` could be opened
+    # at commit eb55f1e, no secret given to `assay rate` could be decrypted
     secret, received = "sk-arrives-at-the-service-77aa", []
     settings, options = AUTHENTICATIONS[name]
     behaviour = BEHAVIOURS["faithful"]
@@ -164,7 +164,7 @@ def test_rate_sends_the_secret_to_the_service_that_demands_it(tmp_path, name):
     assert secret not in done.stdout + done.stderr
 
 
-def test_a_shell_gets_the_same_exit_code_and_one_error_line():
+def test_a_newly_started_command_ends_with_the_same_exit_code_and_one_error_line():
     """The other tests fork a process with loaded libraries; this one starts a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "rate", "--protocol", "telepathy", "--url", "http://127.0.0.1:9"],
@@ -208,7 +208,7 @@ def test_a_worker_without_a_broker_ends_with_the_name_of_the_missing_option(tmp_
     assert "--broker-url" in done.stderr
 
 
-def test_an_invalid_setting_is_named():
+def test_a_command_with_an_invalid_setting_ends_with_the_name_of_the_setting():
     done = assay("migrate", ASSAY_EGRESS_ALLOW="everything")
     assert done.returncode == 64
     assert "egress_allow" in done.stderr

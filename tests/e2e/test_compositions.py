@@ -1,4 +1,4 @@
-"""Compositions of rated services, compared with the measurement that the composition's request makes."""
+"""Letters of compositions, inferred from ratings of the links, compared with measurements of the whole chain."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ CHAINS = {
     ("faithful", "balancing"): "UCS",
     ("faithful", "faithful", "faithful"): "DSBS",
 }
-"""Chains whose letter is the same by both tables and by the matrices."""
+"""Chains of services whose letter is the same by both composition tables and by the transition matrices."""
 
 
 @pytest.mark.parametrize("names", CHAINS, ids="*".join)
-def test_the_inferred_letter_equals_the_measured_one(names, compose, measured):
+def test_the_inferred_letter_of_a_chain_equals_the_measured_letter(names, compose, measured):
     found = compose(*names)
     assert (found["provenance"], found["letter"], found["settled_by"]) == ("inferred", CHAINS[names], "table")
     assert (found["predicted"]["letter"], found["predicted"]["provenance"]) == (CHAINS[names], "inferred")
@@ -89,7 +89,7 @@ def test_matrices_give_the_measured_letter_where_the_table_leaves_three_letters_
     assert measured(found)["letter"] == "BS"
 
 
-def test_both_tables_are_shown_and_a_measurement_agrees_with_the_revised_table(compose, measured):
+def test_both_composition_tables_are_shown_and_a_measurement_agrees_with_the_revised_table(compose, measured):
     found = compose("balancing", "faithful")
     answers = {name: table["letter"] for name, table in found["tables"].items()}
     assert answers == {"published": "DSBS", "revised": "UCS"}

@@ -31,7 +31,7 @@ languages = ["es"]
 
 @pytest.fixture
 def described(services, tmp_path):
-    """Write rating.toml and translator.toml for a service of the demonstration."""
+    """Return a function that writes rating.toml and translator.toml for a service of the demonstration."""
 
     def describe(name: str) -> Path:
         for file in ("rating.toml", "translator.toml"):
@@ -42,7 +42,7 @@ def described(services, tmp_path):
     return describe
 
 
-def test_the_page_shows_the_files_of_the_repository_unchanged():
+def test_the_page_on_continuous_integration_shows_its_example_files_unchanged():
     shown = {block.why: block.text for block in blocks(PAGE) if block.mark == "file"}
     assert len(shown) == 2
     for name, text in shown.items():

@@ -13,7 +13,7 @@ curl() { command curl --no-progress-meter --fail-with-body "$@"; echo; }
 """
 
 
-def test_the_examples_work(serve, services, tmp_path):
+def test_the_shell_examples_of_the_corpora_page_work_in_order(serve, services, tmp_path):
     blocks = re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     text = "\n".join(blocks).replace("http://127.0.0.1:8000", serve().agency.url)
     text = text.replace("http://127.0.0.1:5000", services.base)

@@ -86,7 +86,7 @@ def run(serve, services, tmp_path):
     return go
 
 
-def test_every_code_block_is_run_or_marked_as_output():
+def test_every_code_block_of_the_api_page_is_in_a_language_that_is_run_or_shown_as_output():
     names = {name for name, _ in blocks(PAGE.read_text("utf-8"))}
     assert names <= RUN | SHOWN
     assert names >= RUN
@@ -98,7 +98,7 @@ def test_every_example_is_shown_in_shell_python_and_javascript():
         assert {name for name, _ in blocks(flow)} >= RUN, flow.splitlines()[0]
 
 
-def test_the_examples_of_the_shell_work(run):
+def test_the_shell_examples_of_the_api_page_work_in_order(run):
     printed, place = run("sh", program("sh"))
     assert '"letter":"DSBS"' in printed
     assert "is as it was sealed" in printed
@@ -107,7 +107,7 @@ def test_the_examples_of_the_shell_work(run):
     assert "x-bias-rating" in (place / "overlay.yaml").read_text()
 
 
-def test_the_examples_in_python_work(run):
+def test_the_python_examples_of_the_api_page_work_in_order(run):
     printed, place = run("python", program("python"))
     assert printed.startswith("DSBS True")
     assert "round-trip {'es': 'BS', 'fr': 'BS'}" in printed
@@ -117,7 +117,7 @@ def test_the_examples_in_python_work(run):
     assert (place / "badge.svg").read_text().startswith("<svg")
 
 
-def test_the_examples_in_javascript_work(run):
+def test_the_javascript_examples_of_the_api_page_work_in_order(run):
     printed, place = run("js", program("js"))
     assert printed.startswith("DSBS true")
     assert "told of ping" in printed

@@ -83,7 +83,7 @@ def ill_jobs(shared_agency, services) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ILLS)
-def test_a_faulty_service_ends_as_documented(name, shared_agency, ill_jobs):
+def test_the_job_of_a_faulty_service_ends_as_documented(name, shared_agency, ill_jobs):
     ill = ILLS[name]
     ended = shared_agency.finished(ill_jobs[name], 110)
     if ill.end == "failed":
@@ -177,9 +177,9 @@ def test_sigterm_releases_the_job_and_the_next_process_finishes_it(serve, counte
     assert ended["status"] == "succeeded"
 
 
-# Row 70 of docs/reliability.md: at c37b512 a wait that was pending at SIGTERM ended in a 500.
-def test_a_pending_wait_is_answered_at_sigterm(serve, services):
-    # guards against eb55f1e, where it was answered with 500
+# Row 70 of docs/reliability.md: at c37b512 a long poll that was pending at SIGTERM was answered with 500.
+def test_a_pending_long_poll_is_answered_at_sigterm(serve, services):
+    # at commit eb55f1e, a pending long poll was answered with 500
     one = serve()
     job = one.agency.post("/v1/jobs", request(services.url("slow"), seed=5))
     with ThreadPoolExecutor() as pool:
@@ -196,7 +196,7 @@ def test_a_pending_wait_is_answered_at_sigterm(serve, services):
 # Row 74 of docs/reliability.md: at c37b512 `/readyz` was 200 with a full disk.
 def test_reads_still_work_if_the_disk_is_full(serve, services):
     """A limit on file sizes simulates a full disk: the kernel refuses every write to the database."""
-    # guards against eb55f1e, where `/readyz` said ready (row 74)
+    # at commit eb55f1e, `/readyz` said ready (row 74)
     one = serve()
     job = one.agency.post("/v1/jobs", request(services.url("faithful"), seed=6))
     rating = one.finished(job["id"])["rating"]["href"]
@@ -256,7 +256,7 @@ def test_a_secret_appears_in_no_answer_report_export_or_log(serve, services):
     assert secret.encode() not in database
 
 
-def test_two_processes_do_not_share_a_data_directory(serve):
+def test_a_second_process_is_refused_on_the_same_data_directory(serve):
     one = serve()
     second = run_command("serve", "--port", "1", "--data-dir", str(one.data), environment=os.environ)
     assert second.returncode == 64

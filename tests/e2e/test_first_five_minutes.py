@@ -36,7 +36,7 @@ def target(services):
     }
 
 
-def test_a_probe_shows_the_exchange_without_the_secret_and_how_it_was_read(client, target):
+def test_a_probe_shows_the_exchange_without_the_secret_and_the_parsed_answer(client, target):
     answer = client.post("/v1/targets/probe", json=target, headers={"Prefer": "wait=30"})
     assert answer.status_code == 200, answer.text
     result = answer.json()["result"]
@@ -51,7 +51,7 @@ def test_a_probe_shows_the_exchange_without_the_secret_and_how_it_was_read(clien
     assert SECRET not in client.get(f"/v1/jobs/{answer.json()['id']}").text
 
 
-def test_a_probe_of_a_wrong_path_names_cause_and_remedy(client, target):
+def test_a_probe_with_a_wrong_output_expression_names_cause_and_remedy(client, target):
     target["settings"]["output"] = "nothing.here"
     result = client.post("/v1/targets/probe", json=target, headers={"Prefer": "wait=30"}).json()["result"]
     assert result["reading"] is None

@@ -65,7 +65,7 @@ FIGURES = {
     "forced-choice": ("psychometric curves", "points of subjective equality", "just noticeable differences"),
     "association": ("by connection", "distances of each protected word", "densities", "single distances"),
 }
-"""Parts of the captions of a report's figures, by method."""
+"""Words in the captions of the figures that a report must have, by method."""
 
 
 def target(url: str | None, kind: str, protocol: str, **settings) -> dict:
@@ -148,7 +148,7 @@ def codes(rating: dict) -> set[str]:
 
 
 # ---------------------------------------------------------------------------- each kind, by services of known bias
-def test_a_classifier_that_scores_women_lower_is_biased(caller, services):
+def test_a_classifier_that_scores_women_lower_is_rated_bs(caller, services):
     judged = target(services.url("group-sentiment-10"), "classifier", "hf-inference")
     rating = caller.rate(judged, {"method": "alternation", "attribute": "gender", "profiles": 200})
     assert letter(rating) == ("BS", True)
@@ -349,7 +349,7 @@ def test_an_impossible_request_is_refused_with_422_and_a_pointer_to_the_field(ca
 
 # ---------------------------------------------------------------------------- helpers
 def missing_figures(page: str, method: str) -> list[str]:
-    """Return the figures that are missing in a report by the method."""
+    """Return the figures of a method that a report lacks."""
     drawn = re.findall(r"<figure[^>]*>.*?<figcaption[^>]*>(.*?)</figcaption>.*?<svg", page, re.DOTALL)
     return [one for one in FIGURES[method] if not any(one in title.lower() for title in drawn)]
 

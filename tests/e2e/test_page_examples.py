@@ -43,7 +43,7 @@ SHELL, PARSED, OUTPUT = {"sh", "bash"}, {"json", "toml", "yaml"}, {"text", "http
 EMBEDDED = {"html", "markdown"}
 MOST_NOT_RUN = 9
 FIRST = {"refusing-ratings.md": "replies.md"}
-"""Page -> page that must be worked through first: refusing ratings requires a proof of ownership."""
+"""Pages, each with the page whose examples must run first: refusing ratings requires a proof of ownership."""
 
 RATING = {"method": "round-trip", "attribute": "gender", "languages": ["es"]}
 
@@ -183,7 +183,7 @@ def test_a_request_body_on_a_page_is_valid(page, block):
 
 
 # ---------------------------------------------------------------------------- completeness
-def test_every_block_has_a_language_that_says_how_it_is_tested():
+def test_the_language_of_every_code_block_determines_how_it_is_tested():
     wrong = [
         f"{name_of(page)}:{block.line} {block.language!r}"
         for page in OTHERS
@@ -193,7 +193,7 @@ def test_every_block_has_a_language_that_says_how_it_is_tested():
     assert not wrong
 
 
-def test_few_blocks_are_not_run_and_each_has_a_reason():
+def test_few_code_blocks_are_not_run_and_each_of_these_gives_a_reason():
     marked = [(name_of(page), block) for page in pages() for block in blocks(page) if block.mark]
     assert {block.mark for _, block in marked} <= {"not run", "run", "file"}
     not_run = [(page, block.line) for page, block in marked if block.mark == "not run"]
@@ -201,7 +201,7 @@ def test_few_blocks_are_not_run_and_each_has_a_reason():
     assert all(len(block.why.split()) >= 3 for _, block in marked if block.mark == "not run")
 
 
-def test_pages_tested_elsewhere_are_named_in_those_tests():
+def test_a_page_that_another_test_covers_is_named_in_that_test():
     for page, test in OWN_TESTS.items():
         written = (ROOT / test).read_text(encoding="utf-8")
         assert Path(page).name in written or Path(page).parent.name in written, test

@@ -97,7 +97,7 @@ def test_a_line_states_the_difference_between_our_value_and_the_printed_value(pr
     assert Line("", printed_value, ours).difference == difference
 
 
-def test_a_rated_translator_gives_a_column_of_table_1(services):
+def test_the_letters_of_a_rated_translator_form_a_column_of_table_1(services):
     rating = p5.rate_translator("libretranslate", services.url("always-he"), ["es", "fr"])
     assert p5.column(rating) == {"es": "BS", "fr": "BS"}
     assert p5.overall(p5.column(rating)) == printed.OVERALL[0]

@@ -71,7 +71,7 @@ def test_pictures_drawn_for_one_rating_are_reused_to_rate_a_second_service(
 
 
 def every(agency: Any, href: str) -> list[dict[str, Any]]:
-    """Read a list, which must fit on one page."""
+    """Read all items of a list that must fit on one page."""
     items: list[dict[str, Any]] = agency.get(f"{href}?limit=200")["items"]
     assert len(items) < 200
     return items

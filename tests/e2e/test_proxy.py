@@ -126,7 +126,7 @@ def test_the_api_is_reached_over_https_and_links_to_its_public_address(outside):
     assert unknown.json()["type"].startswith(str(outside.base_url).rstrip("/")), "links lead through the proxy"
 
 
-def test_pages_are_reached_and_files_in_forms_pass_the_proxy(outside):
+def test_web_pages_and_files_sent_in_forms_pass_the_proxy(outside):
     assert "<h1" in outside.get("/", headers={"Accept": "text/html"}).text
     sent = outside.post("/uploads", files={"file": ("people.csv", b"x" * (2 << 20))})
     assert (sent.status_code, sent.headers["location"]) == (303, "/sign-in?next=%2Fuploads")

@@ -85,7 +85,7 @@ def test_a_job_is_followed_to_its_end_and_following_can_resume_after_any_event(c
     assert client.wait_for_job(job["id"])["status"] == "succeeded"
 
 
-def test_the_same_idempotency_key_gives_the_same_job(client, services):
+def test_a_request_repeated_with_the_same_idempotency_key_returns_the_same_job(client, services):
     body = {"target": translator(services.url("faithful")), "experiment": ROUND_TRIP, "seed": 13}
     key = f"once-{type(client).__name__}"
     first = client.request_rating(body, idempotency_key=key, wait_s=20)

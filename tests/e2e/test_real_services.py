@@ -101,7 +101,9 @@ def test_other_lexicons_respond_to_content_but_not_to_names(rated, name: str):
 
 @needs_data
 @pytest.mark.parametrize(("values", "shift"), [(SEXES, 249), (SEXES[::-1], -249)])
-def test_the_wage_model_is_biased_by_two_dollars_and_a_half_an_hour(rated, sent, values: tuple[str, str], shift: int):
+def test_the_wage_model_is_rated_bs_because_sex_shifts_the_wage_by_249_cents_an_hour(
+    rated, sent, values: tuple[str, str], shift: int
+):
     records = {"upload": sent(read_census(DATA)), "column": "sex", "values": values, "leave_out": [WAGE]}
     rating = rated(
         "census-wage", "regressor", "mlflow", {"method": "alternation", "attribute": "sex", "records": records}

@@ -221,7 +221,7 @@ def test_an_api_process_starts_on_a_read_only_postgres(serve, services, served, 
         connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
     one = served(ASSAY, **environment)
     with httpx.Client(base_url=one.url(), timeout=60, headers={"Authorization": f"Bearer {key}"}) as client:
-        # the first use of a key is recorded, unless nothing can be written
+        # the first use of an API key is recorded, but only if the database can be written
         assert client.get("/v1/jobs").status_code == 200
         assert client.get("/readyz").status_code == 503
         refused = client.post("/v1/jobs", json=rating_request(services.url("faithful"), 6))

@@ -224,7 +224,7 @@ def merge(into: dict[str, Any], update: Mapping[str, Any]) -> None:
 
 
 def signed_by_the_agency(notice: Notice, jwks: Mapping[str, Any]) -> bool:
-    """Verify a notice without a shared secret, by the agency's public keys."""
+    """Return whether one of the agency's public keys verifies a notice, without a shared secret."""
     signed = f"{notice.id}.{notice.headers['webhook-timestamp']}.".encode() + notice.body
     signatures = [one[4:] for one in notice.headers["webhook-signature"].split() if one.startswith("v1a,")]
     assert len(signatures) == 1
@@ -359,7 +359,7 @@ def the_change_is_told_and_shown(
     reader: httpx.Client,
     before: Mapping[str, Any],
 ) -> None:
-    """Check that `rating.changed` is sent when the service changes, and that every embed shows the new letter."""
+    """Check that `rating.changed` is sent when the service changes, and that badge and history show the new letter."""
     told = eventually(lambda: len(found := receiver.kept("/hook", "rating.changed")) == 2 and found, "the changes")
     for one in told:
         data = Webhook(hook["secret"]).verify(one.body, dict(one.headers))["data"]

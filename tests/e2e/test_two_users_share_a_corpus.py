@@ -63,7 +63,7 @@ class User:
         return answer.json() if answer.content else None
 
     def ended(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Wait for a job, which must succeed."""
+        """Wait for a job, check that it succeeded, and return it."""
         until = time.monotonic() + PATIENCE_S
         while job["status"] in {"queued", "running"}:
             assert time.monotonic() < until, job

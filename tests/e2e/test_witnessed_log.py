@@ -31,7 +31,7 @@ NOBODY = VerifierKey("nobody.example/witness", COSIGNATURE, STRANGERS)
 
 @dataclass(frozen=True)
 class Files:
-    """Downloaded files: an export, the keys, two checkpoints, and the proof between them."""
+    """Downloads: an export, keys, two checkpoints and the proof between them, and those of a forked log."""
 
     export: Path
     keys: Path
@@ -152,14 +152,14 @@ def test_a_cosigned_checkpoint_verifies_with_a_proof_that_it_extends_a_stored_ch
     assert elsewhere("verify", story.second, "--keys", story.keys).returncode == 0, "nothing was required"
 
 
-def test_one_of_two_witnesses_is_enough_if_one_is_required(story, elsewhere):
+def test_a_checkpoint_that_one_of_two_witnesses_cosigned_verifies_if_one_is_required(story, elsewhere):
     both = ("--witness", COSIGNER, "--witness", NOBODY)
     told = elsewhere("verify", story.second, "--keys", story.keys, *both, "--witnesses", "1")
     assert told.returncode == 0, told.stderr
     assert f"none by {NOBODY.name}" in told.stdout
 
 
-def test_a_changed_letter_is_refused(story, refused, tmp_path):
+def test_verify_refuses_an_export_with_a_changed_letter(story, refused, tmp_path):
     changed = tmp_path / "changed.jsonl"
     letter = next(each for each in (b"BS", b"DSBS", b"UCS") if b'"letter":"%s"' % each in story.export.read_bytes())
     other = b'"letter":"UCS"' if letter != b"UCS" else b'"letter":"BS"'
@@ -167,7 +167,7 @@ def test_a_changed_letter_is_refused(story, refused, tmp_path):
     assert "the rating digest is" in refused(changed, "--keys", story.keys)
 
 
-def test_a_changed_observation_is_refused(story, refused, tmp_path):
+def test_verify_refuses_an_export_with_a_changed_observation(story, refused, tmp_path):
     changed = tmp_path / "changed.jsonl"
     lines = story.export.read_bytes().splitlines(keepends=True)
     place = next(place for place, each in enumerate(lines) if b'"part":"observation"' in each)
@@ -176,20 +176,20 @@ def test_a_changed_observation_is_refused(story, refused, tmp_path):
     assert "the file was altered" in refused(changed, "--keys", story.keys)
 
 
-def test_an_unknown_key_is_refused(story, refused, tmp_path):
+def test_verify_refuses_signatures_of_an_unknown_key(story, refused, tmp_path):
     others = tmp_path / "others.json"
     others.write_text(json.dumps({"keys": [jwk(STRANGERS)]}))
     assert "which is unknown: it is not in the key set" in refused(story.export, "--keys", others)
     assert "no key of the key set signed this checkpoint" in refused(story.first, "--keys", others)
 
 
-def test_a_missing_cosignature_is_refused_if_it_is_required(story, refused):
+def test_verify_refuses_a_checkpoint_without_a_required_cosignature(story, refused):
     told = refused(story.second, "--keys", story.keys, "--witness", COSIGNER, "--witness", NOBODY)
     assert f"1 of 2 required cosignatures; none by {NOBODY.name}" in told
     assert "0 of 1 required" in refused(story.forked, "--keys", story.keys, "--witness", COSIGNER)
 
 
-def test_a_forged_cosignature_is_refused(story, refused, tmp_path):
+def test_verify_refuses_a_cosignature_copied_from_another_checkpoint(story, refused, tmp_path):
     forged, start = tmp_path / "forged.txt", f"\u2014 {COSIGNER.name} "
     mine = next(line for line in story.first.read_text().split("\n") if line.startswith(start))
     body = story.second.read_text().partition(start)[0]
@@ -198,7 +198,7 @@ def test_a_forged_cosignature_is_refused(story, refused, tmp_path):
     assert "is not one of this checkpoint" in told
 
 
-def test_a_forked_log_is_refused(story, refused):
+def test_verify_refuses_a_checkpoint_of_a_forked_log(story, refused):
     kept = ("--keys", story.keys, "--checkpoint")
     forked = refused(story.forked, *kept, story.second)
     assert "the log was forked: its root is another" in forked

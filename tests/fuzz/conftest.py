@@ -48,7 +48,7 @@ class HandWorker:
     """A worker whose steps a test calls one transaction at a time, with the functions of real workers."""
 
     LEASE_S = 600.0
-    """Longer than any test: a lease ends when a test ends it."""
+    """Seconds of a lease: longer than any test, so that a lease only ends if the test ends it."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

@@ -41,12 +41,12 @@ ENDINGS = {"succeeded", "failed", "cancelled"}
 
 
 def among(name: str) -> st.SearchStrategy[Any]:
-    """Draw from one of the machine's lists; the rule also needs `there_are` with the same list."""
+    """Draw an item of the state machine's list `name`; the rule also needs `there_are` for this list."""
     return st.runner().flatmap(lambda machine: st.sampled_from(getattr(machine, name)))
 
 
 def there_are(name: str) -> Any:
-    """Run a rule only if the list is not empty."""
+    """Return a precondition: run a rule only if the state machine's list `name` is not empty."""
     return precondition(lambda machine: bool(getattr(machine, name)))
 
 
@@ -522,7 +522,7 @@ class JobsOfATenant(RuleBasedStateMachine):
                     c.execute(select(schema.outbox.c.kind).where(schema.outbox.c.job_id == one.id)).scalars().all()
                 )
             types = [event.type for event in history]
-            assert types[0] == "queued" or types == ["succeeded"]  # answered by an earlier rating
+            assert types[0] == "queued" or types == ["succeeded"]  # or the job got an earlier rating at once
             assert [event.fence for event in history] == sorted(event.fence for event in history)
             assert [type_ for type_ in types if type_ in ENDINGS] == ([one.status] if one.finished else [])
             assert types[-1] == one.status if one.finished else types[-1] not in ENDINGS

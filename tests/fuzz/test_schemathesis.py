@@ -139,7 +139,7 @@ class Outcome:
 
     @staticmethod
     def _deleted_before(label: str, info: Any) -> bool:
-        """Return whether a resource was created and later deleted under its name, so that its absence is no fault.
+        """Return whether a finding is no fault, because the created resource was deleted before it was read.
 
         A specification is named by its owner, so two scenarios share a name; and a POST repeated
         with its ``Idempotency-Key`` answers 201 again, also after the resource was deleted.
@@ -195,7 +195,7 @@ def run(app: FastAPI, examples: int, hooks: Sensible | None = None, *, long: boo
 
 
 def configuration(seed: int, examples: int, phases: tuple[str, ...], headers: Mapping[str, str]) -> SchemathesisConfig:
-    """Return what schemathesis does with a `seed`: its `phases`, and which answers each kind of request may get."""
+    """Return the configuration of schemathesis: seed, phases, and the statuses that each kind of request may get."""
     config = SchemathesisConfig(seed=seed)
     project = config.projects.default
     project.generation.update(max_examples=examples, deterministic=True, database="none")
@@ -219,7 +219,7 @@ def _function(method: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 @contextmanager
 def served(settings: Settings, complete: Callable[[str], object]) -> Iterator[FastAPI]:
-    """Return an application that schemathesis starts; stop it afterwards."""
+    """Yield the application, which schemathesis starts; stop it afterwards."""
     try:
         yield create_app(settings, validator=TargetChecker(settings), doorbell=complete)
     finally:
@@ -270,7 +270,7 @@ class Sensible:
         return body
 
     def _mend_suite(self, body: dict[str, Any]) -> None:
-        """Insert an existing method, attribute and language, and remove the methods' settings."""
+        """Insert an existing method, attribute and language into a suite, and remove the settings of its methods."""
         for name, value in (("methods", "round-trip"), ("attributes", "gender"), ("languages", "es")):
             listed = body.get(name)
             if listed and self._is_list(listed, 50, lambda one: isinstance(one, str) and 0 < len(one) <= 100):
@@ -279,7 +279,7 @@ class Sensible:
             body["settings"] = {}
 
     def _mend_chain(self, body: dict[str, Any]) -> None:
-        """Insert another tenant's public rating, because the run withdraws its own."""
+        """Insert another tenant's public rating into a chain, because the run withdraws those of its own tenant."""
         chain = body.get("chain")
         if not self._is_list(chain, 20, lambda one: isinstance(one, dict) and set(one) <= {"rating", "target"}):
             return

@@ -85,7 +85,7 @@ class Heard:
 
 
 Answer = bytes | AsyncIterator[bytes]
-"""Bytes are sent, and the connection stays open. The pieces of an iterator are sent, and the connection is closed."""
+"""Bytes, after which the connection stays open; or pieces of an answer, after which the connection is closed."""
 
 Script = Callable[[Heard], Answer]
 
@@ -204,7 +204,7 @@ def translated(heard: Heard) -> bytes:
 
 
 def now_and_then(text: str) -> bool:
-    """Return whether a text is among the few attacked questions: always the same, and none of the examination."""
+    """Return whether a text is one of the few attacked questions, chosen by hash; the examination is never attacked."""
     return "number" not in text and hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 40 == 0
 
 

@@ -33,7 +33,7 @@ def agency() -> Iterator[tuple[Victim, str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_costs_at_most_100_mb_and_a_second_of_the_event_loop(attack, agency, record_property):
-    # before eb55f1e, 283 bytes of Parquet took 1.4 GB, and 1 MB of JSON blocked the event loop for a second
+    # before commit eb55f1e, 283 bytes of Parquet took 1.4 GB, and 1 MB of JSON blocked the event loop for a second
     here, key = agency
     cost = cost_of(attack, here, key, patience_s=3)
     print(cost)

@@ -140,7 +140,7 @@ def test_the_source_distribution_builds_the_same_wheel(wheel, tmp_path):
     packed = build(CLIENT, "sdist", tmp_path / "sdist")
     with tarfile.open(packed) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-        # Python before 3.11.4 has no filters; the archive is our own
+        # Python before 3.11.4 has no extraction filters; the archive is our own, so none is needed
         archive.extractall(tmp_path / "unpacked", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     assert {"openapi.json", "build_operations.py", "README.md", "LICENSE"} <= names
     assert not {f"src/assay_client/{name}" for name in GENERATED} & names

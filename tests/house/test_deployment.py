@@ -141,7 +141,7 @@ def test_the_runtime_lock_has_the_versions_used_by_the_tests():
 
 
 def test_the_image_runs_the_python_version_used_by_the_tests():
-    # guards against eb55f1e, where the image had Python 3.12 and every test ran on 3.11
+    # at commit eb55f1e, the image had Python 3.12 and every test ran on 3.11
     shipped = set(re.findall(r"^FROM python:(\d+\.\d+)-", read("Dockerfile"), re.MULTILINE))
     assert len(shipped) == 1
     assert set(re.findall(r"--python-version (\S+)", read("Makefile"))) == shipped, "the locks are made for it"

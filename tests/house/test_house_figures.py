@@ -37,7 +37,7 @@ def traced() -> dict:
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def test_every_limit_has_a_measurement(measured):
+def test_every_limit_of_the_house_figures_has_a_measurement(measured):
     assert LIMITS.keys() <= measured.keys() | set(TRACED)
 
 

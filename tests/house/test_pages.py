@@ -27,7 +27,7 @@ STORE = {
     "store.security.secrets.destination_of",
     "store.targets.domains.host_of",
 }
-"""Names of the store that pages may import, for sessions (which the API does not offer) and for sealed secrets."""
+"""Names that pages may import from `store`: for sessions (which the API does not offer) and sealed secrets."""
 
 SESSIONS = {"frame/visit.py", "sign_in/pages.py", "sign_in/start.py"}
 """Modules that look up, begin and end sessions."""

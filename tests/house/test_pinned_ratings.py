@@ -28,7 +28,7 @@ VERSIONS = ("1.2.0", METHODOLOGY_VERSION)
 """Versions of the methodology whose ratings are pinned; all earlier ones rate as 1.2.0 does."""
 SEED, STEP_1, STEP_2 = 11, 0.03, 0.12
 MOST = 400
-"""Maximum of numbers stored per rating, sampled evenly from all its numbers."""
+"""Maximum count of numbers stored per rating; they are sampled evenly from all numbers of the rating."""
 
 
 @cache

@@ -10,9 +10,9 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
 FIRST_LIMIT = 62
-"""Number of the first promise about the cost of one request or job."""
+"""Row of the first promise about the cost of one request or job; tests of this and later rows quote their row."""
 OPEN: set[int] = set()
-"""Promises without a test yet."""
+"""Rows whose promise has no test yet."""
 FAULTS = [number for number in range(1, 86) if number not in OPEN]
 
 
@@ -44,7 +44,7 @@ def test_every_row_of_the_main_table_names_tests_that_exist():
             assert name == "*" or name in known, f"row {number}: {file} has no {name}"
 
 
-def test_files_of_limits_state_the_fault_that_they_guard_against():
+def test_test_files_of_row_62_and_later_rows_state_the_fault_that_they_guard_against():
     main = PAGE.partition("## Apart")[0]
     for number, rest in rows(main).items():
         for file in re.findall(r"`([\w/]+\.py)::", rest.rsplit("|", 2)[1]) if number >= FIRST_LIMIT else ():

@@ -19,7 +19,7 @@ TABLES = [*PACKAGES.glob("*/words.py"), ROOT / "assay" / "explain" / "words.py"]
 REASONS = {code: text for method in METHODS for code, text in method.REASONS.items()} | dict(MESSAGES)
 """Sentences by reason code, of all methods and of the common table."""
 VERDICTS = {*Letter, "inconclusive"}
-"""Keys that a method's table of sentences about letters must have."""
+"""Letters, and ``inconclusive``: for each, a method must have its own sentence."""
 
 
 def package_of(method: type) -> Path:
@@ -118,7 +118,7 @@ def test_every_method_has_its_own_sentence_for_each_letter(method):
 def test_no_reason_code_has_sentences_in_two_tables():
     common = Counter([*MESSAGES, *CAUSES])
     written = Counter(code for path in TABLES for code in codes_in(path))
-    # the code of a failed reply may equal the code of the reason that it causes
+    # two codes name a failed reply and also the reason that it causes
     assert {code for code, times in written.items() if times > 1} <= {"budget-exhausted", "unknown-label"}
     assert common["budget-exhausted"] == 2
 

@@ -144,7 +144,7 @@ def test_closed_idle_connections_cause_at_most_one_failed_request(postgres_serve
     assert asyncio.run(use()) <= 1
 
 
-def test_a_missing_server_is_reported_as_unreachable(short_dir):
+def test_a_missing_postgres_server_is_reported_as_unreachable(short_dir):
     url = f"postgresql://postgres@/assay?host={short_dir}"
     with closing(Database(url)) as database, unavailable("unreachable"), database.read():
         pass
@@ -160,7 +160,7 @@ def test_a_missing_server_is_reported_as_unreachable(short_dir):
     asyncio.run(use())
 
 
-def test_concurrent_upgrades_of_an_empty_server_succeed(postgres_server):
+def test_concurrent_migrations_of_an_empty_database_succeed(postgres_server):
     postgres_server.execute("CREATE DATABASE empty")
     url = postgres_server.url("empty")
     try:

@@ -37,7 +37,7 @@ def row(word, **how):
 
 @pytest.fixture(scope="module")
 def known():
-    """PSEs of an independent program: in closed form for each cue pair, and by bisection."""
+    """PSEs that an independent program computed: in closed form for each cue pair, and by bisection."""
     return SHARED.known("two_afc_embedding.json")
 
 
@@ -88,13 +88,13 @@ def test_pse_is_the_mean_over_the_eight_cue_pairs(word, known):
 
 
 @pytest.mark.parametrize("word", printed.SIDES)
-def test_occupations_are_on_the_printed_side(word):
+def test_each_occupation_is_on_the_printed_side_of_women_or_men(word):
     ours = "women's side" if row(word)["pse"]["estimate"] > 0.5 else "men's side"
     assert ours == printed.SIDES[word]
 
 
 def test_jnd_of_lawyer_is_not_smaller_than_that_of_hairdresser():
-    """In the paper it is smaller; here the cue pairs disagree about lawyers."""
+    """The paper prints a smaller JND for lawyer; here the cue pairs disagree about lawyers."""
     assert {p1.smaller_jnd(found(), *printed.SIDES), printed.SMALLER_JND} == {"hairdresser", "lawyer"}
     assert row("hairdresser")["pse"]["low"] > 0.5
     assert row("lawyer")["pse"]["low"] < 0.5 < row("lawyer")["pse"]["high"]
@@ -102,7 +102,7 @@ def test_jnd_of_lawyer_is_not_smaller_than_that_of_hairdresser():
 
 @pytest.mark.parametrize("lengths", p1.LENGTHS)
 def test_jnd_is_smaller_for_occupations_in_which_both_women_and_men_work(lengths):
-    """The paper says that it "correlates well" with the standard deviation of the share; here it is negative.
+    """The paper says that JND "correlates well" with the standard deviation of the share; here r is negative.
 
     Occupations of nearly only women or nearly only men have a small standard deviation, and here their PSE differs most
     between cue pairs, which is part of the JND. The paper's JND comes from bootstrapped corpora alone.
@@ -128,7 +128,7 @@ def test_jnd_without_cue_pairs_does_not_correlate_with_the_shares():
     assert abs(np.corrcoef(np.sqrt(shares * (1 - shares)), jnd)[0, 1]) < 0.2
 
 
-def test_jnd_agrees_little_with_the_order_of_the_printed_axis():
+def test_jnd_correlates_weakly_with_the_printed_order_of_occupations():
     agreement = p1.rank_agreement(found(), printed.JND_ORDER, "jnd")
     assert agreement.words == 19
     assert agreement.missing == ("worker", "practitioner", "pathologist", "planner", "appraiser", "advisor")
@@ -142,18 +142,18 @@ def test_teachers_are_nearer_to_love_than_to_hate(lengths):
 
 
 def test_medical_examiner_is_not_in_the_vocabulary():
-    """It is the hate end of the paper's axis, so that end cannot be compared; the report names the missing words."""
+    """It stands at the hate end of the paper's axis, so that end is not compared; the report names missing words."""
     missing = found(specification="love-hate").detail["coverage"]["concepts"]["missing"]
     assert {"examiner", "practitioner", "advisor"} <= set(missing) & set(printed.LOVE_TO_HATE)
 
 
-def test_occupations_agree_little_with_the_printed_order_from_hate_to_love():
+def test_pse_correlates_weakly_with_the_printed_order_of_occupations_from_hate_to_love():
     agreement = p1.rank_agreement(found(specification="love-hate"), printed.LOVE_TO_HATE, "pse")
     assert (agreement.words, agreement.missing) == (22, ("examiner", "practitioner", "advisor"))
     assert agreement.r == pytest.approx(0.17, abs=0.02)
 
 
-def test_occupations_spread_no_more_than_controls_between_love_and_hate():
+def test_pse_of_occupations_between_love_and_hate_spreads_no_more_than_that_of_control_words():
     component = found(specification="love-hate")
     spread = component.detail["spread"]
     assert [spread["concepts"], spread["controls"]] == pytest.approx([0.044, 0.075], abs=0.002)
@@ -168,6 +168,6 @@ def test_all_occupations_together_are_nearer_to_love_by_about_the_tolerance_so_n
 
 
 def test_the_interval_from_a_single_cue_pair_is_wide():
-    """Its width is the spread over halves of the dimensions, which does not shrink with the number of halves."""
+    """The width comes from the spread over random halves of the dimensions; more halves do not make it smaller."""
     one = row("teacher", specification="love-hate")
     assert one["pse"]["high"] - one["pse"]["low"] == pytest.approx(0.26, abs=0.03)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 WOMEN, MEN = zip(*specifications()["gender-occupations"].words.cues, strict=True)
-"""Cues of the catalog; the paper uses names and relationships of another corpus."""
+"""Cue words for women and men of the catalog; the paper uses names and relationships of another corpus."""
 
 MORE_POSITIVE = {
     "closest to positive": -2,
@@ -39,7 +39,7 @@ MORE_POSITIVE = {
 # ---------------------------------------------------------------------------- the posterior
 @pytest.mark.parametrize(("positive", "expected"), [(True, -0.33), (False, 0.47)])
 def test_distance_to_the_posterior_correlates_with_sentiment(positive, expected):
-    """The paper: a negative correlation for the posterior of positive, a positive one for that of negative."""
+    """The paper finds r < 0 for the posterior of the answer positive, and r > 0 for that of the answer negative."""
     assert p1.sentiment(SHARED, positive=positive).correlation() == pytest.approx(expected, abs=0.05)
 
 
@@ -52,7 +52,7 @@ def test_words_at_each_end_mostly_have_the_printed_sentiment(name):
     """The paper's table: nine, none, none and eight of ten words are positive."""
     ends = [*p1.sentiment(SHARED).ends(), *p1.sentiment(SHARED, positive=False).ends()]
     ours = sum(good for _, good in ends[list(printed.WORDS).index(name)])
-    # another linear algebra library may exchange the tenth word and the eleventh
+    # with another linear algebra library, the tenth and the eleventh word may change places
     assert ours - printed.POSITIVE_OF_TEN[name] == pytest.approx(MORE_POSITIVE[name], abs=1)
 
 

@@ -19,13 +19,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 READ_OFF = ("religion_group_reddit_dataset", "gender_group_google_dataset", "weat_1_google")
-"""Figures whose numbers were read off."""
+"""Figures of the paper whose numbers were read off the vector graphics."""
 
 UNLIKE_THE_TEXT = {
     ("weat_1_reddit", "associated", "different"): "overlaps",
     ("gender_group_glove_dataset", "associated", "different"): "is closer than",
 }
-"""Connections whose 89 % intervals do not lie as section 5.1 of the paper says, and how they lie here."""
+"""Connections whose 89 % intervals contradict section 5.1 of the paper, and how they compare here."""
 
 OTHER_SHARES = {
     ("religion", "before", "human"): -0.021,
@@ -34,7 +34,7 @@ OTHER_SHARES = {
     ("race", "after", "human"): 0.119,
     ("race", "after", "different"): 0.079,
 }
-"""Shares within the boundary of 1 - MAC that the authors' tables do not give: our share less the printed share."""
+"""Shares of similarities within the boundary 1 - MAC that differ here: our share less the printed share."""
 
 
 def posterior(name):
@@ -98,7 +98,7 @@ def test_tables_have_the_sizes_means_and_deviations_counted_by_an_independent_pr
 
 
 def test_one_sigma_for_all_connections_does_not_reproduce_the_papers_figures():
-    """The reason why a residual per connection is the default, although the paper's formula has one index only."""
+    """So one residual per connection is the default, although the paper's formula has only one index."""
     name = "religion_group_reddit_dataset"
     shared = p2.posterior(SHARED, name, "shared")
     misses = [
@@ -116,7 +116,7 @@ def test_no_two_statements_of_section_5_1_compare_the_same_connections():
 
 
 @pytest.mark.parametrize(("name", "one", "said", "other"), printed.PLACES)
-def test_connections_lie_as_section_5_1_says_with_two_exceptions(name, one, said, other):
+def test_intervals_of_connections_compare_as_section_5_1_says_with_two_exceptions(name, one, said, other):
     assert one != other
     assert p2.place(SHARED, name, one, other) == UNLIKE_THE_TEXT.get((name, one, other), said)
 
@@ -136,8 +136,8 @@ def test_shares_of_similarities_within_the_boundary_equal_the_printed_shares(cel
 
 
 @pytest.mark.parametrize(("cell", "more"), OTHER_SHARES.items())
-def test_other_shares_differ_from_the_printed_shares_by_a_known_amount(cell, more):
-    """The printed .39 and .36, and the fall of human words from .67 to .55, are not in the published tables."""
+def test_five_shares_within_the_boundary_differ_from_the_printed_shares_by_known_amounts(cell, more):
+    """The published tables do not reproduce the printed .39 and .36, nor the fall of human words from .67 to .55."""
     group, when, connection = cell
     found = p2.table(SHARED, p2.REDDIT[group][when]).within(printed.WITHIN_ONE_LESS_MAC, connection)
     assert found - printed.WITHIN[cell] == pytest.approx(more, abs=0.0005)

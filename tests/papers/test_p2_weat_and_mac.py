@@ -36,14 +36,14 @@ def test_code_of_the_paper_divides_by_the_sample_standard_deviation():
     assert EXAMPLE.effect_size_ddof1 == pytest.approx(known["weat_ddof1"], rel=1e-12)
 
 
-def test_the_example_is_the_most_extreme_of_six_partitions():
+def test_the_example_of_weat_is_the_most_extreme_of_six_partitions():
     """The published p-value counts only larger partitions, so it is 0 for the largest partition."""
     found = EXAMPLE.p
     assert (found.partitions, found.greater, found.two_sided, found.strict) == (6, 1 / 6, 2 / 6, 0)
 
 
 @needs_tables
-def test_sample_of_table_1_is_in_the_authors_table():
+def test_the_distances_printed_in_table_1_are_in_the_authors_table():
     """The paper prints two digits; some values are truncated instead of rounded."""
     rows = SHARED.rows(f"bayes_tables/{RELIGION['before']}.csv.gz")
     held = {(row["protected_word"], row["word_to_compare"]): float(row["cosine_distance"]) for row in rows}

@@ -76,7 +76,7 @@ def rated(one: TextScorer, people: dict[str, tuple[str, ...]], seed: int) -> Fin
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_no_lexicon_is_biased_by_the_gender_of_the_corpus_names(lexicon, found, seed: int):
+def test_no_lexicon_is_rated_bs_for_the_gender_of_the_corpus_names(lexicon, found, seed: int):
     rating = rate(found(lexicon, seed))
     assert rating.letter is Letter.DSBS
     assert rating.probabilities.BS < 0.2
@@ -98,8 +98,8 @@ def test_vader_does_not_distinguish_genders_without_the_name_that_is_also_a_word
     assert component.effects["step_1"].high == 0
 
 
-def test_the_effect_is_significant_by_sentence_and_not_by_name(vader, sentences):
-    """Sentences with the same name are not independent, so the test by name flips all their signs together."""
+def test_vaders_gender_effect_is_significant_if_tested_by_sentence_but_not_by_name(vader, sentences):
+    """Sentences with the same name are not independent, so the test by name flips the signs of all of them together."""
     named = [row for row in sentences if row["Race"]]
     score = {row["Sentence"]: vader.number(row["Sentence"]) for row in named}
     cell = {}

@@ -118,8 +118,8 @@ def test_predicted_wage_moves_in_the_printed_direction_for_half_of_the_changes_o
     assert p3.race_moves(SHARED)[move] == (opposite if move in FOUND_OTHERWISE else printed.RACE_MOVES[move])
 
 
-def test_predicted_wages_of_white_people_fall_with_race_changed_to_black_at_degree_2_too():
-    """The paper prints the opposite, its most surprising finding; the degree of the polynomial does not explain it."""
+def test_predicted_wages_of_white_people_also_fall_at_degree_2_if_race_is_changed_to_black():
+    """The paper's most surprising finding is a rise; the degree of the polynomial does not explain the difference."""
     squares = p3.predict(SHARED, FEATURES, 2, "race")
     white, black = RACES.index("White"), RACES.index("Black")
     assert (squares.move(white, black), printed.RACE_MOVES["White", "Black"]) == ("falls", "rises")

@@ -38,7 +38,7 @@ def published(model: str):
 
 @cache
 def finding(model: str):
-    """Rate the model with every specification: each term of a bias goes with its first group."""
+    """Rate the model with every specification; each term of a bias counts as a stereotype of its first group."""
     said, words, sentences = {}, [], []
     asked = p4.pairs(SHARED, model)
     for place, bias in enumerate(dict.fromkeys(pair.bias for pair in asked)):
@@ -79,7 +79,7 @@ def test_without_neutral_terms_step_1_is_not_measured(model):
 
 
 def test_508_sentences_of_the_paper_satisfy_the_rules_of_the_method():
-    """421 counterparts equal those of the authors, whose model also changed other words in the rest."""
+    """In 421 of them, our counterpart equals that of the authors; in the others, their model changed more words."""
     used, same, why = 0, 0, Counter()
     for one in specifications().values():
         if one.kind != "stereotype":

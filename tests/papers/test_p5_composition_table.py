@@ -75,7 +75,7 @@ def test_a_composite_of_bs_before_bs_can_have_any_letter(services):
 
 @pytest.mark.slow
 def test_predicted_letters_of_composites_are_as_accurate_as_measured_letters_at_the_same_cost():
-    """A short run of what `make calibrate` does with 2,000 pairs, where it is .898 against .888."""
+    """Uses 200 pairs; `make calibrate` uses 2,000, where .898 of predicted and .888 of measured letters are correct."""
     pairs = measure_pairs(200)
     predicted, measured = share_right(pairs, PREDICTED), share_right(pairs, MEASURED)
     assert [predicted, measured] == pytest.approx([0.905, 0.900], abs=0.02)

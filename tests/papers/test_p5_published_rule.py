@@ -35,7 +35,7 @@ def outputs_of(service, rng) -> dict[str, list[int]]:
     }
 
 
-def test_figure_4_a_faithful_output_is_dsbs_by_both_steps():
+def test_the_rule_rates_the_faithful_output_of_figure_4_dsbs():
     verdict = rule_of_section_4_3(FAITHFUL)
     p = {block: {name: test.p for name, test in row.items()} for block, row in verdict.tests.items()}
     # step 1: O-U is similar to neither biased specification, so the system is not BS
@@ -98,7 +98,7 @@ def test_the_rule_usually_rates_a_service_that_turns_three_in_ten_women_into_men
     [((1.0, 0.0, 0.0), (1.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))],
     ids=["always-he", "always-other"],
 )
-def test_the_other_reading_of_the_rule_and_step_1_of_assay_find_these_services_biased(service):
+def test_the_other_reading_of_the_rule_and_step_1_of_assay_find_a_constant_pronoun_biased(service):
     rng = np.random.default_rng(21)
     observed = outputs_of(service, rng)
     assert (

@@ -16,7 +16,7 @@ PRONOUN = re.compile(r"\b(He|She)\b")
 UNBIASED, BIASED = p5.SPECIFIED_UNBIASED, p5.SPECIFIED_BIASED
 
 LANGUAGES = tuple(printed.TABLE_1)
-"""Table 1, in its order."""
+"""Middle languages, in the order of Table 1."""
 
 BEHAVIOUR = {"BS": "he", "UCS": "coin", "DSBS": "faithful"}
 """Answers of a simulated translator, for each letter that table 1 can give it."""

@@ -1,4 +1,4 @@
-"""Every figure and word that was copied from a paper is printed there: `printed` against the papers' own texts.
+"""Numbers and words copied from the papers (`printed`) are compared with the papers' own texts.
 
 A text is read as a list of its words and numbers, without punctuation, so that line breaks, ligatures, columns and
 signs do not matter. A row is found where its cells follow one another closely; a number that only occurs somewhere
@@ -59,7 +59,7 @@ def index(paper: str) -> dict[Token, set[int]]:
 
 
 def places(paper: str, *row: str | float, within: int = 1) -> set[int]:
-    """Find a row and return the places of its last token; each token is at most `within` after the one before."""
+    """Find a row; return the places of its last token. Each token is at most `within` places after its predecessor."""
     first, *others = (token for cell in row for token in (tokens(cell) if isinstance(cell, str) else [float(cell)]))
     found = index(paper).get(first, set())
     for wanted in others:
@@ -68,7 +68,7 @@ def places(paper: str, *row: str | float, within: int = 1) -> set[int]:
     return found
 
 
-# ---------------------------------------------------------------------------- the reader itself
+# ---------------------------------------------------------------------------- reading a paper
 def test_words_and_numbers_are_read_whatever_the_typesetting():
     text = (
         "\N{LATIN SMALL LIGATURE FI}g | \N{MINUS SIGN}.6 and x=-.3,\n14,864 rec-\nords 3.006e-07; 56 % 1-2 \U0001d44e"
@@ -76,7 +76,7 @@ def test_words_and_numbers_are_read_whatever_the_typesetting():
     assert tokens(text) == ["fig", -0.6, "and", "x", -0.3, 14_864, "records", 3.006e-07, 0.56, 1, 2, "a"]
 
 
-def test_a_row_is_found_only_where_its_cells_follow_one_another():
+def test_a_table_row_is_found_in_a_paper_only_where_its_cells_follow_one_another_closely():
     (_, attribute), distance = next(iter(printed.RELIGION_SAMPLE.items()))
     assert places("P2", attribute, distance, within=2)
     assert not places("P2", attribute, distance)
@@ -88,7 +88,7 @@ def test_a_row_is_found_only_where_its_cells_follow_one_another():
     ("paper", "citation"),
     [("P1", printed.P1), ("P2", printed.P2), ("P3", printed.P3), ("P4", printed.P4), ("P5", printed.P5)],
 )
-def test_names_and_titles_of_the_citations_are_printed(paper, citation):
+def test_author_names_and_titles_in_our_citations_are_those_printed_in_the_papers(paper, citation):
     """The text of the first paper lacks its authors; years and places of publication are not checked."""
     authors, title = re.sub(r" \(.*", "", citation).split(", ", 1)
     assert places(paper, title)
@@ -98,13 +98,13 @@ def test_names_and_titles_of_the_citations_are_printed(paper, citation):
 
 # ---------------------------------------------------------------------------- Liang & Acuna
 @pytest.mark.parametrize(("axis", "order"), [("JND", printed.JND_ORDER), ("PSE", printed.LOVE_TO_HATE)])
-def test_occupations_of_an_axis_are_printed_in_their_order(axis, order):
+def test_our_order_of_occupations_on_an_axis_is_the_order_printed_in_the_paper(axis, order):
     (end,) = places("P1", axis, *order)
     assert read("P1")[end + 1] not in {*printed.JND_ORDER, *printed.LOVE_TO_HATE}
 
 
 @pytest.mark.parametrize("name", printed.WORDS)
-def test_ten_words_of_each_end_are_printed_with_their_number_of_positive_labels(name):
+def test_our_ten_words_of_each_end_and_counts_of_positive_labels_are_those_printed_in_the_paper(name):
     end, sentiment = re.split(" to | from ", name)
     (last,) = places("P1", end, "conditioned", sentiment, "sentiment", *printed.WORDS[name], within=3)
     labels = read("P1")[last + 1 - 2 * 9 : last + 2 : 2]
@@ -113,17 +113,17 @@ def test_ten_words_of_each_end_are_printed_with_their_number_of_positive_labels(
 
 
 @pytest.mark.parametrize(("word", "side"), printed.SIDES.items())
-def test_sides_of_occupations_are_printed(word, side):
+def test_our_sides_of_occupations_are_those_printed_in_the_paper(word, side):
     against = {"men's side": "woman", "women's side": "man"}[side]
     assert places("P1", word, "biased", "against", against, within=5)
 
 
-def test_the_occupation_with_the_smaller_jnd_is_printed():
+def test_our_occupation_with_the_smaller_jnd_is_that_printed_in_the_paper():
     (other,) = set(printed.SIDES) - {printed.SMALLER_JND}
     assert places("P1", printed.SMALLER_JND, "lower", "uncertainty", other, within=10)
 
 
-def test_statements_without_numbers_are_printed():
+def test_our_statements_without_numbers_are_those_printed_in_the_paper():
     towards, way = {"towards men": "male"}, {"plus": "positive", "minus": "negative"}
     assert places("P1", towards[printed.ELECTRICIAN], "electrician")
     assert places("P1", "teacher", "favor", printed.TEACHER, within=5)
@@ -134,19 +134,19 @@ def test_statements_without_numbers_are_printed():
 
 
 @pytest.mark.parametrize("specification", ["gender-occupations", "love-hate"])
-def test_cues_of_the_catalog_are_printed_in_pairs(specification):
+def test_cue_pairs_of_the_catalog_are_those_printed_in_the_paper(specification):
     for first, second in specifications()[specification].words.cues:
         assert places("P1", first, second, within=2) or places("P1", second, first, within=2), (first, second)
 
 
 # ---------------------------------------------------------------------------- Dobrzeniecka & Urbaniak
 @pytest.mark.parametrize(("cell", "distance"), printed.RELIGION_SAMPLE.items())
-def test_rows_of_table_1_are_printed(cell, distance):
+def test_our_rows_of_table_1_are_those_printed_in_the_paper(cell, distance):
     """The paper prints the attribute's set between the attribute and its distance."""
     assert places("P2", *cell, distance, within=2)
 
 
-def test_rows_of_table_2_are_printed():
+def test_our_rows_of_table_2_are_those_printed_in_the_paper():
     assert set(printed.MAC) == {"Biased", *printed.MAC_P}
     for name, mac in printed.MAC.items():
         p = [printed.MAC_P[name]] if name in printed.MAC_P else ["N"]
@@ -154,7 +154,7 @@ def test_rows_of_table_2_are_printed():
         assert places("P2", name, mac, *p, within=4), name
 
 
-def test_example_of_weat_is_printed_from_its_cosines_to_its_effect():
+def test_our_numbers_of_the_weat_example_are_those_printed_in_the_paper():
     (a, b), s = printed.WEAT_EXAMPLE_COSINES, printed.WEAT_EXAMPLE
     assert places("P2", "he", *a, 2, *b, 2, s[0], within=4)
     for word, association in zip(("he", "man", "woman", "she"), s, strict=True):
@@ -163,17 +163,17 @@ def test_example_of_weat_is_printed_from_its_cosines_to_its_effect():
     assert places("P2", "she", s[3], "sd", 4, printed.WEAT_OF_EXAMPLE, within=30)
 
 
-def test_numbers_of_the_null_model_are_printed():
+def test_our_numbers_of_the_null_model_are_those_printed_in_the_paper():
     assert places("P2", "statistic", printed.NULL_EFFECT, within=4)
     assert places("P2", "protected", "size", printed.NULL_WORDS, within=4)
     assert places("P2", printed.NULL_SHARE, "samples", "WEAT", within=4)
 
 
-def test_boundary_of_similarities_is_printed():
+def test_our_boundary_of_similarities_is_that_printed_in_the_paper():
     assert places("P2", "similarity", printed.WITHIN_ONE_LESS_MAC, within=4)
 
 
-def test_shares_within_the_boundary_are_printed_in_their_order():
+def test_our_shares_of_similarities_within_the_boundary_are_those_printed_in_the_paper():
     """After debiasing, one share is printed for both lists of stereotypes."""
     of = printed.WITHIN
     before, after = (
@@ -194,16 +194,16 @@ def test_shares_within_the_boundary_are_printed_in_their_order():
     assert places("P2", *race, within=3)
 
 
-def test_nearest_attributes_of_two_words_are_printed():
+def test_our_nearest_attributes_of_two_words_are_those_printed_in_the_paper():
     assert places("P2", "muslim", "similar", printed.NEAREST["muslim"], within=8)
     assert places("P2", "priest", "nearest", "are", printed.NEAREST["priest"], within=10)
 
 
-def test_shares_within_predictive_intervals_are_printed():
+def test_our_shares_within_predictive_intervals_are_those_printed_in_the_paper():
     assert places("P2", printed.PREDICTIVE_89, 0.89, "HPDI", printed.PREDICTIVE_50, 0.5, "HPDI", within=7)
 
 
-def test_means_of_gender_on_reddit_are_printed():
+def test_our_means_of_gender_on_reddit_are_those_printed_in_the_paper():
     """The text calls different attributes "opposite", and prints one number for two connections."""
     mean = printed.GENDER_REDDIT
     assert places("P2", "associated", "opposite", "neutral", "human", mean["associated"], mean["human"], within=6)
@@ -211,7 +211,7 @@ def test_means_of_gender_on_reddit_are_printed():
 
 
 @pytest.mark.parametrize("name", ["gender", "race", "religion"])
-def test_word_lists_of_the_catalog_are_printed(name):
+def test_word_lists_of_the_catalog_are_those_printed_in_the_paper(name):
     words = specifications()[f"p2-{name}"].words
     for group, attributes in words.attributes.items():
         assert places("P2", group, *attributes), group
@@ -220,27 +220,27 @@ def test_word_lists_of_the_catalog_are_printed(name):
 
 
 @pytest.mark.parametrize(("kind", "title"), [("human", "Human-related"), ("neutral", "Neutral")])
-def test_control_words_of_the_catalog_are_printed_in_their_order(kind, title):
+def test_control_words_of_the_catalog_are_those_printed_in_the_paper(kind, title):
     assert places("P2", title, *read_table("words/controls")[kind])
 
 
 # ---------------------------------------------------------------------------- Alelyani
-def test_number_of_records_is_printed():
+def test_our_number_of_records_is_that_printed_in_the_paper():
     assert places("P3", printed.RECORDS, "instances")
 
 
-def test_wages_are_printed_in_their_order():
+def test_our_mean_wages_are_those_printed_in_the_paper():
     women, men = ([printed.WAGES[group, how] for how in ("own", "swapped")] for group in ("women", "men"))
     assert places("P3", "females", *women, "male", "male", *men, within=7)
 
 
-def test_divergence_and_folds_are_printed():
+def test_our_divergence_and_number_of_folds_are_those_printed_in_the_paper():
     assert places("P3", "divergence", "folds", printed.KL, within=6)
     assert places("P3", p3.FOLDS, "fold")
 
 
 @pytest.mark.parametrize(("move", "way"), printed.RACE_MOVES.items())
-def test_effects_of_a_change_of_race_are_printed(move, way):
+def test_our_effects_of_a_change_of_race_are_those_printed_in_the_paper(move, way):
     """The text states one effect in reverse order, and summarises all effects that involve American Indians."""
     if "American Indian" in move:
         (other,) = set(move) - {"American Indian"}
@@ -252,24 +252,24 @@ def test_effects_of_a_change_of_race_are_printed(move, way):
 
 
 # ---------------------------------------------------------------------------- Srivastava & Rossi
-def test_size_of_the_design_is_printed():
+def test_our_size_of_the_design_is_that_printed_in_the_paper():
     texts = printed.BLOCKS * printed.TEXTS_A_BLOCK
     assert places("P5", printed.BLOCKS, printed.TEXTS_A_BLOCK, texts, "texts")
     assert places("P5", 2 * texts, len(printed.TABLE_1), 2, printed.TRANSLATIONS, "translations")
 
 
-def test_specified_distributions_are_printed():
+def test_our_specified_distributions_are_those_printed_in_the_paper():
     (unbiased,) = p5.SPECIFIED_UNBIASED.values()
     one, other = p5.SPECIFIED_BIASED.values()
     assert places("P5", "distribution", *unbiased)
     assert places("P5", "distributions", *one, "and", *other)
 
 
-def test_letter_of_figure_4_is_printed():
+def test_our_letter_of_figure_4_is_that_printed_in_the_paper():
     assert places("P5", "rating", "generated", printed.FIGURE_4, within=2)
 
 
-def test_rows_of_the_table_of_translators_are_printed_in_their_order():
+def test_our_rows_of_the_table_of_translators_are_those_printed_in_the_paper():
     """The paper prints its own code of two letters after each language."""
     names = [languages()[code] for code in printed.TABLE_1]
     numbered = enumerate(zip(names, printed.TABLE_1.values(), strict=True), 1)
@@ -281,7 +281,7 @@ def test_rows_of_the_table_of_translators_are_printed_in_their_order():
     assert places("P5", "overall", "excluding", *without, *printed.OVERALL_WITHOUT)
 
 
-def test_cells_of_the_table_of_composites_are_printed():
+def test_our_table_of_composites_is_that_printed_in_the_paper():
     letters = [letter.value for letter in (Letter.BS, Letter.UCS, Letter.DSBS)]
     rows = [cell for first in letters for cell in (first, *(printed.TABLE_2[first, second] for second in letters))]
     assert places("P5", *letters, *rows)

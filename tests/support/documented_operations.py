@@ -36,7 +36,7 @@ class Operation:
         return [one for one in self.written.get("parameters", ()) if one["in"] == where]
 
     def url(self, ids: dict[str, str], **other: str) -> str:
-        """Return the operation's address; `other` ids replace `ids`. A delivery of a job is one to its callback."""
+        """Return the operation's address; `other` replaces some `ids`. A job's delivery is that to its callback."""
         of_callback = {"delivery_id": ids["callback_delivery_id"]} if self.path.startswith("/v1/jobs/") else {}
         return self.path.format(**ids | of_callback | other)
 
@@ -46,7 +46,7 @@ class Operation:
 
     @property
     def is_badge(self) -> bool:
-        """Whether the operation always answers with an image: the badge ``unrated`` if there is no rating."""
+        """Whether the operation returns an image even if there is no rating: the badge ``unrated``."""
         return "badges" in self.written["tags"]
 
     @property

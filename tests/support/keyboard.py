@@ -13,7 +13,7 @@ document.addEventListener('htmx:after:settle', () => setTimeout(() => {
   if (held && held !== document.body && document.activeElement === document.body) window.lost += 1;
 }));
 """
-"""Script that counts htmx swaps that lose the focus: an element had it before, and the body has it afterwards."""
+"""Script that counts htmx swaps that lose the focus: it was on an element before, and is on the body afterwards."""
 
 
 class Keys:

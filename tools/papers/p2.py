@@ -126,18 +126,18 @@ def mean_cosine(shared: Shared, name: str) -> tuple[float, Floats]:
 
 
 def mac_p(shared: Shared) -> float:
-    """Return the paired t-test's p-value of the change of mean cosine by debiasing religion."""
+    """Return the p-value of a paired t-test: mean cosine distances of the religion list before and after debiasing."""
     before, after = (mean_cosine(shared, name)[1] for name in REDDIT["religion"].values())
     return float(ttest_rel(before, after).pvalue)
 
 
 def weat_example() -> float:
-    """Return the effect size of section 2's example."""
+    """Return the WEAT effect size of the example in the paper's section 2."""
     return weat_of_associations(printed.WEAT_EXAMPLE[:2], printed.WEAT_EXAMPLE[2:]).effect_size_ddof0
 
 
 def first_association() -> float:
-    """Return s(he, A, B) of section 2's example."""
+    """Return s(he, A, B), the association of "he" with A minus that with B, of the example in the paper's section 2."""
     one, other = (float(np.mean(cosines)) for cosines in printed.WEAT_EXAMPLE_COSINES)
     return one - other
 

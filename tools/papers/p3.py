@@ -35,7 +35,7 @@ FEATURES = (
     *("race", "sex", "citizenship", "age", "num_emp"),
 )
 WITH_WEEKS = tuple("weeks_worked" if name == "citizenship" else name for name in FEATURES)
-"""The paper does not name its ten attributes; the means of these two choices are near the printed ones."""
+"""Alternative to `FEATURES`: the paper does not name its ten attributes; means of both are near the printed ones."""
 
 RACES = ("American Indian", "Asian", "Black", "Other", "White")
 """Short names in the order of the census's own names."""
@@ -61,7 +61,7 @@ class Wages:
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predictions of each record with every value of the attribute, its own value, and its fold."""
+    """Predictions of each record under every value of the attribute; the record's own value; the record's fold."""
 
     table: Floats
     own: NDArray[np.int64]

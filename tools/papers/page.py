@@ -31,7 +31,7 @@ OPEN_LINES = 24
 
 
 def compute(shared: Shared) -> tuple[Paper, ...]:
-    """Compute every paper; if its data are missing, it has a note instead of exhibits."""
+    """Compute the exhibits of every paper; a paper whose data are missing has a note instead."""
     return tuple(_computed(shared, *one) for one in PAPERS)
 
 

@@ -31,19 +31,19 @@ JND_ORDER = (
 """Occupations of the figure "JND of occupations" in the order of its axis, from the smallest JND."""
 
 SIDES: Mapping[str, str] = {"lawyer": "men's side", "hairdresser": "women's side"}
-"""Results: lawyer is "biased against woman", hairdresser "biased against man"."""
+"""Section "Results": lawyer is "biased against woman", hairdresser "biased against man"."""
 
 SMALLER_JND = "lawyer"
-"""Results: lawyer has "significantly lower uncertainty than hairdresser"."""
+"""Section "Results": lawyer has "significantly lower uncertainty than hairdresser"."""
 
 ELECTRICIAN, TEACHER = "towards men", "love"
-"""Abstract and results: sides of the PSE of two occupations."""
+"""Abstract and section "Results": the side towards which the PSE of either occupation lies."""
 
 LABOUR, JND_OF_LABOUR = "correlate", "grows with it"
-"""Results: how PSE and JND relate to the labour share of an occupation, and with that share's standard deviation."""
+"""Section "Results": relation of the PSE to an occupation's labour share, and of the JND to the share's sd."""
 
 SENTIMENT_SIGNS: Mapping[str, str] = {"positive": "minus", "negative": "plus"}
-"""Results: signs of the correlation of positive sentiment with the distance to each posterior."""
+"""Section "Results": signs of the correlation of positive sentiment with the distance to each posterior."""
 
 WORDS: Mapping[str, tuple[str, ...]] = {
     "closest to positive": (

@@ -13,7 +13,7 @@ pages = Pages()
 
 SHOWN = 50
 MOST_REDELIVERED = 200
-"""Deliveries that one press of a button sends again."""
+"""Maximum number of deliveries that one press of a button sends again."""
 
 EVENTS = {
     "job.succeeded": "A job has given a rating",
@@ -57,7 +57,7 @@ async def webhook(visit: Visit) -> Response:
     sent = await visit.api.get(f"{address}/deliveries", state=state, limit=SHOWN, cursor=visit.query("cursor"))
     return visit.page(
         "agency/webhook.html",
-        # read after its deliveries; otherwise, the page could list the failure that disabled it and call it enabled
+        # read after the deliveries, so that no page shows an endpoint as enabled beside the failure that disabled it
         webhook=await visit.api.get(address),
         deliveries=sent["items"],
         older=visit.older(sent["next_cursor"]),

@@ -8,7 +8,7 @@ from typing import Any
 from web.frame import Api, Refused
 
 SHOWN = 30
-"""Ratings that a search shows."""
+"""Maximum number of ratings that a search shows."""
 
 _ID = re.compile(r"rat_[0-9A-Za-z]+")
 

@@ -16,13 +16,13 @@ from web.frame.kinds import KINDS
 pages = Pages()
 
 MOST = 8
-"""Ratings that are compared at once."""
+"""Maximum number of ratings that are compared at once."""
 
 RANKED = 200
-"""Newest ratings of a kind that are ranked."""
+"""Number of newest ratings of a kind of service that are ranked."""
 
 SENTENCES = 40
-"""Sentences or words on a page."""
+"""Number of sentences or words on a page."""
 
 
 @pages.get("/compare")

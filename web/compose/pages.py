@@ -16,7 +16,7 @@ from web.frame import Pages, Refused, Visit
 pages = Pages()
 
 SAVED = 20
-"""Compositions on a page."""
+"""Number of compositions on a page."""
 
 
 @pages.get("/compose")

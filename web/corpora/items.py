@@ -16,12 +16,12 @@ from web.frame.visit import fields
 pages = Pages()
 
 EDITED = ("text", "group_term", "attribute_term", "term")
-"""Fields of an item that its form may have."""
+"""Fields that the form of an item can edit."""
 
 
 @pages.get("/corpora/{corpus_id}/items/{item_id}")
 async def item(visit: Visit) -> Response:
-    """Show the form of an item; for a script, the form or (`?row=1`) the row."""
+    """Show the form that edits an item or, with `?row=1`, only its row, which a script puts in the form's place."""
     corpus = await corpus_of(visit)
     found = await visit.api.get(_path(visit))
     back = way_back(visit.query("back"), corpus["id"])

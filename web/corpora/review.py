@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from web.frame import Visit
 
 ROWS = 40
-"""Items a page. A page with a corpus of 10,000 items stays below 60 kB."""
+"""Number of items on a page. The page of a corpus of 10,000 items stays below 60 kB."""
 
 SHOWN_TERMS = 40
 """Number of terms of one side that are shown; the others are folded."""
 
 OTHERS = "others"
-"""Group of the items' terms that the specification does not have."""
+"""Group of the terms that items have, but the specification does not."""
 
 FILTERS = ("q", "term", "source")
 SOURCES = ("written", "uploaded", "template", "edited")

@@ -77,7 +77,7 @@ def _time(written: str | None, form: str) -> Markup:
 
 
 def percent(share: float | None) -> str:
-    """Write a probability as a percentage that never pretends certainty: <1 %, 97 %, >99 %."""
+    """Write a probability as a percentage, never as 0 % or 100 %: <1 %, 97 %, >99 %."""
     return "–" if share is None else chance(share)
 
 

@@ -35,7 +35,7 @@ ACTS = {
 async def overview(visit: Visit) -> Response:
     """Show the newest letters, problems that need attention, and running jobs."""
     found = await visit.api.get("/v1/overview")
-    # summaries have no probabilities
+    # read again in full, because the ratings in the overview are summaries, which have no probabilities
     newest = await visit.api.get("/v1/ratings", mine=True, limit=NEWEST, fields="full")
     wall = list(_wall(found["targets"]))
     return visit.page(

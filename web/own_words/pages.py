@@ -85,7 +85,7 @@ async def _next_version(visit: Visit, kind: str, typed: Mapping[str, str], name:
     try:
         found: dict[str, Any] = await visit.api.get(f"/v1/specifications/{name}")
     except Refused:
-        return await store_new(visit, kind, typed)  # it was removed, or belongs to the tenant that shares the corpus
+        return await store_new(visit, kind, typed)  # the specification was removed, or belongs to another tenant
     return await (store_new(visit, kind, typed) if found["shipped"] else store_version(visit, kind, typed, name))
 
 

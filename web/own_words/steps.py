@@ -1,4 +1,4 @@
-"""State of the three steps: a stored corpus, and its specification."""
+"""State of a test in the user's own words, between its three steps: a stored corpus and its specification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Begun:
     corpus : dict
         The corpus.
     specification : str
-        Name and version of its words.
+        Name and version of the specification with the words.
     words : dict
         The words: for sentences, the copy in the corpus; for pictures, the specification in the address.
     """

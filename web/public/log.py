@@ -11,7 +11,7 @@ from web.frame import Pages, Refused, Visit
 pages = Pages(public=True)
 
 ROWS = 50
-"""Entries on a page."""
+"""Number of entries on a page."""
 
 
 @pages.get("/log")

@@ -14,10 +14,10 @@ from web.frame.kinds import KINDS
 pages = Pages(public=True)
 
 NEWEST = 12
-"""Ratings on the start page."""
+"""Number of ratings on the start page."""
 
 ROWS = 50
-"""Ratings on a page of the registry."""
+"""Number of ratings on a page of the registry."""
 
 FILTERS = ("q", "kind", "letter", "method", "attribute")
 """Filters of the registry; its address and ``GET /v1/ratings`` use the same names."""

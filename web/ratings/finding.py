@@ -49,7 +49,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Walk:
-    """A method's cases as linked squares: a drawing and a table for each group; empty unless selected."""
+    """A set of linked squares, one for each case of a method: a drawing and a table by group; none unless selected."""
 
     heading: str
     filled: str

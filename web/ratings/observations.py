@@ -13,10 +13,10 @@ OWN = frozenset({"asks", "source", "target", "number", "model"})
 """Parts of a question that are not shown as its text."""
 
 LONGEST = 1_500
-"""Most characters of a question or an answer on a page; the CSV has all."""
+"""Maximum number of characters of a question or an answer on a page; the CSV file has the whole text."""
 
 LISTED = 12
-"""Most numbers of a list, such as a vector."""
+"""Maximum number of entries that are shown of a list of numbers, such as a vector."""
 
 Piece = tuple[str, bool]
 """A piece of a text, and whether it matches the searched text."""

@@ -22,7 +22,7 @@ public = Pages(public=True)
 OWN, PUBLIC = "/ratings/{rating_id}", "/r/{rating_id}"
 
 ROWS = 100
-"""Observations of a page."""
+"""Number of observations on a page."""
 
 FILTERS = ("part", "answer", "failure", "q")
 """Filters of the evidence, by their names in the API."""

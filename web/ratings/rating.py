@@ -29,7 +29,7 @@ TABS = (
 """Ends of the addresses of a rating's pages, with their names."""
 
 MOST_LISTED = 200
-"""Other ratings of the same service that are read."""
+"""Maximum number of other ratings of the same service that are read."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Service:
     saved : mapping or None
         The saved target (``GET /v1/targets/{id}``).
     entries : sequence of mapping
-        Ratings, newest first. Only a saved service's ratings have probabilities and the change ``since`` the previous.
+        Ratings, newest first. Only a saved service's have probabilities and the change ``since`` the previous rating.
     more : bool
         Whether there are older ratings.
     """

@@ -9,7 +9,7 @@ from web.frame import Refused, Visit
 from web.specifications.words import name_for, words_of
 
 TRIES = 50
-"""Limit of the number that is added to a name if it is taken."""
+"""Largest number that is added to a name that is already taken."""
 
 
 def body_of(kind: str, typed: Mapping[str, str], name: str) -> dict[str, Any]:

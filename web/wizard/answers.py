@@ -1,4 +1,4 @@
-"""Answers of the wizard: texts by the names of inputs, which travel from step to step, and the request they make."""
+"""Answers of the wizard: texts by the name of the input, carried from step to step, and the request made from them."""
 
 from __future__ import annotations
 

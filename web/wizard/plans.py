@@ -28,7 +28,7 @@ class Size:
 async def planned(
     visit: Visit, answers: Answers, material: Material, probe: Mapping[str, Any] | None, *, every: bool
 ) -> Sequence[Size]:
-    """Plan the request in every size that its bounds allow, or in the chosen one.
+    """Plan the request in the chosen size or, if `every`, in all sizes that the method's bounds allow.
 
     Raises
     ------

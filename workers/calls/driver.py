@@ -53,7 +53,7 @@ def _count_nothing(outcome: str, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class Called:
-    """Lane, breaker and call counter of a service; the counter takes ``answered`` or a failure code, and seconds."""
+    """Limits, breaker and call counter of a service; the counter takes ``answered`` or a failure code, and seconds."""
 
     lane: Lane
     breaker: Breaker = field(default_factory=Breaker)
@@ -216,7 +216,7 @@ class Driver:
         await self.sleep(seconds)
 
     def _put(self, answers: Sequence[LedgerEntry]) -> None:
-        """Queue answers for the ledger; raise its error if it has failed."""
+        """Queue answers for the ledger; if a write to the ledger has failed, raise its error."""
         if self._writer is not None and self._writer.done():
             self._writer.result()
         self._unwritten += answers

@@ -99,7 +99,7 @@ class HostLimits:
 
     @asynccontextmanager
     async def turn(self, url: str, timeout_s: float) -> AsyncIterator[None]:
-        """Wait until all jobs together may make another call to the host of a URL."""
+        """Wait until the limits of a URL's host, shared by all jobs, allow a call; hold a slot while the block runs."""
         settings = self.workplace.settings
         longest_wait_s = settings.host_concurrency / settings.host_rate
         limits = Limits(settings.host_concurrency, settings.host_rate, min(LONGEST_S, timeout_s + longest_wait_s))
@@ -111,7 +111,7 @@ class HostLimits:
             yield
 
     async def _is_proven(self, url: str) -> bool:
-        """Whether the tenant has proved to own the host of a URL; raise `RatingsRefused` if it refuses ratings."""
+        """Whether the tenant has proved to own a URL's host; raise `RatingsRefused` if the host refuses ratings."""
         file = file_of(url)
         async with self._asking:
             if file not in self._proven:

@@ -34,7 +34,7 @@ class JobLedger:
             jobs.stage(connection, self.claim, stage)
 
     def recall(self, units: Sequence[str]) -> dict[str, Observation]:
-        """Read the observations of some units that an earlier attempt stored."""
+        """Read the observations of some probes (`Probe.unit`) that an earlier attempt stored."""
         with self.workplace.database.read() as connection:
             return observations.recall(connection, self.claim.job.id, units)
 

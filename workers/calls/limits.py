@@ -22,13 +22,13 @@ SHARE_S = 1.0
 """Seconds for which a slot is kept before other jobs may take it; asking for a slot per call would be too slow."""
 
 MARGIN_S = 5.0
-"""Seconds added to the lifetime of a slot whose worker was killed."""
+"""Seconds added to a call's deadline and `SHARE_S` to get the lifetime of a slot, in case its worker is killed."""
 
 KNOCK_S = (0.05, 0.2)
 """Minimum and maximum seconds between two attempts to get a slot."""
 
 MAKE_ROOM_S = (0.2, 0.4)
-"""Pause in seconds after a slot was released for others: longer than their pauses between attempts."""
+"""Minimum and maximum pause in seconds after a slot was released for others: longer than their pauses, `KNOCK_S`."""
 
 
 class TargetResting(Exception):

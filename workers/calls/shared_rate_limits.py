@@ -66,7 +66,7 @@ class Pace:
 
 
 class Traffic(Protocol):
-    """Counts of lanes, shared by all jobs."""
+    """Rate, slots and suspension of each lane, shared by all jobs."""
 
     async def enter(self, lane: str, token: str, limit: int, keep_s: float) -> bool:
         """Take (or keep) one of a lane's `limit` slots for at most `keep_s` seconds, if one is free."""
@@ -94,7 +94,7 @@ class Traffic(Protocol):
 
 
 class TrafficHere:
-    """Counts of lanes in this process, for all its threads."""
+    """Rate, slots and suspension of each lane, kept in this process for all its threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -132,7 +132,7 @@ class TrafficHere:
             return self._left(self._waited, lane) > 0
 
     async def book(self, lane: str, per_second: float) -> float:
-        """Reserve the next start."""
+        """Reserve the start of the next call."""
         with self._lock:
             return self._paces.setdefault(lane, Pace(self._clock)).wait_s(per_second)
 
@@ -161,7 +161,7 @@ class TrafficHere:
 
 
 class TrafficOnRedis:
-    """Counts of lanes in Redis, for all workers; `here` counts while Redis is unreachable."""
+    """Rate, slots and suspension of each lane, kept in Redis for all workers; while Redis is unreachable, in `here`."""
 
     def __init__(self, url: str, here: TrafficHere, on_failure: Callable[[], None]) -> None:
         self._url, self._here, self._on_failure = url, here, on_failure
@@ -201,7 +201,7 @@ class TrafficOnRedis:
         return await self._ask(on_redis, bool, lambda: self._here.leave(lane, token))
 
     async def book(self, lane: str, per_second: float) -> float:
-        """Reserve the next start."""
+        """Reserve the start of the next call."""
         keys, args = [f"{PREFIX}{lane}:next"], [round(1e6 / per_second)]
         return await self._ask(
             lambda _: self._book(keys, args), lambda us: int(us) / 1e6, lambda: self._here.book(lane, per_second)

@@ -35,7 +35,7 @@ STANDING_HEADERS = {
 }
 
 PARTIAL = 206
-"""Status for requests of a range, which Assay never makes."""
+"""HTTP status of a part of a resource; Assay never requests a part, so this status is a failure."""
 
 QUOTA_STATUSES = frozenset({402, 456})  # 456 is DeepL's; 402 is used by prepaid services
 QUOTA_MARKS = (b"insufficient_quota", b"billing_hard_limit_reached", b"billing_not_active")

@@ -25,7 +25,7 @@ WASTE = 8
 """Maximum number of bytes received per byte of body, against tiny chunks, chunk extensions and trailers."""
 
 _FOLDED = re.compile(rb"(?:\A|\n)HTTP/[^\n]*\n[ \t]")
-"""First header that begins with a space or tab, which the parser accepts."""
+"""Matches a response whose first header line begins with a space or tab, which the parser accepts; refused here."""
 
 READ_SIZE = 1 << 15
 """Maximum number of bytes read from a connection at once."""

@@ -58,7 +58,7 @@ class ShownRequest:
 
 @dataclass(frozen=True, slots=True)
 class ShownResponse:
-    """A response without credentials; `size` is that of the whole body in bytes."""
+    """A response without credentials; `size` is the size of the whole body in bytes."""
 
     status: int
     headers: Mapping[str, str]

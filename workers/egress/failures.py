@@ -69,7 +69,7 @@ class CallFailed(Exception):
     code : str
         A key of `CODES`, or ``http-`` and the status.
     message : str
-        For people, without secrets or query strings; of a body only a cleaned quotation.
+        For people, without secrets or query strings; it may quote a body, but only cleaned.
     retriable : bool, optional
         Whether the same call may succeed later; by default as in `CODES`.
     retry_after_s : float, optional

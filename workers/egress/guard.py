@@ -145,7 +145,7 @@ def read_place(url: str) -> Place:
     Raises
     ------
     AddressRefused
-        With the fault of the URL; the message repeats at most its host.
+        If the URL is invalid or ambiguous; the message repeats at most the host of the URL.
     """
     if len(url) > MAX_URL:
         raise AddressRefused(f"the URL has {len(url)} characters; at most {MAX_URL} are taken")

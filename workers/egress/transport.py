@@ -102,7 +102,7 @@ class ExemptHosts:
         return self.known[key]
 
     def check(self, place: Place, addresses: Sequence[Address]) -> None:
-        """Raise `CallFailed` ``connect`` if an exempt host has other addresses now; a retry observes its limits."""
+        """Raise `CallFailed` ``connect`` if an exempt host left the networks; a retry observes the host's limits."""
         key = (place.host, place.port)
         if self.known.get(key) and not within(addresses, self.networks):
             self.known[key] = False

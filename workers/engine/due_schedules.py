@@ -1,6 +1,6 @@
 """Schedules that are due and notices of ratings that expire soon, both run by the reconciler.
 
-The lock of the reconciler lets one process act at a time, by the clock of the database.
+The reconciler's lock lets one process act at a time. A schedule or a notice is due by the database's clock.
 """
 
 from __future__ import annotations

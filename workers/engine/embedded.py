@@ -45,7 +45,7 @@ class EmbeddedWorker:
         try:
             with self._workplace.database.write() as connection:
                 orphans = jobs.release_orphans(connection)
-        except StoreUnavailable as unavailable:  # they resume after their leases, once the database can be written
+        except StoreUnavailable as unavailable:  # the jobs resume when their leases have expired
             log.warning("jobs not resumed", why=str(unavailable))
         else:
             log.info("resuming jobs", count=orphans)

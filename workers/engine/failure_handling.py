@@ -120,9 +120,9 @@ def _cancel(workplace: Workplace, claim: Claim) -> str:
     return "cancelled"
 
 
-# ---------------------------------------------------------------------------- the author's work
+# ---------------------------------------------------------------------------- the author's texts and images
 def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) -> None:
-    """End a job and store its author's work in one transaction; the job ends even if the work cannot be stored."""
+    """End a job and store its author's items in one transaction; the job ends even if the items cannot be stored."""
     if job.kind == "writing" or job.author is not None:
         try:
             keep = _made(workplace.database, job)
@@ -131,7 +131,7 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
                 keep(connection)
         except LeaseLost:
             raise
-        except Exception as error:  # the job ends without storing the author's work, which the ledger still holds
+        except Exception as error:  # the job ends anyway, and its ledger still holds the items
             log.warning("the author's work could not be stored", job=job.id, exc_info=error)
         else:
             return
@@ -140,7 +140,7 @@ def _end_and_keep(workplace: Workplace, job: Job, end: Callable[[Any], None]) ->
 
 
 def _made(database: Database, job: Job) -> Callable[[Any], None]:
-    """Collect the author's work for a job, and return a function that stores it."""
+    """Collect the texts or images that a job's author made, and return a function that stores these items."""
     if job.kind == "writing":
         ordered = corpus_sentences.collect_ordered(database, job)
         return lambda connection: corpus_sentences.keep_ordered(connection, job, ordered)

@@ -156,7 +156,7 @@ class Workplace:
     methodologies: Methodologies = field(default_factory=shipped)
 
     def traffic(self) -> Traffic:
-        """Return the shared counts of all jobs, for one event loop."""
+        """Return the rate limits and slots that all jobs share, for use in one event loop."""
         if self.settings.redis_url is None:
             return self.traffic_here
         return TrafficOnRedis(self.settings.redis_url, self.traffic_here, self.meter.traffic_storage_failures.inc)

@@ -84,7 +84,7 @@ _SECRET_FILE = re.compile(r"[\x20-\x7e\t\r\n]{1,8192}", re.ASCII)
 _SECRET = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?", re.ASCII)
 
 _HERE: dict[str, type[Adapter]] = {}
-"""Protocols of this process (`offer_here`)."""
+"""Protocols that only this process offers (`offer_here`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def read_target(written: Mapping[str, Any], secret: str | None = None) -> Target
     Raises
     ------
     SpecificationError
-        With the invalid field. The message never repeats a secret.
+        If a field is invalid; the error names the field. The message never repeats a secret.
     """
     adapter = _offered(str(written.get("protocol")))
     kind = _kind(written.get("kind"), adapter)
@@ -208,7 +208,7 @@ def check_target(target_fields: Mapping[str, Any], allow: Sequence[Network], *, 
     Raises
     ------
     SpecificationError
-        With the invalid field: `UnknownName` for a protocol, `AddressRefused` for a URL.
+        If a field is invalid: `UnknownName` for a protocol, `AddressRefused` for a URL.
     """
     target = read_target(target_fields)
     if target.base_url:
@@ -255,7 +255,7 @@ def _link_target(link: Link, secrets: Mapping[str, str]) -> Target:
 
 
 def address_of(target: Target) -> str:
-    """Return a target's address, those of a chain's links, or the name of a protocol with fixed addresses."""
+    """Return a target's address; for a chain, its links' addresses; for fixed addresses, the name of the protocol."""
     if target.protocol == Chain.protocol:
         return " ".join([Chain.protocol, *(link.base_url or link.protocol for link in _links(target))])
     return target.base_url or target.protocol

@@ -157,7 +157,7 @@ def group_of(ask: Ask) -> Hashable:
 
 
 def questions_for(questions: tuple[type[A], ...], asks: Sequence[Ask]) -> Sequence[A]:
-    """Return the questions, or raise `CallFailed` ``unsupported`` if the target does not answer one of them."""
+    """Return `asks` unchanged; raise `CallFailed` ``unsupported`` if one of them is not of the types in `questions`."""
     for ask in asks:
         if not isinstance(ask, questions):
             offered = ", ".join(each.asks for each in questions)

@@ -124,7 +124,7 @@ def read_fields(kind: type[S], written: Mapping[str, Any], where: str) -> S:
     Raises
     ------
     SpecificationError
-        With a ``field`` that begins with `where`. The message never repeats a value, which might be a key.
+        If a field is invalid; ``field`` begins with `where`. The message never repeats a value, which might be a key.
     """
     try:
         made: S = _validator(cast("Any", kind)).validate_python(dict(written))

@@ -29,7 +29,7 @@ def with_contents(
     Parameters
     ----------
     evidence : TransitionEvidence
-        From `assay.composition.prediction.read_evidence`; its name picks the observations.
+        From `assay.composition.prediction.read_evidence`. Only observations of the component with its name count.
 
     Raises
     ------

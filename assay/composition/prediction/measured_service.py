@@ -29,13 +29,13 @@ class TransitionEvidence:
     counts : tuple of tuple of int, shape (rows, outputs)
         Number of texts with each input value and each output.
     unbiased, biased : tuple of tuple of float, shape (blocks, rows)
-        The declared distributions of the blocks of each step.
+        Declared distributions of the blocks of step 1 (unbiased) and of step 2 (biased).
     delta, confidence : float
         Tolerance of the effects (total variation); probability from which a letter is declared.
     content_delta : float or None
         Tolerance of the excess concordance; ``None`` if it is not judged.
     equal, pairs : int
-        Pairs of questions with the same content and different values whose outputs were equal; all such pairs.
+        Pairs of questions with the same content and different values: number with equal outputs; number of all.
     name : str
         Name of the measured component, for sentences and reports: ``"es"``.
     hidden : tuple of mapping

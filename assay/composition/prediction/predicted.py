@@ -1,8 +1,8 @@
 """The predicted rating of services called one after the other, from their matrices.
 
-The composite's matrix is the product of its parts' (METHODS section 9), computed on posterior draws, so that
-the letter's probability includes the uncertainty. The prediction also settles chains that the table leaves open. The
-composite was not called: every result is *inferred*.
+The composite's matrix is the product of the matrices of its parts (METHODS section 9), computed on posterior draws, so
+that the letter's probability includes the uncertainty. The prediction also settles chains that the table leaves open.
+The composite was not called: every result is *inferred*.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DRAWS = 20_000
 SHARED = 0.5
 """Minimum share of sentences with a recorded path through the chain for a prediction content by content.
 
-Below it most answers would come from the matrices, whose excess concordance only the pooled prediction includes.
+Below this share, most answers would come from matrices, whose excess concordance only the pooled prediction includes.
 """
 
 MOST_COMBINATIONS = 64
@@ -58,8 +58,8 @@ class Prediction:
     effects : mapping
         Intervals (95 %) of ``step_1``, ``step_2`` and, if it is judged, ``content``.
     assured : float
-        Probability of the letter in the worst case of the unmeasured answers to text without a value; at
-        most the letter's probability.
+        Probability of the letter in the worst case of the unmeasured answers (those to text without a value);
+        at most the letter's probability.
     declared : bool
         Whether `assured` reaches the confidence of the first service's rating.
     basis : str
@@ -146,9 +146,9 @@ def _hidden(services: Sequence[TransitionEvidence], rng: np.random.Generator, dr
     """Add up the hidden effects of all services: an upper bound for the composite.
 
     Matrices do not show whether one service compensates or repeats the effect of another in a stratum. So a sum can
-    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame or place are added as squares, because
-    two services seldom change the same frames. Of effects of kind ``content`` the smallest counts, because a composite
-    follows content only if every service does. Each effect is drawn from the normal that has its 95 % interval.
+    prevent UCS and DSBS, and is no reason for BS. Effects on a typical frame or place are combined as the root of the
+    sum of squares, because two services seldom change the same frames. Of effects of kind ``content`` the smallest
+    counts: a composite follows content only if every service does. Draws are normal, with each effect's 95 % interval.
     """
     added: dict[tuple[str, str], Floats] = {}
     limits: dict[tuple[str, str], float | None] = {}
@@ -180,7 +180,7 @@ def _reached(services: Sequence[TransitionEvidence]) -> NDArray[np.bool_]:
 
 
 def line_up(ratings: Sequence[Sequence[TransitionEvidence]]) -> tuple[tuple[TransitionEvidence, ...], ...]:
-    """Match the components of several ratings to chains.
+    """Combine the components of several ratings into chains.
 
     If all ratings have the same components, components of the same name form a chain: Spanish with
     Spanish. Otherwise every component of a service is combined with every component of the next.
@@ -228,7 +228,7 @@ def check_links(services: Sequence[TransitionEvidence]) -> None:
 
 
 def _assured(letter: Letter, evidence: Evidence, chained: Chained, first: TransitionEvidence) -> float:
-    """Return the probability of a letter for the worst case of the unmeasured outputs.
+    """Return the probability of a letter if the unmeasured outputs are the least favourable to it.
 
     If the answers to a share of the texts change, a total variation distance changes by at most that
     share, and the probability that two sentences get equal outputs by at most twice that share.

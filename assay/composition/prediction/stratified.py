@@ -33,8 +33,8 @@ class Way:
     arrived : tuple of float, shape (outputs,)
         Shares of the final outputs, as far as they were recorded.
     lost : tuple of tuple of float, shape (services - 1, outputs)
-        For each later service: shares of its inputs that it was never asked with this content. From
-        there on the matrices replace the answers.
+        For each later service: shares of its inputs, by value, that it was never asked with this content. For
+        these, the matrices of this and of all following services replace the answers.
     """
 
     row: int

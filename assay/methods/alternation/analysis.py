@@ -44,10 +44,10 @@ TIMES = 3
 """Number of times that a repeated record is asked about; answers to the same question differ by the service's noise."""
 
 MOST_TESTED = 20
-"""Maximum number of pairs of values, over all labels, with divergences and sign-flip tests: those furthest apart."""
+"""Maximum number of pairs of values, over all labels, with divergences and tests: those with the farthest means."""
 
 NAMES: Mapping[Scale, str] = {"log": "logarithm", "logit": "logit", "rank": "rank"}
-"""Name of each scale but the linear one in the reasons."""
+"""Name of each scale in the reasons; the linear scale is not named."""
 
 LABELS_CHANGED, USUAL_LIMIT = 0.1, 0.25
 """Share of labels without scores that may change with the attribute if `delta_individual` is `USUAL_LIMIT`."""
@@ -248,7 +248,7 @@ class _Output:
             {name: largest_interval(drawn) for name, drawn in gaps.items()},
             lost=self._lost(profiles),
         )
-        if carrier is None or component.letter is Letter.BS:  # the main reason for BS already names that cluster
+        if carrier is None or component.letter is Letter.BS:  # for BS, the main reason names the carrying cluster
             return component
         return replace(component, reasons=(*component.reasons, Reason("carried-by-one", carrier.facts, self.name)))
 
@@ -272,7 +272,7 @@ class _Output:
         return {**gaps, **{step: fitted_together(gaps[step], limits[step], rng) for step in fits}}
 
     def _gaps(self, profiles: Profiles, rng: np.random.Generator) -> Floats:
-        """Draw the gaps between groups with tied content: by the declared `tie`; records by their original values."""
+        """Draw the gaps between groups with tied content: sentences tied by `tie`, records by original value."""
         groups = self.judged.groups
         if groups is not None:
             present = np.unique(groups)
@@ -355,7 +355,7 @@ class _Output:
     def _divergences(self, clusters: Mapping[str, Integers], rng: np.random.Generator) -> list[dict[str, Any]]:
         """Return the divergences of outputs between ordered pairs of values; of many pairs, those furthest apart."""
         written = []
-        # the first kind of cluster is the person (if any); its differences change sign together
+        # the first kind of cluster is the person (if any); the test flips all signs of a person together
         together = next(iter(clusters.values()), None)
         pairs = list(combinations(range(len(self.judged.answers.values)), 2))
         means = self.table.mean(axis=0)

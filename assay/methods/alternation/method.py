@@ -41,7 +41,7 @@ from assay.references import NOTHING, Found, NamedRows, References
 from assay.statistics.hypothesis_tests.published import Aggregate
 
 MOST_WEIGHTS = 250
-"""Maximum number of weights to resample records with: the correlations of draws are within .06 (1 / sqrt(250))."""
+"""Maximum number of random weights for resampling records: correlations of draws are exact to .06 (1 / sqrt(250))."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Alternation(Bounded, Method):
         return given.expected()
 
     def _probes(self, profiles: int) -> int:
-        """Count the questions about so many `profiles`, and the repeated questions about the first records."""
+        """Count the questions about a number of `profiles`, and the repeated questions about the first records."""
         again = 0 if self.records is None else min(self.repeats, profiles) * (TIMES - 1)
         return (profiles + again) * len(self.values)
 
@@ -243,7 +243,7 @@ class Alternation(Bounded, Method):
     def _ask(self, answers: Answers, cases: Sequence[Case], ordering: np.random.Generator, times: int = 1) -> Asking:
         """Ask about the `cases` that `answers` lacks; with `times` > 1, repeat each question `times` - 1 times.
 
-        The values come in random order: otherwise two replicas that answer in turn would each see one value only.
+        The values come in random order: otherwise two target replicas that answer in turn would see one value each.
         """
         question, count = Regress if self.answers == "numbers" else Classify, len(self.values)
         questions = [

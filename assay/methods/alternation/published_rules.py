@@ -50,7 +50,7 @@ class Blocks:
     def biased(self) -> Iterator[tuple[str, Samples]]:
         """Yield the outputs of every two groups whose content is tied to the attribute.
 
-        Records are grouped by their original value. Sentences are tied in both ways, and each way is one comparison.
+        Records are grouped by original value. With sentences, each value is tied to each side in turn: two comparisons.
         """
         for a, b in combinations(range(len(self.values)), 2):
             pair = f"{self.values[a]}, {self.values[b]}"
@@ -65,7 +65,7 @@ class Blocks:
                 )
 
     def _tied(self, most: int) -> Integers:
-        """Return as many profiles as possible with a share `tie` on side `most`, evenly spread over the list."""
+        """Return the indices of as many profiles as possible, a share `tie` of them on side `most`, evenly spread."""
         many, few = np.flatnonzero(self.side == most), np.flatnonzero(self.side != most)
         size = min(many.size / self.tie, few.size / (1 - self.tie) if self.tie < 1 else np.inf)
         shares = ((many, self.tie), (few, 1 - self.tie))
@@ -83,7 +83,7 @@ def kolmogorov_smirnov_letter(
     Returns
     -------
     tuple of dict
-        By the rule's name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` not.
+        By rule name: the letter (``None`` if the rule does not apply); the tests of both steps, or ``why`` it does not.
     """
     name = rule_name(aggregate)
     try:

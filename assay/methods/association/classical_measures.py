@@ -26,7 +26,7 @@ from assay.statistics.embeddings.weat_null import null_check
 Matrix = Floats
 
 PUBLISHED_EFFECT, PUBLISHED_WORDS = 1.27, 8
-"""The effect size and the list size of P2's argument about WEAT."""
+"""Effect size and words per set of P2's argument that chance alone can give a large WEAT effect."""
 
 
 def classical_measures(words: AssociationWords, vectors: Vectors, rng: np.random.Generator) -> dict[str, Any]:

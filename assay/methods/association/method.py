@@ -1,9 +1,9 @@
 """Association of protected words with stereotypes, for embedding endpoints (P2).
 
 Cosine distances between protected words (she, he; imam, rabbi) and attribute words are modelled by a
-hierarchy with a mean for each *connection*: attribute words that are associated with the word's own group,
-with a different group, that are about humans, or neutral. So a difference has an interval for the whole
-list, for each group and for each word, where one number (MAC, WEAT) has none (METHODS section 6).
+hierarchy with a mean for each *connection*. An attribute word is a stereotype of the protected word's own group,
+a stereotype of a different group, a word about humans, or a neutral word. So a difference has an interval for the
+whole list, for each group and for each word; a single number (MAC, WEAT) has none (METHODS section 6).
 """
 
 from __future__ import annotations
@@ -222,9 +222,9 @@ def effects_of(
     """Draw both effects from the posterior and summarise them (METHODS section 6).
 
     Step 1: the largest difference between groups' mean distances to all control words, human and neutral. Each mean
-    is of a word's own rows: the hierarchy would shrink the groups towards each other.
+    uses a word's own rows only, because the hierarchy would shrink the groups towards each other.
     Step 2: the mean distance to the stereotypes of other groups minus that to the stereotypes of the own group.
-    With `rng` (since 1.3.0) step 1 is for control words like these, there are strata, and step 2 has no sign. With
+    With `rng` (since 1.3.0), step 1 holds for control words like these, strata are judged, and step 2 has no sign. With
     three groups or more, the mean of step 2 can hide the effect of one list: the groups' differences in each list are
     fitted together and compared with `delta`, too (docs/decisions/0081).
     """

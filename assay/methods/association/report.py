@@ -54,7 +54,7 @@ CLASSICAL = Sheet(
 
 
 def counted(part: Part) -> str:  # noqa: ARG001
-    """Return the plural of what a component counts."""
+    """Return the plural noun for what a component counts."""
     return "Words"
 
 
@@ -82,7 +82,7 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
 
 
 def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
-    """Return room for no more questions: the vector of a word is always the same."""
+    """Return 0 as the number of further questions: the vector of a word is always the same."""
     return Room(0, "", "words")
 
 

@@ -17,10 +17,10 @@ from assay.statistics.intervals.credible import bounded_interval, size_interval
 DRAWS = 4000
 
 LEAST_WORDS = 8
-"""Minimum number of words of a side to generalise to others; with fewer, the mean holds for these words only."""
+"""Minimum number of words of a side to generalise to other words; with fewer, the mean is about these words only."""
 
 LEAST_FREEDOM = 4
-"""Minimum degrees of freedom of the tails: one degree, from two values, would give them no finite mean."""
+"""Minimum degrees of freedom of the draws' Student tails: with one degree (two values), no finite mean exists."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ChoiceEffects:
     beyond : ndarray, shape (draws,)
         Variance over concepts minus variance over controls; negative if concepts vary less than controls.
     control_mean, control_spread, concept_spread : float
-        Mean and standard deviations over words, of the mean point of each word over replicates.
+        Mean and standard deviations over words; a word counts with its mean PSE over models, cue pairs and templates.
     common : ndarray, shape (draws,), optional
         How far the concepts of both sides lean to the same side (`shared_lean`); ``None`` if sides are not known.
     apart : ndarray, shape (draws,), optional
@@ -59,7 +59,7 @@ class ChoiceEffects:
 
     @property
     def step_2(self) -> Floats:
-        """Draws of how far concepts take sides: the larger of two effects, because either is enough.
+        """Draws of the effect of step 2: the larger of two effects, because either shows that concepts take sides.
 
         One is the spread (sd over words) of concepts beyond that of controls, or 0. The other is `apart`: if controls
         lean to different sides, they may spread as far as concepts that follow a stereotype.
@@ -165,7 +165,7 @@ def _over_words(count: int, rng: np.random.Generator, draws: int) -> Floats:
 def _of_a_mean(weights: Floats, rng: np.random.Generator) -> Floats:
     """Widen Dirichlet weights so that the variance and tails of a weighted mean match its uncertainty.
 
-    With `n` values, they give the mean only ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of
+    With `n` values, the weights give the mean only ``(n - 1) / (n + 1)`` of its variance, and normal tails instead of
     Student's: with eight cue pairs, intervals of .95 would cover the truth in .89 of cases.
     """
     draws, count = weights.shape

@@ -96,7 +96,7 @@ def fit_psychometric(level: ArrayLike, chose_second: ArrayLike, trials: ArrayLik
     TooFewObservations
         If fewer than two distinct levels were shown.
     NoTransition
-        If every answer is the same, so that no finite point exists.
+        If every answer chooses the same cue, so that no finite PSE exists.
     OutOfBounds
         If counts are negative or above the number of trials, or if lengths differ.
 

@@ -155,8 +155,8 @@ def _halves(
 ) -> Floats:
     """Compute the points in random halves of the dimensions, shape (cue pairs, templates, halves or 1, words).
 
-    The halves replace P1's bootstrapped corpora: the JND is how far a point moves by chance. The point itself is that
-    of all dimensions, because the mean over halves is biased (measured: .540 instead of .527).
+    The halves replace P1's bootstrapped corpora: the JND is how far a point moves by chance. The PSE itself is
+    computed from all dimensions, because the mean over halves is biased (measured: .540 instead of .527).
     """
     if not replicates.half_samples:
         return _points(space, cues, words, replicates)[:, :, None]
@@ -256,7 +256,7 @@ GROUPS = {"concepts": "concept", "controls": "control"}
 
 # ---------------------------------------------------------------------------- shared by vectors and choices
 def _sides(words: ChoiceWords, concepts: Sequence[str]) -> tuple[Integers, ...]:
-    """Return the indices of each side's concepts, by their shares; or of all if a side has fewer than three."""
+    """Return the indices of each side's concepts, by their shares; of all concepts if a side has fewer than three."""
     shares = [words.concepts.get(word) for word in concepts]
     of_first = np.flatnonzero([share is not None and share > 0.5 for share in shares])
     of_second = np.flatnonzero([share is not None and share < 0.5 for share in shares])

@@ -34,7 +34,7 @@ WORDS = Sheet(
 
 
 def counted(part: Part) -> str:
-    """Return the plural of what a component counts: words of an embedder, answers of an observer."""
+    """Return the plural noun for what a component counts: words of an embedder, answers of an observer."""
     return "Words" if "dimensions" in part else "Answers"
 
 
@@ -60,12 +60,12 @@ def in_words(document: Part, part: Part) -> Iterator[str]:
 
 
 def _mixed(level: float) -> str:
-    """Write a share of a mixture; points may lie beyond its ends."""
+    """Write a PSE as a share of the mixture; a PSE may lie below 0 or above 1."""
     return "more than all" if level > 1 else "less than none" if level < 0 else f"{100 * level:.0f} %"
 
 
 def room(document: Part, part: Part) -> Room | None:  # noqa: ARG001
-    """Return room for no more questions: every word was asked about, and the effect varies between words."""
+    """Return 0 as the number of further questions: every word was asked about, and the effect varies between words."""
     return Room(0, "", "trials" if parts.mapping(document, "experiment").get("trials") else "words")
 
 
@@ -184,7 +184,7 @@ def _chosen(row: Part) -> tuple[tuple[float, float], ...]:
 
 
 def _spread_out(rows: Sequence[Part]) -> list[Part]:
-    """Pick concepts at evenly spaced ranks of their points, and the control in the middle."""
+    """Pick concepts at evenly spaced ranks of their PSE, and the control word of the middle rank."""
     ordered = foremost([row for row in rows if _place(row) is not None], len(rows))
     concepts = [row for row in ordered if row.get("role") != "control"]
     controls = [row for row in ordered if row.get("role") == "control"]

@@ -84,7 +84,7 @@ class Tally:
 
     @property
     def counts(self) -> Counts:
-        """Usable, unusable, failed and unasked questions."""
+        """Numbers of usable, unusable, failed and unasked questions."""
         return Counts(self.usable, self.unusable_why.total(), self.failed_why.total(), self.unasked)
 
     def count_reply(self, reply: Reply, wrong: str | None = None, group: str | None = None) -> None:
@@ -127,7 +127,7 @@ class AnswerTally(Tally, Generic[I, R]):
     def count(
         self, replies: Sequence[Reply], wrong: Iterable[str | None], groups: Iterable[str | None] | None = None
     ) -> bool:
-        """Count the replies about one item, each as `count_reply`; return whether the budget allowed all of them.
+        """Count the replies about one item, each by `count_reply`; return whether the budget allowed all of them.
 
         If it did not, the other replies about the item are not counted either.
         """

@@ -13,7 +13,7 @@ from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
 
 LOST_SHARE = 0.2
-"""Largest share of profiles without all their answers for which a letter is given."""
+"""Largest share of incompletely answered profiles with which a letter is still given."""
 
 
 @dataclass

@@ -14,10 +14,10 @@ from assay.methods.shared.answer_tally import ask_in_batches
 from assay.model import Embed, Floats, Probe, Reason, Reply
 
 LARGEST = 1e100
-"""Largest number in a vector: with larger ones the length overflows."""
+"""Largest number in a vector: with larger numbers the vector's length overflows."""
 
 ENOUGH = 0.6
-"""Least share of a group's words that must have a vector (below, the group is no longer what was declared)."""
+"""Minimum share of a group's words that must be usable; with fewer, they do not stand for the declared group."""
 
 Asking = Generator[Sequence[Probe], Sequence[Reply], "Vectors"]
 
@@ -136,7 +136,7 @@ def ask_vectors(texts: Iterable[str], model: str = "") -> Asking:
 
 
 def _read(value: Any) -> Floats | None:
-    """Read a list of numbers that has a finite length; anything else is no vector."""
+    """Read a list of numbers as a vector; ``None`` for anything else, or if a number is above `LARGEST`."""
     if not isinstance(value, list) or not value:
         return None
     if not all(isinstance(one, int | float) and not isinstance(one, bool) and abs(one) <= LARGEST for one in value):

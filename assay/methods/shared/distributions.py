@@ -17,7 +17,7 @@ BIASED_SHARE = 0.9
 """Share of one value in a default biased block: P5's (.1, .9) and (.9, .1)."""
 
 TOLERANCE = 1e-6
-"""Largest difference from 1 of the sum of a distribution's shares."""
+"""Largest permitted difference between 1 and the sum of a distribution's shares."""
 
 Shares = Mapping[str, float]
 
@@ -146,7 +146,7 @@ class BlocksMethod(Bounded, Method):
         Raises
         ------
         OutOfBounds
-            If so, with the field to lower and its maximum; or if `max_texts_per_block` is below `texts_per_block`.
+            If a field is too large (it is named with its maximum), or `max_texts_per_block` is below `texts_per_block`.
         """
         first, last = self.texts_per_block, self.max_texts_per_block
         if self.stop_early and first > last:

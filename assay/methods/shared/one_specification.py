@@ -36,7 +36,7 @@ class OneSpecification(Bounded, Method, Generic[W]):
     """Type of the words."""
 
     def __post_init__(self) -> None:
-        """Look the words up, unless they are the caller's own: the service fills those in."""
+        """Look the words up, unless they are the caller's own: Assay's API fills those in."""
         super().__post_init__()
         words = self.words
         if words is None and is_shipped(self.specification):
@@ -59,7 +59,7 @@ class OneSpecification(Bounded, Method, Generic[W]):
         return References(words=NamedWords((str(self.specification),), str(self.specification_kind)))
 
     def with_references(self, found: Found) -> Self:
-        """Return the method with the words, and with the reference to their version."""
+        """Return the method with the words that were looked up, and with the reference to their version."""
         if not found.words:
             return self
         changed: Self = replace(cast("Any", self), words=found.words[0].words, specification=found.words[0].reference)

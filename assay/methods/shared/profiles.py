@@ -59,7 +59,7 @@ class Case:
     clusters : mapping of str to str
         Parts that it may share with other profiles, by kind: its person, frame, content.
     side : str or None
-        Side of its content, if contents can be tied to the attribute.
+        Side of the content, a key of `TextProfiles.contents`; ``None`` for a record.
     own : int or None
         Index of the record's original value; ``None`` for a sentence.
     """
@@ -81,7 +81,7 @@ class TextProfiles(Bounded):
     frames : tuple of str
         Sentences with the slots ``{person}`` (or ``{Person}`` at the beginning) and ``{content}``.
     people : mapping of str to tuple of str
-        People to mention, for each value of the attribute: the first of all lists form a pair, and so on.
+        People to mention, for each value of the attribute: the first entries of all lists form a pair, and so on.
     contents : mapping of str to tuple of str
         Words for ``{content}``: two lists, one for each side.
     most : int
@@ -244,7 +244,7 @@ class RecordProfiles(Bounded):
 
 
 def record_cases(profiles: RecordProfiles, rng: np.random.Generator, *, once: bool = True) -> tuple[Case, ...]:
-    """Make cases of the rows that have one of the values, in random order, at most `profiles.most`.
+    """Make cases of the rows with one of the tested values, in random order, at most `profiles.most`.
 
     If `once`, rows that are equal except in the protected column form one cluster.
     """
@@ -273,7 +273,7 @@ def numbered_clusters(cases: Sequence[Case]) -> dict[str, Integers]:
 
 
 def like_those_asked(kinds: Iterable[str]) -> str:
-    """Write what an effect generalises to, from the kinds of clusters that were sampled, such as people."""
+    """Write, for kinds of clusters, what an effect generalises to: "any person and content like those asked about"."""
     return f"any {listed(tuple(kinds)) or 'row'} like those asked about"
 
 
@@ -315,7 +315,7 @@ def record_strata(
 
 
 def _strata(cells: list[Cell]) -> NDArray[np.str_]:
-    """Return the stratum of each cell: a category, or a half of the numbers; an empty text if it has too few rows."""
+    """Return the stratum of each cell: a category, or a half of the numbers; empty if the stratum has too few rows."""
     named = ["nothing" if cell is None else str(cell) for cell in cells]
     few_categories = 2 <= sum(count >= LEAST_ROWS for count in Counter(named).values()) <= MOST_STRATA
     if not few_categories or not any(isinstance(cell, str) for cell in cells):

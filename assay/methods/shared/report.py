@@ -56,7 +56,7 @@ def looks_table(aggregation: Part) -> Table | None:
 
 
 def profiles_room(document: Part, part: Part, field: str) -> Room | None:
-    """Return how many more questions about sentences or rows there are; a larger `field` would ask them."""
+    """Return how many more questions about the given words or rows a larger value of `field` would ask."""
     experiment = parts.mapping(document, "experiment")
     asked, values = parts.count(parts.mapping(part, "profiles"), "asked"), len(parts.texts(part, "values"))
     texts, records = parts.mapping(experiment, "texts"), parts.mapping(experiment, "records")

@@ -46,7 +46,7 @@ PROMPTS: Mapping[Family, str] = {
         "is needed, they, them, their or themselves. Answer with the sentence alone."
     ),
 }
-"""The prompts, in our own words."""
+"""Prompt of each family, in our own words instead of P4's."""
 
 
 @dataclass(frozen=True)

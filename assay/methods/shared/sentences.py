@@ -119,8 +119,8 @@ def check(sentence: Sentence, words: StereotypeWords) -> str | None:
     str or None
         ``no-group-term``, ``several-group-terms``, ``other-group-word``, ``no-attribute-term``,
         ``several-attribute-terms``, ``wrong-term`` (not the term that `group_term` or `attribute_term` states) or
-        ``counterpart-differs`` (the counterpart is no such sentence about the other group: it lacks a term, or too
-        many of its other words differ).
+        ``counterpart-differs`` (the counterpart is not the same sentence about the other group: it lacks a term,
+        or too many of its other words differ).
     """
     found = _reader(words).find(sentence)
     return found if isinstance(found, str) else None

@@ -1,4 +1,4 @@
-"""Design of stereotype-score and visual-stereotype: words by name, and looks until the letter is clear."""
+"""Design of stereotype-score and visual-stereotype: look up words, and ask in looks until the letter is clear."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ W = TypeVar("W", StereotypeWords, VisualWords)
 
 
 class StereotypeDesign(Bounded, Method, Generic[W]):
-    """Base class of both methods; each method declares the fields itself, in the order of its API."""
+    """Base class of stereotype-score and visual-stereotype; each declares the fields itself, in its API's order."""
 
     specification: str | tuple[str, ...] | None
     words: tuple[W, ...] | None
@@ -55,7 +55,7 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
             )
         words = self.words if self.words is not None else self._shipped()
         if words is None:
-            return  # the words come from the caller's own specification, which the service fills in later
+            return  # the words come from the caller's own specification, which Assay's API fills in later
         refuse_repeats("words", [one.name for one in words])
         about = list(dict.fromkeys(one.attribute for one in words))
         object.__setattr__(self, "attribute", refuse_other_attribute(self.attribute, about))
@@ -64,7 +64,7 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
 
     @classmethod
     def room(cls, document: Mapping[str, Any], part: Mapping[str, Any]) -> Room:  # noqa: ARG003
-        """Return room for no more questions: more items of the same terms hardly help, because terms differ."""
+        """Return 0 as the number of further questions: terms differ, so more items of the same terms hardly help."""
         return Room(0, "", "terms of “words”")
 
     @abstractmethod
@@ -109,7 +109,7 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
     # ------------------------------------------------------------------------ the experiment
     @property
     def most_rounds(self) -> int:
-        """Items of each term at the last look."""
+        """Number of items of each term at the last look."""
         return self.most_per_term if self.stop_early else self.per_term
 
     def most_probes(self) -> int:
@@ -118,7 +118,7 @@ class StereotypeDesign(Bounded, Method, Generic[W]):
         return self.changed(per_term=self.most_rounds).expected_probes() if self.stop_early else first
 
     def planned_looks(self) -> Looks | None:
-        """Count the answers about neutral terms, for the specification with the fewest neutral terms."""
+        """Count the answers about neutral terms at each look, for the specification with the fewest neutral terms."""
         neutral = min((sum(role == "neutral" for role in one.roles.values()) for one in self.words or ()), default=0)
         sizes = look_sizes(self.per_term, self.most_rounds, self.stop_early)
         return Looks(tuple(neutral * size for size in sizes), neutral) if neutral else None

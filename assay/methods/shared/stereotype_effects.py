@@ -91,9 +91,9 @@ def stereotype_effects(
     neutral : Score
         Score of neutral attribute terms, which no stereotype ties to a group.
     stereotyped : sequence of Score
-        Scores of stereotype attributes. One score is P4's, in which all terms have the same weight. Of several, one
-        for each list of terms, the unweighted mean is used: a model that always prefers the same group scores 1 on one
-        list and 0 on the other. It follows no stereotype, but one score over 10 and 6 terms would be .625.
+        Scores of stereotype attributes. A single score is P4's, in which all terms have the same weight. If there is
+        one for each list of terms, their unweighted mean is used: a model that always prefers the same group scores 1
+        on one list and 0 on the other. It follows no stereotype, but P4's score over 10 and 6 terms would be .625.
 
     Raises
     ------

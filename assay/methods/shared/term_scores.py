@@ -102,7 +102,7 @@ class TermScores(ABC, Generic[W, T, F]):
         """Return P4's score and additional scores."""
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
-        """Draw how much more other words for the first group would be preferred, shape (draws,); ``None``: unknown."""
+        """Draw the change of the first group's share with other group words, shape (draws,); ``None`` if unknown."""
         return None
 
     @abstractmethod
@@ -239,7 +239,7 @@ def counted(term: TermScore, items: str) -> dict[str, Any]:
 
 
 def pooled(score: StereotypeScore) -> Interval:
-    """Pool all pairs into one share with Wilson's interval of the decided pairs; ties move both towards 1/2.
+    """Pool all pairs into a share with Wilson's interval of decided pairs; ties move share and interval towards 1/2.
 
     The interval assumes that pairs of one term are independent, so it is too narrow: it covered the truth in .843 of
     simulations, and the interval of the hierarchy in .965 (METHODS section 7).

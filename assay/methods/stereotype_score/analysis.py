@@ -23,12 +23,12 @@ from assay.statistics.hidden.strata import typical_effect
 from assay.statistics.hidden.varying import cluster_means
 
 LEAST_GROUP_PAIRS = 8
-"""Minimum number of pairs of group words to generalise to others; with fewer, scores hold for these words only."""
+"""Minimum number of pairs of group words to generalise to other words; with fewer, scores are about these only."""
 
 
 @dataclass
 class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
-    """Preferences of a model in the pairs of one specification; `rung` is the way of asking, ``None`` without any."""
+    """Preferences of a model in the pairs of one specification; `rung` is the way of asking, ``None`` without pairs."""
 
     tally: PairTally = field(default_factory=PairTally)
     rung: Rung | None = None
@@ -47,7 +47,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return fit_terms(self.score(*roles).by_term)
 
     def score(self, *roles: Role) -> StereotypeScore:
-        """Score the pairs of some lists: the share of the stereotype, or with neutral terms, of the first group."""
+        """Score pairs of some lists: how often the stereotype (with neutral terms, the first group) was preferred."""
         some = [(pair, one) for pair, one in self.tally.results.items() if pair.role in roles]
         by_pair = [_towards(pair, one) for pair, one in some]
         return score_choices(by_pair, [pair.term for pair, _ in some], [self.words.name] * len(some))
@@ -62,7 +62,7 @@ class Preferences(TermScores[StereotypeWords, PairTally, SharesPosterior]):
         return [(pair.term, _towards(pair, one)) for pair, one in self.tally.results.items() if pair.role in TIED]
 
     def shift_of_groups(self, rng: np.random.Generator) -> Floats | None:
-        """Draw how much more the first group could be preferred with other pairs of words; ``None``: too few pairs."""
+        """Draw the change of the first group's share with other pairs of group words; ``None``: too few pairs."""
         pairs = list(self.tally.results)
         places, group = np.unique([pair.groups for pair in pairs], return_inverse=True)
         if len(places) < LEAST_GROUP_PAIRS:

@@ -75,7 +75,7 @@ class StereotypeScore(SentenceReferences):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     strata : bool
-        Whether a preference for one group that both lists of stereotypes share is judged besides the neutral one.
+        Whether to judge a preference for one group in both stereotype lists, besides the preference with neutral terms.
     delta_loss : float, optional
         Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     """

@@ -18,7 +18,7 @@ MOST_PAIRS = 10_000
 
 
 class SentenceReferences(StereotypeDesign[StereotypeWords]):
-    """Base class of the method, which declares the fields itself."""
+    """Base class of `StereotypeScore`, which declares the fields itself."""
 
     sentences: tuple[Sentence, ...]
     writing: Writing | None
@@ -33,7 +33,7 @@ class SentenceReferences(StereotypeDesign[StereotypeWords]):
         return References(corpus, words=self.named_words(), authored=self._authored())
 
     def with_references(self, found: Found) -> Self:
-        """Return the method with the found material; thousands of sentences take some tenths of a second to read."""
+        """Return the method with the words and sentences found; reading thousands takes some tenths of a second."""
         method = self
         if found.corpus is not None:
             method = method._with_words_of(found.corpus).changed(corpus=found.corpus.reference)

@@ -28,7 +28,7 @@ from assay.reports.sheets import Sheet, sampled
 from assay.reports.view import Forest, Mark, Picture, Span, Table
 
 WRITTEN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "written": "written and of use"}
-"""Titles of the numbers of an author, by their key."""
+"""Row titles of the author's counts (sentences wanted, prompts, usable sentences), by key in the part `writing`."""
 
 GROUP_PAIRS = Sheet(
     "group_pairs",

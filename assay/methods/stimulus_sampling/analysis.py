@@ -140,7 +140,7 @@ def _distribution(effects: SamplingEffects, heard: TextsHeard | CellsHeard) -> d
 
 
 def _side(one: Deviations) -> int:
-    """Return the side that is more frequent under the favoured value."""
+    """Return the index of the side that the prior makes more frequent among the inputs of its favoured value."""
     return int(one.prior.sides[one.prior.favoured or 0].argmax())
 
 

@@ -22,8 +22,8 @@ def inclusion(density: ArrayLike, count: float) -> Floats:
     Returns
     -------
     ndarray, shape (n,)
-        ``min(1, c density)``, with c such that the sum is `count`. The probabilities grow with `count`: if members are
-        taken whose own random number lies below, a larger sample contains every smaller sample.
+        ``min(1, c density)``, with c such that the sum is `count`. The probabilities grow with `count`: if a member is
+        taken whenever its own random number is below its probability, a larger sample contains every smaller one.
 
     Raises
     ------

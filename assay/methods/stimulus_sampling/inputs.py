@@ -20,7 +20,7 @@ Numbers = Annotated[tuple[float, ...], MaxLen(100)]
 Cell = str | int | float | bool | None
 
 SIDES = 2
-"""Sides of the content."""
+"""Number of sides of the content."""
 
 LEAST_ROWS = 5
 """Minimum number of rows to fit a normal distribution to."""

@@ -308,7 +308,7 @@ class StimulusSampling(Bounded, Method):
 
 
 def _hopeless(seen: object, tally: Tally) -> bool:
-    """Return whether more questions are useless; if there was no yes so far, a first one may still come."""
+    """Return whether more questions are useless; if there was no yes so far, a first yes may still come."""
     if tally.unasked:
         return True
     return isinstance(seen, Reason) and seen.code not in {"never-yes", "constant-answers"}

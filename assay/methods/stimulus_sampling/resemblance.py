@@ -19,7 +19,7 @@ from assay.model import Floats, Integers
 from assay.statistics.embeddings.projection import principal_components
 
 VALUE = "value"
-"""The slot of the attribute's own value."""
+"""Key of the slot that holds the attribute's value."""
 
 LISTED = 10
 """Number of words that are listed at each end; half as many inputs are listed."""

@@ -45,7 +45,7 @@ class TextsHeard:
     taken: Floats
 
     cells_drawn: ClassVar[int] = 1
-    """Always 1, because each text is asked with every value."""
+    """Number of cells that inputs were drawn for: 1, because each text is asked with every value."""
 
     @cached_property
     def weights(self) -> Weights:

@@ -57,7 +57,7 @@ def from_surrogate(
 ) -> dict[Place, Supply]:
     """Draw vectors of each cell from the surrogate's posterior.
 
-    One in ten comes from the prior itself (`DEFENCE`): the posterior never reaches what the surrogate overlooks.
+    One in ten comes from the prior itself (`DEFENCE`): the posterior never reaches inputs that the surrogate overlooks.
     """
     drawn = {}
     for (cell, prior), own in zip(stimuli.priors.items(), rng.spawn(len(stimuli.priors)), strict=True):
@@ -102,7 +102,7 @@ class CellsHeard:
 
     clusters: ClassVar[dict[str, dict[str, int]]] = {}
     carried_by: ClassVar[dict[str, float]] = {}
-    """Empty, because vectors are drawn independently and share nothing."""
+    """Effective number of clusters behind the yes answers: empty, because vectors share no clusters."""
     estimand: ClassVar[str] = "any vector of the stated prior"
 
     @property

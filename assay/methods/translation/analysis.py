@@ -113,7 +113,7 @@ class TranslationMethod(BlocksMethod):
     def two_step_test(self, components: int, content_delta: float | None = None, **rules: Any) -> TwoStepTest:
         """Build the test of one of several components; `rules` are the published rules to show first.
 
-        Each component must be clearer than `confidence`, so that the letter of all components can be declared.
+        Each component needs a higher probability than `confidence`, so that a letter of all components can be declared.
         """
         each = self.confidence ** (1 / components)
         tolerance = Tolerance(self.delta, self.confidence, OTHER_DELTAS, {"content": content_delta}, each)

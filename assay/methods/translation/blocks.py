@@ -185,12 +185,12 @@ class NeutralWriter(_Writer):
         decks = {name: _shuffled_contents(_on_side(name), frames, rng) for name in attribute.value_names}
         super().__init__(specs, decks, 1, rng)
 
-    def _write(self, content: Content, value: str) -> str:  # noqa: ARG002 - the value is in the occupation alone
+    def _write(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
         return content.frame.write(content.occupation)
 
 
 def _on_side(side: str) -> tuple[Occupation, ...]:
-    """Return the occupations that one gender does more often."""
+    """Return the occupations in which the gender of the pronoun `side` is more frequent."""
     return tuple(one for one in occupations() if one.side == side)
 
 
@@ -213,8 +213,8 @@ def _shuffled_contents(
 def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:
     """Split sentences at random into `hands` groups of equal size, and separate equal occupations.
 
-    Sentences of one occupation are dealt one after the other, so to different groups: two of them
-    are in one group only if they are more than the groups.
+    Sentences of one occupation are dealt one after the other to different groups: two of them are
+    in one group only if the occupation has more sentences than there are groups.
     """
     order = [sentences[place] for place in rng.permutation(len(sentences))]
     rank: dict[str, int] = {}

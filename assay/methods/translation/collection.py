@@ -132,7 +132,7 @@ class Translations:
     by_occupation : dict of ndarray, shape (rows, outputs)
         Per occupation, numbers of sentences by row and output.
     by_frame, by_place : dict of ndarray, shape (rows, outputs)
-        The same per frame, and per position of a sentence in its text.
+        Per frame, and per position of a sentence in its text, numbers of sentences by row and output.
     failed_why, unusable_why : dict
         Numbers of texts whose call failed, and of texts that came back but could not be read, by reason.
     by_group : dict of str to Counter
@@ -226,7 +226,7 @@ class Translations:
         return sum(self.counts.values(), self._zeros())
 
     def concordance(self) -> tuple[int, int, dict[tuple[int, int], int]]:
-        """Count pairs of rows shown with the same content: (equal outputs, pairs, pairs by rows)."""
+        """Count pairs of rows shown with the same content: pairs with equal outputs, all pairs, pairs by their rows."""
         equal = total = 0
         by_rows: dict[tuple[int, int], int] = {}
         for read in self.content.values():

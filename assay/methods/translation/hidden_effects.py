@@ -72,7 +72,7 @@ def design_effects(by_occupation: Mapping[str, Integers]) -> Floats:
             continue
         sizes, total = seen.sum(axis=1), seen.sum()
         shares = seen.sum(axis=0) / total
-        # for all outputs together: the trace of the clustered covariance over that of a multinomial
+        # all outputs together: the trace of the clustered covariance over the trace of a multinomial covariance
         away = seen - sizes[:, None] * shares
         clustered = (away**2).sum() * len(seen) / (len(seen) - 1)
         binomial = total * float((shares * (1 - shares)).sum())
@@ -109,7 +109,7 @@ def _strata(
     draws: int,
     role: str = "unbiased",
 ) -> Iterator[tuple[HiddenEffect, Floats]]:
-    """Yield the effect on the blocks of a role within each stratum, from the joint fit of all strata and alone."""
+    """Yield each stratum's effect on each block of a role: by the joint fit of all strata, and by the stratum alone."""
     outputs = len(found.outputs) - found.neutral  # an output that names no value is no effect
     targets, blocks = pad_to(found.shares("unbiased"), outputs), found.shares(role)
     if len(counted) < 2 or (role == "biased" and len(targets) > 1):
@@ -157,6 +157,6 @@ def _spread(
         others = np.einsum("a,nak->nk", shares, given)[:, places] - shares * own
         offset = -((own - own.mean(axis=0)) * (others - others.mean(axis=0))) @ shares
         weights = rng.dirichlet(np.full(len(offset), float(times)), draws)
-        common = np.maximum(0.0, weights @ offset)  # with few occupations, it may be negative by chance
+        common = np.maximum(0.0, weights @ offset)  # can be below 0 by chance with few occupations
         variance = np.maximum(0.0, variance - common)
     return (HiddenEffect("individual", "typical occupation", np.sqrt(variance), limit),)

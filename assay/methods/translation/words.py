@@ -71,5 +71,5 @@ PHRASES: Mapping[str, str] = {
 
 
 def counted(part: Mapping[str, Any]) -> str:  # noqa: ARG001
-    """Return the plural of what a component counts."""
+    """Return the plural noun for what a component counts."""
     return "Texts"

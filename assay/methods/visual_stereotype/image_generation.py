@@ -32,7 +32,7 @@ PROMPTS: Mapping[Family, str] = {
     "at-work": "A sharp and detailed portrait of {a_term} at work.",
     "plain": "A sharp and detailed picture of this: {term}.",
 }
-"""The prompts, in our own words."""
+"""Prompt of each family, in our own words instead of P4's."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from assay.statistics.bayes.stereotype_terms import TIE, StereotypeScore, fit_te
 from assay.statistics.intervals.credible import interval_of
 
 Scale = Literal["probabilities", "labels"]
-"""Scale of scores."""
+"""Scale of the scores: probabilities of the labels, or the labels that the answers name."""
 
 Fit = SharesPosterior | ImagesPosterior
 

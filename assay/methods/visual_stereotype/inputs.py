@@ -1,4 +1,4 @@
-"""Pictures to ask about, each of a generation term (P4).
+"""Pictures to ask about; each shows one generation term (P4), such as a plumber or a nurse.
 
 A picture is identified by the digest of its image, which is stored elsewhere: an experiment never holds the file.
 """
@@ -20,7 +20,7 @@ from assay.errors import SpecificationError
 from assay.methods.shared.term_items import Sorted
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-"""Form of the name of an image."""
+"""Pattern of an image's digest, which identifies the image."""
 
 
 @dataclass(frozen=True)

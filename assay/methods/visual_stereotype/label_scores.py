@@ -133,8 +133,8 @@ def score_images(by_image: ArrayLike, terms: Sequence[str]) -> VisualScore:
 def score_labels(by_image: ArrayLike, terms: Sequence[str], bias: str = "") -> StereotypeScore:
     """Count hard labels by term, for `assay.statistics.bayes.stereotype_terms.fit_terms`.
 
-    Labels are 1, 0 or 1/2, as from `tied_label`, shape (images,). The errors are those of `score_choices`;
-    `over_pairs` is P4's score here, which is by image.
+    Labels are 1, 0 or 1/2, as from `tied_label`, shape (images,). The errors are those of `score_choices`.
+    In the result, `over_pairs` is P4's score, the mean over images.
     """
     return score_choices(by_image, terms, [bias] * len(terms))
 

@@ -67,7 +67,7 @@ class VisualStereotype(PictureReferences):
     aggregation : str
         How several components become one letter: ``worst`` or ``vote``.
     strata : bool
-        Whether a preference for one label that both lists of stereotypes share is judged besides the neutral one.
+        Whether to judge a preference for one label in both stereotype lists, besides the preference with neutral terms.
     delta_loss : float, optional
         Largest difference between the groups' shares of lost replies that still counts as none. ``None``: not judged.
     """

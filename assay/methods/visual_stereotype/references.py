@@ -19,7 +19,7 @@ MOST_PICTURES = 10_000
 
 
 class PictureReferences(StereotypeDesign[VisualWords]):
-    """Base class of the method, which declares the fields itself."""
+    """Base class of `VisualStereotype`, which declares the fields itself."""
 
     pictures: tuple[Picture, ...]
     drawing: Drawing | None
@@ -35,7 +35,7 @@ class PictureReferences(StereotypeDesign[VisualWords]):
         return References(corpus, images, words=self.named_words(), authored=self._authored())
 
     def with_references(self, found: Found) -> Self:
-        """Return the method with the found material."""
+        """Return the method with the words and pictures that were found."""
         method = self if found.corpus is None else self._with_corpus(found.corpus)
         method = method.with_words(found.words)
         return method.with_drawn(found.authored[0]) if any(found.authored) else method

@@ -28,7 +28,7 @@ from assay.reports.sheets import Sheet, sampled
 from assay.reports.view import Picture, Table
 
 DRAWN: Mapping[str, str] = {"wanted": "wanted", "asked": "prompts", "drawn": "drawn and of use"}
-"""Titles of the numbers of an author, by their key."""
+"""Row titles of the author's counts (images wanted, prompts, usable images), by key in the part `drawing`."""
 
 SCORES = scores_sheet(
     "Scores: what the stereotyped label had, and with neutral pictures the first label",

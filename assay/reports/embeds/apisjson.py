@@ -21,7 +21,7 @@ PROPERTIES = (
 
 
 def render(shown: Shown) -> str:
-    """Write the entry (https://apisjson.org)."""
+    """Write the APIs.json entry of the rated service (https://apisjson.org)."""
     entry: dict[str, Any] = {"name": shown.target, "description": describe(shown)}
     if shown.target_url:
         entry["baseURL"] = shown.target_url

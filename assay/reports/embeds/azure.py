@@ -43,7 +43,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def render(shown: Shown) -> str:
-    """Write the schema and the values."""
+    """Write the metadata schema and the values of the rated API, as JSON."""
     assigned = [{"entity": "api", "required": False, "deprecated": False}]
     schema = {"name": NAME, "properties": {"schema": json.dumps(SCHEMA), "assignedTo": assigned}}
     return json_text({"metadataSchemas": [schema], "customProperties": {NAME: shown.known_facts}})

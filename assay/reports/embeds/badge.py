@@ -21,7 +21,7 @@ from assay.reports.outline import MONTHS
 
 HEIGHT = 20
 SIZE = 11
-"""Size of the letters in pixels; those in a punch are `SMALL`."""
+"""Font size in pixels; a rating's letter in its punch (outline) has the font size `SMALL`."""
 SMALL = 9.5
 PAD, GAP = 7, 6
 BASELINE = 14
@@ -29,7 +29,7 @@ BASELINE = 14
 # Blue, ochre and wine differ in lightness too, so that colour-blind readers can tell them apart.
 COLOURS: Mapping[Letter, str] = {Letter.UCS: "#1f6391", Letter.DSBS: "#8a6200", Letter.BS: "#741a3c"}
 OPEN = "#5c564f"
-"""Background if there is no valid declared letter."""
+"""Background colour if there is no valid declared letter."""
 INK, CREAM, EDGE = "#2b2926", "#fffdf8", "#8b8375"
 
 FALLEN = {
@@ -47,7 +47,7 @@ LONGEST = 24
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of the badge, `width` pixels wide: a run of words, or a letter in its punch."""
+    """Part of the badge, `width` pixels wide: a run of words, or a letter in its punch (outline)."""
 
     text: str
     width: float
@@ -82,7 +82,7 @@ def render(shown: Shown) -> str:
 
 
 def colour(shown: Shown) -> str:
-    """Return the background: the colour of a declared letter that still holds, else grey."""
+    """Return the background colour: that of the letter if it is declared and still valid, else grey."""
     if shown.state is State.RATED and shown.letter is not None:
         return COLOURS[shown.letter]
     return OPEN

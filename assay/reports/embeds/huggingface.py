@@ -21,7 +21,7 @@ ANY_TASK = "other"
 
 
 def content(shown: Shown) -> dict[str, Any]:
-    """Return the index; without a rating it has no results."""
+    """Return the ``model-index``; without a rating, its list of results is empty."""
     return {"model-index": [{"name": shown.target, "results": [_result(shown)] if shown.id else []}]}
 
 

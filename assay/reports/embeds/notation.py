@@ -1,6 +1,6 @@
 """JSON and YAML writers for files that people paste into their own files.
 
-Both accept JSON values. The YAML uses only blocks, and texts in double quotes, so that YAML 1.1 and
+Both accept JSON values. The YAML uses only block style, and texts in double quotes, so that YAML 1.1 and
 1.2 read the same values: an unquoted ``no``, date or ``1.10`` never occurs.
 """
 

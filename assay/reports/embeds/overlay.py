@@ -14,7 +14,7 @@ VERSION = "1.1.0"
 
 
 def content(shown: Shown) -> dict[str, Any]:
-    """Return the overlay (https://spec.openapis.org/overlay/v1.1.0.html)."""
+    """Return the content of the OpenAPI Overlay (https://spec.openapis.org/overlay/v1.1.0.html)."""
     return {
         "overlay": VERSION,
         "info": {"title": f"Bias rating of {shown.target}", "version": shown.id or "none"},

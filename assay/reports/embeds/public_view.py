@@ -71,7 +71,7 @@ class Shown:
     # ------------------------------------------------------------------------ result
     @property
     def state(self) -> State:
-        """Status of the rating, which takes precedence over its letter."""
+        """Status of the rating; a withdrawn or expired rating has that status whatever its letter is."""
         if self.document is None:
             return State.UNRATED
         if self.withdrawn:
@@ -90,7 +90,7 @@ class Shown:
 
     @property
     def declared(self) -> bool:
-        """Whether the evidence was enough for the letter."""
+        """Whether the evidence was enough to declare the letter."""
         return self.letter is not None and self._document.get("declared") is True
 
     @property

@@ -10,17 +10,17 @@ import unicodedata
 
 # Advance widths in 1/1000 em, from the space (32) to the tilde (126)
 REGULAR = (
-    # widths of the characters from space to /
+    # widths of the characters from " " to "/"
     *(278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278),
-    # widths of the characters from 0 to ?
+    # widths of the characters from "0" to "?"
     *(556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556),
-    # widths of the characters from @ to O
+    # widths of the characters from "@" to "O"
     *(1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778),
-    # widths of the characters from P to _
+    # widths of the characters from "P" to "_"
     *(667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556),
-    # widths of the characters from ` to o
+    # widths of the characters from "`" to "o"
     *(333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556),
-    # widths of the characters from p to ~
+    # widths of the characters from "p" to "~"
     *(556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584),
 )
 BOLD = (
@@ -33,7 +33,7 @@ BOLD = (
 )
 FIRST = 32
 BEYOND = {"·": 278, "–": 556, "—": 1000, "…": 1000}
-"""Widths of the characters outside ASCII that badges use, in either weight."""
+"""Widths of the characters outside ASCII that badges use, the same in regular and in bold type."""
 
 OTHER, WIDE = 600, 1000
 """Widths of characters of other scripts, and of full-width characters."""

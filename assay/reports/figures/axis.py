@@ -13,7 +13,7 @@ TICKS = 4
 
 
 class Axis:
-    """Map numbers to positions between `start` and `end`, in user units; whole ticks enclose the numbers.
+    """Map numbers to positions between `start` and `end`, in user units; the axis begins and ends at a tick.
 
     Vertical axes begin at the bottom.
     """
@@ -37,7 +37,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
     def named(self, tick: float) -> str:
-        """Write a tick with the decimals that steps need."""
+        """Write the value of a tick, with as many decimals as the distance of two ticks needs."""
         if not 1e-6 <= self.step < 1e7:
             return f"{tick:.1e}"
         return f"{tick:.{max(0, -math.floor(math.log10(self.step) + 1e-9))}f}"

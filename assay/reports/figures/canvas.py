@@ -17,7 +17,7 @@ WIDTH = 360
 """Width of a narrow figure in user units (CSS pixels at natural size)."""
 
 Width = Literal["narrow", "wide"]
-"""Reports and phones show narrow figures; a page with more room shows the wide ones."""
+"""Width of a figure: reports and phones show ``narrow`` figures, pages with more room ``wide`` figures."""
 
 UNITS: Mapping[Width, int] = {"narrow": WIDTH, "wide": 540}
 """Width of a figure in user units."""

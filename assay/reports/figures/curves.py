@@ -14,7 +14,7 @@ FOOT, ROW = 50, 19
 """Height of the axis below the curves, and of a row of the legend."""
 
 SHORT = 21
-"""Maximum length of names that are written two in a row."""
+"""Maximum number of characters of each name for a legend with two names in a row."""
 
 SEAT = 7
 """Radius of the circle around a number on its curve."""

@@ -10,7 +10,7 @@ from assay.reports.markup import Markup
 from assay.reports.view import Verdict
 
 TRUNK, BRANCH, LEAF = 78, 156, 272
-"""Positions of the questions, of the ends of their boxes, and of the letters."""
+"""Horizontal positions of the questions, of the ends of their boxes, and of the letters."""
 STEP, LEAF_WIDTH = 98, 84
 
 

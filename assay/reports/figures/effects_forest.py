@@ -11,7 +11,7 @@ from assay.reports.view import Component, Effect, Table
 
 LEFT, RIGHT, ROW = 6, 12, 54
 LETTER, STANDING = 6.4, 104
-"""Width of a letter, and of the text that says whether an effect is within its tolerance."""
+"""Width of a character, and of the text that says whether an effect is within its tolerance."""
 
 TICKS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
@@ -25,7 +25,7 @@ def effects_forest(component: Component, key: str, width: Width = "narrow") -> F
 
 
 def hidden_forest(component: Component, key: str, width: Width = "narrow") -> Figure | None:
-    """Draw every effect that a mean can hide, each over its own limit; ``None`` where none was measured."""
+    """Draw every effect that a mean can hide, over the zone within its own limit; ``None`` if none was measured."""
     return _forest(component.hidden, tables.hidden(component), f"{key}-hidden", UNITS[width])
 
 

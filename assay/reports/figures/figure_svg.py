@@ -15,10 +15,10 @@ from assay.reports.plain import width
 from assay.reports.view import ARROW, Dots, Forest, Mark, Picture, Point, Scatter, Span, Squares, Strip
 
 RIGHT, FOOT = 14, 38
-"""Room at the right for half a tick's number, and below for the axis."""
+"""Space at the right for half of the last tick's number, and below the picture for the axis."""
 
 LETTER, GAP, WIDEST = 6.2, 10, 158
-"""Width of a small letter, room between names and numbers, and of the widest column of names."""
+"""Width of a small character, of the space between names and numbers, and of the widest column of names."""
 
 SINGLE, DOUBLE, LEGEND = 17, 24, 20
 """Height of a row with one kind of mark, of a row with two kinds, and of the legend."""

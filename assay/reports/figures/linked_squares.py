@@ -11,10 +11,10 @@ from assay.reports.view import CaseWords, Squares, Table
 
 SIDE, STEP, ROW = 14, 16, 19
 LETTER, WIDEST, COUNT = 6.2, 176, 26
-"""Width of a letter, of the widest column of names, and of the numbers at the end."""
+"""Width of a character, of the widest column of names, and of the numbers at the end of a row."""
 
 LEAST = 330
-"""Width of a narrow drawing, so that few and short names are not drawn large."""
+"""Minimum width of a drawing; a page would enlarge a narrower drawing, which has few or short names."""
 
 ACROSS = 10
 """Maximum number of squares in a line."""
@@ -26,7 +26,7 @@ MOST = 400
 def linked_squares(one: Squares, group: str, key: str, link: Callable[[CaseWords], str]) -> Figure | None:
     """Draw the cases of a group as squares, by name; `link` returns the address that a square links to.
 
-    Of more than `MOST` cases, each name shows at most an equal number, spread evenly; the numbers count all cases.
+    If there are more than `MOST` cases, each name shows at most the same number, at even steps; counts include all.
     Return ``None`` if the group has no cases.
     """
     rows = [(name, [case for case in cases if case.group == group]) for name, cases in one.cases]

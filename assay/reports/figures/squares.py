@@ -13,7 +13,7 @@ SIDE, STEP, BETWEEN = 8, 10.5, 5
 """Side of a square, distance of two squares, and room between the rows of two names."""
 
 LETTER, WIDEST, LEGEND = 6.2, 130, 34
-"""Width of a small letter, of the widest column of names, and height of the legend."""
+"""Width of a small character, of the widest column of names, and height of the legend."""
 
 
 def squares(one: Squares, key: str, wide: float = WIDTH) -> Figure:
@@ -38,7 +38,7 @@ def squares(one: Squares, key: str, wide: float = WIDTH) -> Figure:
 
 
 def _line(x: float, y: float, shares: Sequence[float]) -> Iterator[Markup]:
-    """Draw a line of squares, the fullest first: as strokes with gaps, which take a tenth of the space of shapes."""
+    """Draw a line of squares (`shares` in descending order) as strokes with gaps: a tenth of the bytes of shapes."""
     yield _stroke("squares", x, y, len(shares))
     full = sum(share >= 1 for share in shares)
     if full < len(shares):

@@ -11,7 +11,7 @@ from assay.reports.view import Component
 
 LEFT, ROW, BAR = 104, 32, 20
 NAMED = 74
-"""Width of a bar that has room for its letter and probability."""
+"""Minimum width of a bar that has room for its letter and probability."""
 
 ORDER = (Letter.UCS, Letter.DSBS, Letter.BS)
 

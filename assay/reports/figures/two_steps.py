@@ -21,7 +21,7 @@ THIN = 1.2
 LEAF, LEAF_HEIGHT = 92, 40
 BOX_WIDTH, BOX_HEIGHT, PAD = 246, 128, 16
 LETTER = 6.3
-"""Width of a letter of the smaller texts."""
+"""Width of a character of the smaller texts."""
 
 Place = tuple[float, float]
 

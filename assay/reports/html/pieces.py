@@ -21,7 +21,7 @@ HEAD = 70
 
 
 def foreign(text: str) -> Markup:
-    """Escape a text from elsewhere, and isolate its writing direction."""
+    """Escape a text that Assay did not write, and isolate its writing direction."""
     return tag("bdi", text)
 
 
@@ -96,7 +96,7 @@ def reasons(said: Iterable[Said]) -> Markup | None:
 
 
 def badge(verdict: Verdict) -> Markup:
-    """Draw a letter's punch as an ornament beside its words."""
+    """Draw the punch (outline) of a rating's letter, as an ornament beside the verdict."""
     drawn = hallmark(verdict.letter, 1, 1, 62, 26, struck=verdict.declared, size=13)
     return tag("svg", drawn, class_="fig punch", viewBox="0 0 64 28", aria_hidden="true")
 

@@ -1,4 +1,4 @@
-"""Small pictures of an image classifier's rating, each beside the square of its answer."""
+"""Thumbnails of the pictures that an image classifier was asked about, each beside the square of its answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.reports.markup import Markup, join, tag
 from assay.reports.view import CaseWords, Component, Squares
 
 MOST = 200
-"""Maximum number of pictures of a report, evenly over the rating: at most 3 kB each, 800 kB of base64."""
+"""Maximum number of pictures of a report, picked at even steps: at most 3 kB each, 800 kB of base64 together."""
 
 _EMBEDDED = re.compile(r"data:image/webp;base64,[A-Za-z0-9+/]{1,4000}={0,2}")
 

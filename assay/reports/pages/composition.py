@@ -18,7 +18,7 @@ TABLES = {"published": "Srivastava & Rossi (2018), Table 2", "revised": "the sam
 
 
 def composition_page(document: Part) -> Page:
-    """Read the document of a composition (`GET /v1/compositions/{id}`)."""
+    """Make the page of a composition from its document (`GET /v1/compositions/{id}`)."""
     letter = letter_of(document)
     chain = parts.objects(document, "chain")
     names = [parts.text(parts.mapping(link, "target"), "name") or "unnamed service" for link in chain]

@@ -27,7 +27,7 @@ NOT_ASKED = "not asked"
 
 
 def suite_page(document: Part) -> Page:
-    """Read the document of a suite (`GET /v1/suites/{id}`)."""
+    """Make the page of a suite from its document (`GET /v1/suites/{id}`)."""
     target, worst = parts.mapping(document, "target"), parts.mapping(document, "worst")
     verdict = read_verdict(worst)
     made = (parts.text(document, "created_at") or "")[:10]
@@ -41,7 +41,7 @@ def suite_page(document: Part) -> Page:
 
 
 def read_verdict(part: Part) -> Verdict:
-    """Read a letter with its probabilities."""
+    """Read a verdict: the letter, whether it is declared, and the probabilities."""
     shares = parts.numbers(parts.mapping(part, "probabilities"))
     known = {letter: shares.get(letter.value, 0.0) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)}
     return Verdict(letter_of(part), part.get("declared") is True, known if shares else None)

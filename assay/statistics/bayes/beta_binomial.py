@@ -108,7 +108,7 @@ class _Counts:
 
 
 def _summary(grid: Grid, axis: int) -> Interval:
-    """Posterior mean and 95 % interval of one axis."""
+    """Return the posterior mean and the 95 % interval of the parameter along one axis."""
     low, high = grid.quantiles(axis, [0.025, 0.975])
     return Interval(float(grid.middles(axis) @ grid.margin(axis)), float(low), float(high))
 
@@ -177,7 +177,7 @@ def _counted(successes: ArrayLike, failures: ArrayLike, ties: ArrayLike) -> _Cou
 
 
 def _relative_variance(votes: Floats, trials: Floats, tied: Floats) -> float:
-    """Variance of votes within kinds, relative to that of decisions with the same shares; 1 without ties."""
+    """Variance of trials (0, 1/2 or 1) within kinds, relative to that of decisions (0 or 1) with the same shares."""
     of_decisions = float((votes * (1 - votes / trials)).sum()) + AS_IF
     return (of_decisions - float(tied.sum()) / 4) / of_decisions
 

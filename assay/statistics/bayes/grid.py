@@ -44,16 +44,16 @@ class Grid:
         return (self.edges[axis][1:] + self.edges[axis][:-1]) / 2
 
     def margin(self, axis: int) -> Floats:
-        """Mass along an axis, summed over all others."""
+        """Marginal masses along an axis: sums over all other axes."""
         return np.asarray(self.mass.sum(axis=tuple(other for other in range(self.mass.ndim) if other != axis)))
 
     def quantiles(self, axis: int, levels: ArrayLike) -> Floats:
-        """Quantiles of a margin."""
+        """Quantiles of the marginal distribution along an axis."""
         below = np.concatenate([[0.0], np.cumsum(self.margin(axis))])
         return np.asarray(np.interp(np.asarray(levels, dtype=float), below, self.edges[axis]))
 
     def narrowed(self, negligible: float) -> tuple[Range, ...]:
-        """Return the ranges of the axes, cut by ends with less than `negligible` mass but for one spare cell each."""
+        """Return the ranges of the axes without ends of less than `negligible` mass; one spare cell stays at each."""
         ranges = []
         for axis, edges in enumerate(self.edges):
             first, last = np.searchsorted(np.cumsum(self.margin(axis)), [negligible, 1 - negligible])

@@ -289,7 +289,7 @@ def _fit(cells: dict[str, Cells], prior: Priors, rng: np.random.Generator, draws
 
 
 def _check_variance(cells: dict[str, Cells]) -> None:
-    """Raise if the residual variance is zero, which would shrink every interval to a point."""
+    """Raise `ZeroVariance` if the residual variance is zero, which would shrink every interval to a point."""
     names, df = ", ".join(cells), sum(one.df for one in cells.values())
     if df > 0 and sum(one.within for one in cells.values()) <= NO_SPREAD**2 * df:
         raise ZeroVariance(

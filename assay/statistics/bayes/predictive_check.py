@@ -59,7 +59,7 @@ class PredictiveCheck:
     Attributes
     ----------
     share_50, share_89 : float
-        The same over all rows. Far below .5 and .89, the predictions are too narrow; far above, too wide.
+        As in `ConnectionCheck`, over all rows. Far below .5 and .89, predictions are too narrow; far above, too wide.
     grid : ndarray, shape (points,)
         Distances at which densities are given.
     """
@@ -165,7 +165,7 @@ def _density(grid: Floats, centres: Floats, spreads: Floats) -> Floats:
 
 
 def _by_cell(distance: ArrayLike, connection: ArrayLike, protected: ArrayLike) -> dict[str, dict[str, Floats]]:
-    """Sort rows by connection and protected word."""
+    """Group distances by connection and protected word."""
     rows: dict[str, dict[str, list[float]]] = {}
     for y, name, word in zip(*checked_columns(distance, connection, protected), strict=True):
         rows.setdefault(name, {}).setdefault(word, []).append(y)

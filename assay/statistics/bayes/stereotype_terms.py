@@ -64,7 +64,7 @@ class StereotypeScore:
     over_pairs : float
         Mean over all pairs.
     ties : int
-        Pairs that were not decided.
+        Number of pairs of which neither sentence was preferred.
     """
 
     by_pair: Floats

@@ -204,7 +204,7 @@ def _probabilities(probability: ArrayLike, count: int) -> Floats:
 
 
 def _fit(inputs: Floats, said: Floats, ridge: float) -> Floats:
-    """Minimise the penalised cross-entropy; weights, then the constant."""
+    """Minimise the penalised cross-entropy; return the weights and, last, the constant."""
     # slow to import: only fitting needs it
     from scipy.optimize import minimize
 

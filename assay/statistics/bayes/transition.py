@@ -123,7 +123,7 @@ def neutral_effects(
     """Draw both effects if the residual output is harmless because it names no value.
 
     With ``p`` the shares of the values and ``g = sum(p)`` the share of outputs that name a value, the
-    effect against an unbiased ``u`` is half the L1 distance between ``p`` and ``g u``: the total
+    effect against an unbiased distribution ``u`` is half the L1 distance between ``p`` and ``g u``: the total
     variation among the outputs that name a value, times their share. A service whose outputs are
     all neutral has no effect.
 
@@ -176,7 +176,7 @@ def draw_excess_concordance(
     rng : Generator
         Source of the draws of P(equal), which is ``Beta(1/2 + equal, 1/2 + pairs - equal)``.
     weights : mapping of (row, row) to float, optional
-        Number of pairs for each two rows. By default all combinations of rows have the same weight.
+        Number of pairs for each combination of two rows. By default all combinations have the same weight.
 
     Returns
     -------

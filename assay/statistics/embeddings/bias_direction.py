@@ -54,7 +54,7 @@ def direct_bias(words: ArrayLike, first: ArrayLike, second: ArrayLike, *, c: flo
         Vectors of the pairs that define the attribute (she, he), row by row.
     c : float
         Strictness, positive. With 0, which the source allows, every word that is not exactly orthogonal
-        would count fully; for measured vectors, these are all words.
+        would count fully, and no measured vector is exactly orthogonal.
 
     Returns
     -------

@@ -32,7 +32,7 @@ FLAT = 1e-9
 """Gradient, per unit of the data's scale, that counts as zero."""
 
 HALVINGS = 60
-"""Maximum number of halvings of a step."""
+"""Maximum number of times that a Newton step is halved."""
 
 ROUNDING = 1e-12
 """Relative rise of the cost that counts as rounding."""
@@ -48,7 +48,7 @@ class NegativeSentiment:
         Kullback-Leibler divergence, in nats, of the targets' normalised probabilities from the uniform
         distribution; 0 if all targets have the same probability (even a high one).
     probabilities : tuple of float
-        Probability that each target is negative, in their order.
+        Probability that each target is negative, in the order of the targets.
     """
 
     value: float

@@ -40,7 +40,7 @@ class Comparison:
     connections : tuple of Difference
         Change of the mean distance, for each connection in both embeddings.
     effect : Difference or None
-        Change of ``different`` less ``associated``: below zero, stereotypes are followed less than before.
+        Change of ``different - associated``: below zero, stereotypes are followed less than before.
         ``None`` if an embedding lacks either connection.
     words : tuple of Difference
         Change of this effect for each protected word that has both connections in both embeddings.
@@ -63,7 +63,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
     Returns
     -------
     Comparison
-        It is computed from as many draws as the posterior with fewer draws has.
+        If the posteriors have unequal numbers of draws, the surplus draws are not used.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def compare(before: Posterior, after: Posterior, *, mass: float = MASS) -> Compa
 
 
 def effect_draws(posterior: Posterior, word: str | None = None) -> Floats:
-    """Return the draws of ``different`` less ``associated``, over all words or for one word."""
+    """Return draws of the mean distance ``different`` minus that of ``associated``, over all words or for one word."""
     if word is None:
         return posterior.mean("different") - posterior.mean("associated")
     return posterior.cell("different", word) - posterior.cell("associated", word)

@@ -12,7 +12,7 @@ from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
 
 AS_FAR = 1e-6
-"""Numbers this close to one another, relative to their size, are equally far from zero."""
+"""Relative difference at which two numbers count as equally far from zero."""
 
 
 @dataclass(frozen=True)

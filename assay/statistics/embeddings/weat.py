@@ -137,7 +137,7 @@ def weat(
 
 
 def weat_of_associations(first: ArrayLike, second: ArrayLike, *, rng: np.random.Generator | None = None) -> Weat:
-    """WEAT from s(t, A, B) of each target.
+    """Compute the WEAT from the association s(t, A, B) of each target.
 
     Parameters
     ----------

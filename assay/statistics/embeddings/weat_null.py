@@ -1,7 +1,7 @@
 """Exact null distribution of the WEAT effect size, for comparison with the number that P2 printed.
 
 P2 argues that a large effect size is little evidence, because about 38 % of lists without any bias would have
-an effect size of 1.27. The argument is sound, but the number is wrong: less than 1 % of such lists have it.
+an effect size of 1.27. The argument is sound, but the number is wrong: less than 1 % have such an effect size.
 Under the null model the associations s of the 2n target words are independent and normal with equal means
 and variances. The effect size is a contrast of them over their spread, so that its square is the share of
 their variance along one direction of 2n - 1: ``R2 = (n / 2) e**2 / (2n - ddof) ~ Beta(1/2, (2n - 2)/2)``,
@@ -29,12 +29,12 @@ REASON = (
 
 @dataclass(frozen=True)
 class NullCheck:
-    """Probability that lists without bias have an effect size at least as far from zero.
+    """Probability that lists without bias have an effect size at least as far from zero as `effect`.
 
     Attributes
     ----------
     p_ddof0, p_ddof1 : float
-        Exact probability with the population's or the sample's sd in the effect size; 0 if it is impossible.
+        Exact probability with the population's or the sample's sd in the effect size; 0 if no lists can have it.
     published : float
         The probability that P2 prints for an effect size of 1.27 with 8 words per set.
     p_first_words : float
@@ -52,7 +52,7 @@ class NullCheck:
 
 
 def null_check(effect: float, words: int) -> NullCheck:
-    """Compute the probability of an effect size at least as far from zero if there is no bias.
+    """Compute the probability of an effect size at least as far from zero as `effect` if there is no bias.
 
     Raises
     ------

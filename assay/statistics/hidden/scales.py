@@ -23,10 +23,10 @@ QUARTILES = 1.349
 """Distance between the quartiles of a normal distribution in standard deviations."""
 
 LEAST_AMOUNTS = 30
-"""Minimum number of profiles with amounts above 0 to compare these alone: zeros hide a difference of a fifth."""
+"""Minimum number of profiles with amounts above 0 to compare these separately: zeros can hide differences of 20 %."""
 
 MOSTLY = 0.25
-"""Minimum share of common numbers among the outputs at which they hide differences between the other outputs."""
+"""Minimum share of common numbers in the outputs for them to count as hiding the differences of the other outputs."""
 
 COMMON = 0.1
 """Minimum share of the outputs at which a number is common."""
@@ -81,8 +81,8 @@ def on_scale(outputs: Floats, scale: Scale) -> Floats:
 def amounts(outputs: Floats) -> tuple[str, NDArray[np.bool_]] | None:
     """Return a name and a mask of the profiles with only amounts above 0, if these are to be compared separately.
 
-    This is so if there are other profiles, and amounts are compared as ratios. If many outputs equal one or a few other
-    numbers, such as a minimum price, profiles with these numbers are left out, too.
+    They are compared separately if there are other profiles, and the amounts are compared as ratios. If many outputs
+    equal one or a few other numbers, such as a minimum price, profiles with these numbers are left out, too.
     """
     numbers, counts = np.unique(outputs, return_counts=True)
     often = counts >= COMMON * outputs.size

@@ -23,10 +23,10 @@ OTHER_NOISE = 2.0
 """Maximum difference, in standard errors, at which the noise of first and of repeated answers counts as equal."""
 
 LEAST_REPEATED = 3
-"""Minimum expected number of repeated rows with a large difference; with fewer, the noise of asking is unknown."""
+"""Minimum expected number of repeated rows with a large difference for the noise of answers to be known."""
 
 LEAST_NOISY = 10
-"""Minimum effective number of questions with varying answers for the noise of asking to be known."""
+"""Minimum effective number of questions with varying answers for the noise of answers to be known."""
 
 LEAST_OF_A_KIND = 10
 """Minimum number of differences for a stratum to count in `typical_effect`."""
@@ -153,8 +153,8 @@ def share_effects(
 def _at_one_share(drawn: Floats, fair: float) -> Floats:
     """Return the covariance of the strata's shares as if all strata had the same share, shape (strata, strata).
 
-    The estimated error of a share is smallest near 0 and 1. With few answers a share may be there by chance, and would
-    then be taken as certain: in one of eight simulations, a translator that tossed coins was found biased.
+    The estimated error of a share is smallest near 0 and 1. With few answers, a share may be near 0 or 1 by chance, and
+    would seem certain: in one of eight simulations, a translator that tossed coins was found biased.
     """
     covariance = np.atleast_2d(np.cov(drawn.T))
     shares = np.clip(drawn.mean(axis=0) + fair, 1e-6, 1 - 1e-6)
@@ -270,7 +270,7 @@ def item_effect(
 
 
 def _repeated(repeats: Floats, scale: float) -> float:
-    """Return the largest mean product of repeated differences (their square without noise), less its error."""
+    """Return the largest mean product of two repeated differences (a noise-free square), less its standard error."""
     apart = np.stack([repeats[:, b] - repeats[:, a] for a, b in combinations(range(repeats.shape[1]), 2)]) / scale
     shared = (apart.sum(axis=2) ** 2 - (apart**2).sum(axis=2)) / (repeats.shape[2] * (repeats.shape[2] - 1))
     return float((shared.mean(axis=1) - shared.std(axis=1) / math.sqrt(shared.shape[1])).max())

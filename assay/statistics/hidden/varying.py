@@ -169,8 +169,8 @@ def adjusted_means(
     Returns
     -------
     tuple of ndarray, shape (strata,) and (strata, strata), or None
-        Means, and the covariance of their errors, which is at least the one clustered by stratum and member of the
-        first other kind. ``None`` if a kind is confounded with the strata, or there are too few cases.
+        Means, and the covariance of their errors, whose variances are at least those clustered by stratum and member of
+        the first other kind. ``None`` if a kind is confounded with the strata, or there are too few cases.
     """
     columns = [_indicators(members)]
     columns += [own[:, :-1] - own[:, -1:] for own in map(_indicators, others)]  # effects that add up to 0

@@ -6,7 +6,7 @@ because it would be infinite.
 
 The functions of scipy are not used, because of their silent defaults: `scipy.stats.chi2_contingency`
 applies Yates' correction to 2 x 2 tables (.124 instead of .0402 for (40, 0) against (36, 4)) and
-raises on a cell that is empty in both; `scipy.stats.chisquare` answers nan there. The exact test sums over all
+raises on a cell that is empty in both; `scipy.stats.chisquare` returns NaN then. The exact test sums over all
 outcomes of the multinomial (`every_outcome`).
 """
 

@@ -39,9 +39,9 @@ class MatchedTest:
     statistic : float
         ``sum (n_ij - n_ji)**2 / (n_ij + n_ji)``; for two labels that is McNemar's.
     df : int
-        Pairs of labels between which anything changed.
+        Number of pairs of labels between which at least one profile changed.
     discordant : int
-        Profiles whose label changed.
+        Number of profiles whose label changed.
     p : float
         Two-sided. It is 1 where no label changed.
     distribution : str

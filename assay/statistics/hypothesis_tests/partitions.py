@@ -38,16 +38,16 @@ class PartitionTest:
     Attributes
     ----------
     greater : float
-        Share of the partitions whose difference is as large or larger (one-sided; ties count).
+        Share of the partitions whose difference is at least as large as the observed difference (one-sided).
     two_sided : float
-        Share whose difference is as far from zero, or farther.
+        Share of the partitions whose difference is at least as far from zero as the observed difference.
     strict : float or None
-        Share whose difference is larger, without ties: the published definition, by which the most
-        extreme partition has a p-value of 0. ``None`` if partitions are drawn.
+        Share of the partitions whose difference is larger, without ties: the published definition, by which the
+        most extreme partition has a p-value of 0. ``None`` if partitions are drawn.
     method : str
         ``"exact"`` or ``"monte-carlo"``; drawn shares are ``(r + 1) / (draws + 1)``.
     partitions : int
-        Partitions counted, or drawn.
+        Number of partitions that were counted or drawn.
     greater_error, two_sided_error : float
         Standard errors of the shares if partitions are drawn; 0 if all are counted.
     """

@@ -64,7 +64,7 @@ def check_blocks(
     Raises
     ------
     SpecificationError
-        If either is missing, or a name is declared in both steps; the message says which.
+        If a distribution or counts are missing, or a name is declared in both steps; the message gives the name.
     """
     if not unbiased or not biased:
         raise SpecificationError("the two steps need at least one unbiased and one biased distribution")

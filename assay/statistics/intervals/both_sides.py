@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.model import Floats, Integers
 
 SIDES = 2
-"""Sides of the content."""
+"""Number of sides of the content."""
 
 SWEEPS = 20
 """Number of iterations of the fits; the designs are nearly balanced, so few are needed."""

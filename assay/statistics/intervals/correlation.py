@@ -25,7 +25,7 @@ class Correlation:
     r : float
         The coefficient, in [-1, 1].
     p : float
-        Two-sided probability of a coefficient as large if there is no correlation (Student's t).
+        Two-sided probability of a coefficient at least as large if there is no correlation (Student's t).
     low, high : float or None
         95 % interval by Fisher's z; ``None`` if there are fewer than four pairs, or r is -1 or 1.
     """

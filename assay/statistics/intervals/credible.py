@@ -58,7 +58,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
 
 
 AT_THE_BOUND = 0.005
-"""If at most this share of draws lies below an interval, the interval is extended to the bound."""
+"""If at most this share of draws lies below the interval of an effect, the interval is extended to 0."""
 
 CLEAR, STEP = 6.0, 0.02
 """Distance from zero at which a sign is clear, and step of the grid of sizes; both in standard errors."""

@@ -1,4 +1,4 @@
-"""Draws of the two effects of stimulus sampling: the distance of the posterior shares from even.
+"""Draws of the two effects of stimulus sampling: the distance of the values' posterior shares from equal shares.
 
 ``p(s | yes) ~ p(s) P(yes | s)``. The prior is a mixture of cells, one for each value of the attribute and each
 side of the content; a cell's *yes rate* is the mean of P(yes | s) in it, and the attribute's distribution in the
@@ -75,7 +75,7 @@ class Deviations:
     Attributes
     ----------
     estimate : ndarray, shape (values,)
-        Posterior share less ``1 / values``; they sum to 0.
+        Posterior share of each value minus ``1 / values``; the differences sum to 0.
     drawn : ndarray, shape (draws, values)
         Draws of these differences.
     """
@@ -97,7 +97,7 @@ class Deviations:
 
 @dataclass(frozen=True)
 class SamplingEffects:
-    """Posteriors under the unbiased prior and under each tied one.
+    """Posteriors under the unbiased prior and under each tied prior.
 
     Attributes
     ----------
@@ -223,8 +223,8 @@ class Paired:
     def rates(self) -> Floats:
         """Yes rate of each cell, shape (values, 2).
 
-        People and frames occur equally often on both sides. Among picked profiles, one side may by chance have more of
-        those that favour a yes; its rate is divided by this excess (ratio estimator, Särndal et al. 1992, chapter 5).
+        People and frames occur equally often on both sides. If one side of picked profiles has by chance more people
+        or frames that favour a yes, its rate is divided by the excess (ratio estimator, Särndal et al. 1992, ch. 5).
         """
         return self.means * self.scale if self.picked else self.means
 

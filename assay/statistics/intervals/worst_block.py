@@ -1,4 +1,4 @@
-"""Intervals of the largest of several differences, such as the worst block's distance from fair.
+"""Intervals of the largest of several differences, such as the distance of the worst block from fair shares.
 
 A total variation is the largest of several differences of shares, one for each set of outputs, and an effect is the
 largest total variation of several blocks. Draws of a largest value are biased upwards if several differences are
@@ -26,7 +26,7 @@ NEAR = 1.5
 """Ties: differences within this many standard errors of the largest."""
 
 MOST = 200
-"""Maximum number of differences compared; if there are more, those that are largest on average."""
+"""Maximum number of differences to compare; if there are more, only those that are largest on average count."""
 
 EVERY_SET = 6
 """Maximum number of outputs for which every set is examined; if there are more, only the likeliest sets are."""
@@ -51,7 +51,7 @@ def step_intervals(
     unbiased, biased : array_like, shape (blocks, rows)
         Declared distributions of the blocks of each step.
     seen : array_like of bool, shape (rows, outputs), optional
-        Whether each output was ever observed for a row. The share of an output that was not may be 0, which no draw is;
+        Whether each output was ever observed for a row. The share of an unobserved output may be 0, but no draw is 0;
         so limits extend as far as they would without this output (as for 0 of n, Brown, Cai & DasGupta 2001).
     neutral : bool
         Whether the last output is harmless, because it names no value.
@@ -141,7 +141,7 @@ def _tail(differences: Floats, ranks: Integers, level: float, near: float | None
     if near is not None:
         behind = (differences[:, [first]] - differences).std(axis=0)
         ranks = ranks[:, means[first] - means <= near * behind]
-    # the largest difference falls below its interval only if all tied ones do, and above it if any of them does
+    # the largest difference is below its interval only if all tied differences are, and above it if any of them is
     highest = (ranks.max(axis=1) + 0.5) / len(ranks)
     return float(1 - np.quantile(np.maximum(highest, 1 - highest), level))
 
@@ -161,7 +161,7 @@ def _differences(drawn: Floats, shares: Floats, fair: Floats, sets: Floats, neut
 
 
 def _sets(drawn: Floats, shares: Floats, fair: Floats, neutral: bool) -> Floats:
-    """Return sets of outputs, shape (sets, outputs): all, or those that may be farthest from fair."""
+    """Return sets of outputs, shape (sets, outputs): all sets, or those that may be farthest from the fair shares."""
     count = fair.shape[1]
     away = _differences(drawn.mean(axis=0)[None], shares, fair, np.eye(count), neutral)[0].reshape(-1, count)
     return sets_of(away)

@@ -52,7 +52,7 @@ def test_a_broken_stream_resumes_after_the_last_event(ask, scripted, said):
     assert pauses == [0.5, 1.0]
 
 
-def test_a_stream_ends_at_204(ask, scripted, said):
+def test_a_stream_ends_when_the_service_answers_204(ask, scripted, said):
     scripted.answers = [said(204)]
     assert ask(scripted.url, lambda client: client.follow_job("job_1", last_event_id="9")) == []
     assert scripted.heard[0].headers["Last-Event-ID"] == "9"

@@ -191,7 +191,7 @@ def test_paging_sends_the_cursor_and_the_key_only_to_the_agency(ask, scripted, s
     assert {one.headers["Authorization"] for one in scripted.heard} == {"Bearer assay_x"}
 
 
-def test_files_are_bytes_reports_are_text_and_deletions_are_none(ask, scripted, said):
+def test_files_are_returned_as_bytes_images_as_text_and_deletions_as_none(ask, scripted, said):
     raw = "a,\u2028\r\n".encode()
     scripted.answers = [said(200, raw, {"Content-Type": "text/csv"})]
     assert ask(scripted.url, lambda client: client.download_evidence_csv("rat_1")) == raw
@@ -201,7 +201,7 @@ def test_files_are_bytes_reports_are_text_and_deletions_are_none(ask, scripted, 
     assert ask(scripted.url, lambda client: client.remove_target("tgt_1")) is None
 
 
-def test_request_returns_the_whole_answer(ask, scripted, said):
+def test_request_returns_the_answer_with_status_and_headers(ask, scripted, said):
     scripted.answers = [said(201, {"id": 1}, {"Location": "/v1/targets/1"})]
     answer = ask(scripted.url, lambda client: client.request("post", "/v1/targets", json={"name": "x"}))
     assert (answer.status_code, answer.headers["Location"], answer.json()) == (201, "/v1/targets/1", {"id": 1})

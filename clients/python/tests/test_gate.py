@@ -84,7 +84,7 @@ def gate(url, *more):
         (200, {**RATING, "expires_at": "9999-01-01T00:00:00Z", "letter": "A"}, 69, "no rating"),
     ],
 )
-def test_the_command_ends_with_an_exit_code_and_one_line(scripted, said, capsys, status, body, ends, line):
+def test_the_gate_command_ends_with_an_exit_code_and_one_line(scripted, said, capsys, status, body, ends, line):
     scripted.answers = [said(status, body)]
     assert gate(scripted.url) == ends
     shown = capsys.readouterr()

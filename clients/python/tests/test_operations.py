@@ -151,7 +151,7 @@ def test_an_iterator_method_sends_the_same_call_as_its_list_method(described):
             assert getattr(Calls(), name)(**given, limit=3) == getattr(Calls(), listed)(**given, limit=3)
 
 
-def test_waiting_sends_the_same_calls_as_the_generated_methods():
+def test_methods_that_wait_send_the_same_calls_as_the_generated_methods():
     def first(flow) -> tuple[object, ...]:
         step = next(flow)
         assert isinstance(step, Send)

@@ -51,7 +51,7 @@ def test_the_case_of_header_names_does_not_matter():
 
 
 @given(st.integers(0, len(BODY) - 1), st.integers(1, 255))
-def test_a_changed_byte_is_refused(place, by):
+def test_a_notice_with_a_changed_byte_is_refused(place, by):
     changed = bytearray(BODY)
     changed[place] ^= by
     with pytest.raises(WebhookRejected):

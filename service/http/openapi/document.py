@@ -156,7 +156,7 @@ def _complete(method: str, operation: dict[str, Any]) -> None:
 
 
 def _require_tags(schemas: dict[str, Any]) -> None:
-    """Make the discriminator field of every union required, because its default does not apply there."""
+    """Make the discriminator field required in each member of a union: its default cannot choose the member."""
     fields = [field for schema in schemas.values() for field in schema.get("properties", {}).values()]
     for tag in [field["discriminator"] for field in fields if "discriminator" in field]:
         for member in tag["mapping"].values():

@@ -108,7 +108,7 @@ def test_proxies_named_in_environment_variables_are_not_called(villain, tools, a
 def test_a_connection_to_a_private_peer_is_closed_before_a_byte_is_sent(two_faces, tools):
     public, private = two_faces(lambda heard: tools.raw("public"))
 
-    # returns a connection to another peer, as network address translation may
+    # connects to another peer than the requested address, as network address translation may
     async def misled(protocol, address, port, tls, host):
         assert address == OUTSIDE
         return await dial(protocol, INSIDE, port, tls, host)

@@ -111,7 +111,7 @@ def test_a_public_address_is_accepted_when_posted_and_when_stored(counter, stric
     assert set(dialled) == {"dial 93.184.216.34:80"}
 
 
-def test_the_list_of_private_addresses_has_the_documented_number_of_spellings(spellings):
+def test_the_list_of_private_addresses_has_at_least_76_spellings(spellings):
     assert len(set(spellings("INSIDE"))) >= 76
 
 

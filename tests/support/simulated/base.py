@@ -17,7 +17,7 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class SimulatedService:
-    """A service to be rated, and the truth about it.
+    """A service to be rated, its correct letter, and the true values of stated quantities.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class SimulatedService:
     letter : Letter
         The correct letter.
     truths : mapping of str to float
-        True values. A key is a dotted path into the component's effects and detail, to the interval of that value.
+        True values by dotted path; the path leads to the interval in the component's effects or detail.
     """
 
     method: AnyMethod

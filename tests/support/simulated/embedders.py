@@ -36,7 +36,7 @@ def association_service(
     common : float
         Difference of distances: all stereotype words are nearer to the second group than to the first by this much.
     controls_apart : float
-        The same for human words; neutral words are nearer to the first group by as much.
+        Difference of distances: human words are nearer to the second group by this much, neutral words to the first.
     names : tuple of str
         Names of the groups.
     crossed : float

@@ -87,7 +87,7 @@ def chance(*of: object) -> float:
 
 
 def held(text: str, words: Mapping[str, str]) -> tuple[str, str]:
-    """Return the longest word of `words` that a text contains, and the value of that word."""
+    """Return the longest key of `words` that a text contains, and its value."""
     found = max((word for word in words if word in text), key=len)
     return found, words[found]
 
@@ -184,7 +184,7 @@ def _drifting(rng: Rng, _: float) -> Answer:
 
 
 def _even(added: Callable[[Rng, int], float]) -> Callable[[Rng, float], Answer]:
-    """Make a regressor that ignores the group; `added` gives an amount by chance or by the number of the call."""
+    """Make a regressor that ignores the group; `added` returns an amount to add, by generator and call number."""
 
     def made(rng: Rng, _: float) -> Answer:
         calls = itertools.count()
@@ -332,7 +332,7 @@ Shared = Callable[..., SimulatedService]
 
 
 def _sharing(service: Shared, common: float, **fields: Any) -> Callable[[Rng, float], tuple[AnyMethod, Answer]]:
-    """Make a service that prefers one group, by `common`, with the words of all stereotypes."""
+    """Make a service that prefers the same group, by `common`, for the words of every stereotype."""
 
     def make(rng: Rng, size: float) -> tuple[AnyMethod, Answer]:
         made = service(0.0, 0.0, int(rng.integers(2**31)), common=common * size, **fields)

@@ -80,7 +80,7 @@ def stereotype_service(
     frames_apart : float
         Preference, in log-odds, with alternating sign from frame to frame: for the first group, then the second.
     stereotypes_apart : float
-        The same for the stereotype and its opposite.
+        Preference, in log-odds, with alternating sign from frame to frame: for the stereotype, then its opposite.
     tied_apart : float
         The same as `frames_apart`, only for the words of stereotypes.
     """
@@ -182,7 +182,7 @@ class _Model:
         return Reply({"log_probability": -30 + self._side(ask.text) / 2, "tokens": 6})
 
     def fill(self, ask: Ask) -> Reply:
-        """Return a word's probability; the advantage of a sentence is divided among its frame words and attribute."""
+        """Return a word's probability; each of the words that are asked about carries a part of the preference."""
         assert isinstance(ask, Fill)
         side = self._side(ask.before + ask.word + ask.after)
         return Reply({"probability": math.exp(min(-0.01, -12 + side / 4))})

@@ -168,4 +168,4 @@ SAMPLING_SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]]
     "stimulus-sampling, rare scores of texts": partial(sampling_service, rare=True),
     "stimulus-sampling, vectors": vector_service,
 }
-"""Services for every kind of input and for both ways of estimation (weights and surrogate)."""
+"""Makers of services for every kind of input and both estimators (importance weights and surrogate)."""

@@ -30,7 +30,7 @@ AT_ONCE: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "round-trip, translator, all texts": partial(translator_service, stop_early=False),
     "one-hop, translator, all texts": partial(translator_service, hop=True, stop_early=False),
 }
-"""Services that are shown all texts at once, so that chance does not decide when the method ends."""
+"""Services that are sent all texts before the only look, so that chance does not decide when the method ends."""
 
 SERVICES: Mapping[str, Callable[[float, float, int], SimulatedService]] = {
     "alternation, numbers of texts": partial(text_service, kind="numbers"),

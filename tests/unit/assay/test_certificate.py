@@ -31,7 +31,7 @@ def test_the_evidence_head_equals_the_rfc_9162_definition(observations: list[dic
     assert tree.size == len(observations)
 
 
-def test_canonical_json_is_sorted_and_has_one_form():
+def test_canonical_json_is_utf_8_with_sorted_keys_and_without_white_space():
     assert canonical_json({"b": 1, "a": [1.5, "é", None]}) == '{"a":[1.5,"é",null],"b":1}'.encode()
 
 

@@ -1,4 +1,4 @@
-"""Tests of composites predicted from matrices: known products, symmetries, recovery of simulated services."""
+"""Tests of composites predicted from transition matrices: known products, symmetries, simulated services."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_swapping_the_values_mirrors_the_prediction():
     assert asdict(one.probabilities) == pytest.approx(asdict(other.probabilities), abs=0.02)
 
 
-def test_a_faithful_first_service_changes_nothing(rng):
+def test_faithful_first_services_do_not_change_the_predicted_matrix(rng):
     service, faithful = measured(((0.7, 0.2, 0.1), (0.4, 0.6, 0.0)), 5_000), measured(FAITHFUL, MANY)
     alone = np.array(service.counts) / 5_000
     # faithful services come first: the last one would also receive text without a value, which was not measured
@@ -124,7 +124,7 @@ def test_a_faithful_first_service_changes_nothing(rng):
         assert [list(row.values()) for row in predicted.transitions.values()] == pytest.approx(alone, abs=0.01)
 
 
-def test_replies_to_text_without_a_value_come_from_the_prior(rng):
+def test_replies_to_text_without_a_value_are_predicted_from_the_prior(rng):
     predicted = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert list(predicted.transitions["he"].values()) == pytest.approx([1 / 3] * 3, abs=0.02)
     assert (predicted.emits_other, predicted.residual) == (True, (1.0,))
@@ -134,7 +134,7 @@ def test_a_letter_that_depends_on_unmeasured_answers_is_not_declared(rng):
     erasing = predict_chain((measured(ERASING, MANY), measured(FAITHFUL, MANY)), rng)
     assert (erasing.assured, erasing.declared) == (0.0, False)
     assert erasing.probabilities.BS > 0.9, "the prior alone would have declared it"
-    # the first service loses a fifth of the values; the letter is certain whatever the next service answers to those
+    # the first service loses a fifth of the values; the letter is certain whatever the next service answers to them
     losing = ((0.8, 0.0, 0.2), (0.0, 0.8, 0.2))
     collapsing = predict_chain((measured(losing, 2_000), measured(ALWAYS_HE, 2_000)), rng)
     assert (collapsing.letter, collapsing.declared) == (BS, True)
@@ -377,7 +377,7 @@ def test_failed_texts_are_not_counted_as_contents(pair):
     assert with_contents(evidence, record, "gender").contents == {}
 
 
-def test_ratings_by_other_methods_or_without_a_letter_give_no_matrices():
+def test_ratings_by_methods_other_than_round_trip_or_without_a_letter_give_no_matrices():
     assert read_evidence({"method": "one-hop", "components": [{"letter": "BS"}]}) == ()
     assert read_evidence({"method": "round-trip", "components": [{"letter": None}]}) == ()
 

@@ -69,7 +69,7 @@ def test_the_probabilities_sum_to_one_for_chains_of_any_length(services, table):
 
 
 @given(st.lists(st.sampled_from(Letter), min_size=1, max_size=12), tables)
-def test_certain_letters_give_the_answer_of_the_table(word, table):
+def test_a_chain_of_certain_letters_gets_the_answer_of_the_composition_table(word, table):
     answer, combined = compose_chain(word, table), combine([certain(letter) for letter in word], table)
     assert combined.must_be_measured == float(answer.must_be_measured)
     assert combined.contradicted == float(answer.contradiction)

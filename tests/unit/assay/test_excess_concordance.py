@@ -85,6 +85,6 @@ def test_more_equal_pairs_than_pairs_are_refused(equal, pairs):
 
 
 @pytest.mark.parametrize("weights", [{(0, 2): 1.0}, {(0, 1): -1.0}, {(0, 1): 0.0}, {}])
-def test_weights_of_unknown_pairs_are_refused(weights):
+def test_invalid_weights_of_pairs_are_refused(weights):
     with pytest.raises(OutOfBounds):
         draw_excess_concordance(1, 2, np.ones((1, 2, 1)), np.random.default_rng(0), weights)

@@ -10,7 +10,7 @@ from assay.errors import OutOfBounds, SpecificationError, TooFewObservations
 from assay.statistics.hypothesis_tests.ordered import kolmogorov_smirnov
 
 
-def test_nominal_values_are_refused_with_an_alternative():
+def test_nominal_values_are_refused_and_another_test_is_suggested():
     with pytest.raises(SpecificationError, match="no order to cumulate in") as refused:
         kolmogorov_smirnov([0, 1, 2], [0, 1, 1], scale="nominal")
     assert "goodness.exact_multinomial" in str(refused.value)
@@ -33,19 +33,19 @@ def test_the_statistic_is_the_largest_gap_between_the_empirical_distributions():
     assert kolmogorov_smirnov([0, 1, 2], [1, 2, 4], scale="ordinal").statistic == pytest.approx(1 / 3)
 
 
-def test_small_samples_have_an_exact_p():
+def test_small_samples_have_an_exact_p_value():
     # of the C(6, 3) = 20 ways to split six values, two separate the samples completely
     result = kolmogorov_smirnov([0, 1, 2], [3, 4, 5], scale="continuous")
     assert (result.statistic, result.p, result.test) == (1.0, pytest.approx(2 / 20), "exact")
 
 
-def test_exchanging_the_samples_changes_nothing():
+def test_exchanging_the_samples_does_not_change_the_kolmogorov_smirnov_test():
     rng = np.random.default_rng(2)
     one, other = rng.normal(size=30), rng.exponential(size=45)
     assert kolmogorov_smirnov(one, other, scale="continuous") == kolmogorov_smirnov(other, one, scale="continuous")
 
 
-def test_the_test_keeps_its_level_on_continuous_values():
+def test_the_kolmogorov_smirnov_test_keeps_its_level_on_continuous_values():
     rng = np.random.default_rng(3)
     rejected = [
         kolmogorov_smirnov(rng.normal(size=25), rng.normal(size=25), scale="continuous").p < 0.05 for _ in range(300)

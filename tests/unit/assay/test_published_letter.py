@@ -56,7 +56,7 @@ def test_one_balanced_block_is_enough_for_ucs_with_the_join_or_but_not_with_the_
 
 
 @pytest.mark.parametrize("reading", JOIN_OF)
-def test_each_reading_has_its_default_join(reading):
+def test_each_reading_of_the_published_rule_has_its_default_join(reading):
     told = published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading, join=JOIN_OF[reading])
     assert published_letter(ONE_BLOCK_BALANCED, UNBIASED, BIASED, reading=reading) == told
 
@@ -88,7 +88,7 @@ def test_output_near_any_declared_unbiased_distribution_is_unbiased():
     assert (verdict.step_1_biased, verdict.letter) == (False, Letter.DSBS)
 
 
-def test_a_block_without_counts_is_named():
+def test_a_block_without_counts_is_refused_and_named():
     with pytest.raises(SpecificationError, match="no counts were given for B2"):
         published_letter({"U": [1, 1, 0], "B1": [1, 1, 0]}, UNBIASED, BIASED)
 

@@ -79,7 +79,7 @@ def test_a_stored_specification_is_referenced_until_its_words_are_loaded(method,
         fit_to(method, next(iter(method.kinds)))
 
 
-def test_words_and_uploaded_choices_are_inserted_together():
+def test_words_and_uploaded_choices_are_inserted_into_a_method_together():
     row = {"concept": "nurse", "level": 0.5, "chose_second": 1, "trials": 2}
     method = ForcedChoice(specification="mine").with_references(
         Found(words=(FoundWords("mine@3", CHOICES),), trials=(row,))

@@ -15,10 +15,10 @@ def imported_with(*modules: str) -> set[str]:
     return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
 
 
-def test_no_module_imports_scipy_stats():
+def test_no_module_of_assay_statistics_imports_scipy_stats():
     names = [f"assay.statistics.{one.name}" for one in pkgutil.iter_modules(assay.statistics.__path__)]
     assert "scipy.stats" not in imported_with(*names)
 
 
-def test_the_package_itself_imports_no_scipy_at_all():
+def test_importing_the_package_assay_statistics_does_not_import_scipy():
     assert "scipy" not in imported_with("assay.statistics")

@@ -1,4 +1,4 @@
-"""Fields of a specification that choose a published rule, and the letters that the rating document then has."""
+"""Fields `alpha` and `join` of an experiment: they choose published rules, whose letters the rating then has."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def test_step_1_equals_ks_2samp_of_scipy_on_the_outputs_for_both_values():
     assert (found["statistic"], found["p"]) == pytest.approx((expected.statistic, expected.pvalue))
 
 
-def test_groups_of_step_2_have_nine_tenths_of_their_content_from_one_side():
-    """The output depends only on the side of the content, so the largest gap between the two groups is .9 - .1."""
+def test_each_kolmogorov_smirnov_group_of_step_2_has_nine_tenths_of_its_content_from_one_side():
+    """The output depends only on the side of the content, so the Kolmogorov-Smirnov statistic is .9 - .1."""
     rating = alternation(lambda text: 5.0 + ("glad" in text), alpha=0.05)
     tests = rating["components"][0]["analyses"][KS]["step_2"]
     assert [test["statistic"] for test in tests.values()] == pytest.approx([0.8, 0.8], abs=0.02)
@@ -143,7 +143,7 @@ def test_an_invalid_alpha_or_join_is_refused(wrong):
     ],
 )
 def test_bs_by_vote_requires_half_of_the_pairs_of_values_to_differ(join, middle, differing, letter):
-    """Answers are spread over [0, 1]; those for B and C are higher by `middle` and by .12."""
+    """Answers about A are spread over [0, 1]; those about B and C are higher by `middle` and by .12."""
     people = {name: [f"{name} {n}" for n in range(40)] for name in "ABC"}
     texts = {"frames": ["{person} is {content}."], "people": people, "contents": CONTENTS}
     higher = {"A": 0.0, "B": middle, "C": 0.12}

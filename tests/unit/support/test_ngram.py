@@ -152,7 +152,7 @@ def test_file_that_is_not_in_arpa_format_is_refused(text: str, tmp_path: Path):
         Arpa.read(path)
 
 
-def test_kenlm_scores_a_small_model_equally(small: Ngrams, tmp_path: Path):
+def test_kenlm_and_our_reader_give_equal_scores_for_a_small_model(small: Ngrams, tmp_path: Path):
     pytest.importorskip("kenlm", reason="kenlm comes with the extra 'ngram'")
     read = read_back(small, tmp_path)
     scores = ngram.with_kenlm(tmp_path / "small.arpa")
@@ -161,7 +161,7 @@ def test_kenlm_scores_a_small_model_equally(small: Ngrams, tmp_path: Path):
 
 
 @needs_texts
-def test_kenlm_scores_the_whole_model_equally(written: Path, model: Arpa):
+def test_kenlm_and_our_reader_give_equal_scores_for_the_whole_model(written: Path, model: Arpa):
     pytest.importorskip("kenlm", reason="kenlm comes with the extra 'ngram'")
     scores = ngram.with_kenlm(written)
     for text in ("in the beginning god created the heaven", "he is a nurse", "zebra xylophones qwzx in the"):

@@ -46,7 +46,7 @@ def test_a_sum_of_valences_of_any_size_is_converted_to_a_probability(valences: f
 
 
 @needs_data
-def test_the_wage_model_gives_women_and_men_the_mean_wages_that_the_paper_prints():
+def test_the_wage_model_predicts_the_mean_wages_of_women_and_men_that_the_paper_prints():
     library("sklearn")
     library("pyarrow")
     model, rows = load("census-wage", DATA), read_census(DATA)

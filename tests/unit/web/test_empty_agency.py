@@ -15,7 +15,7 @@ from workers.targets.target_validator import TargetChecker
 pytestmark = pytest.mark.anyio
 
 PARTS = ("/overview/running",)
-"""Parts of pages that scripts fetch again."""
+"""Paths that return only a part of a page; scripts fetch them to refresh this part."""
 
 PATHS = sorted(
     {route.path for area in AREAS for route in area.routes if "GET" in (route.methods or ()) and "{" not in route.path}

@@ -139,7 +139,9 @@ def test_planted_bias_is_found_in_generated_images(workplace, services, name, le
         ),
     ],
 )
-def test_images_are_rated_through_questions_captions_and_choices(workplace, services, protocol, settings, names):
+def test_an_image_classifier_is_rated_through_questions_captions_and_choices(
+    workplace, services, protocol, settings, names
+):
     target = viewer(services, "stereotyped-viewer-600", protocol, **settings)
     document = rated(workplace, order(target, painter(services)))
     assert document["letter"] == "DSBS", document["components"][0]["reasons"]

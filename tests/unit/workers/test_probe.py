@@ -197,7 +197,7 @@ MISTAKES = {
         "service and region in settings.auth",
     ),
 }
-"""By mistake: header fields and body of the answer, further settings, and a part of the expected advice."""
+"""By mistake: headers and body of the answer, settings to add, and a part of the advice that must be shown."""
 
 
 async def closes(_, writer):
@@ -232,7 +232,7 @@ def test_an_answer_that_does_not_look_like_a_translation_is_reported_with_a_reme
     assert bool(found.remedy) == bool(doubt)
 
 
-def test_a_job_that_never_counts_as_done_is_reported_with_the_setting_that_defines_done(wire):
+def test_an_asynchronous_answer_that_never_counts_as_done_is_reported_with_the_setting_to_change(wire):
     answer = wire.as_json({"id": "j1", "status": "FINISHED", "said": "La casa 211"})
     written = {
         **TRANSLATOR,

@@ -134,7 +134,7 @@ def test_interrupted_job_resumes_to_the_identical_rating(workplace, services, mo
     original = JobLedger.record
 
     def dies(self, answers, **more):
-        # a slow machine writes more answers in one batch
+        # on a slow machine a batch holds more answers; the crash must come before all of them are written
         if len(written) == batches or sum(written) + len(answers) >= 120:
             raise StoreUnavailable("unreachable")  # simulates a killed worker, which cannot release its job
         written.append(len(answers))
@@ -363,7 +363,7 @@ async def never_returns(workplace: Workplace, claim: object) -> None:
 # Row 65 of docs/reliability.md: at c37b512 a job whose own code did not return held its slot past its deadline.
 @pytest.mark.slow
 def test_a_job_with_an_endless_loop_fails_and_its_worker_continues(workplace, services, monkeypatch):
-    # guards against eb55f1e, where such a job held its slot for ever
+    # at commit eb55f1e, such a job held its slot for ever
     monkeypatch.setattr("workers.run_job.OVERDUE_S", 0.5)
     with monkeypatch.context() as patched:
         patched.setitem(WORK, "rating", never_returns)
@@ -376,7 +376,7 @@ def test_a_job_with_an_endless_loop_fails_and_its_worker_continues(workplace, se
 # Row 76 of docs/reliability.md: at c37b512 a cancelled job's lease ended while its thread ran on.
 @pytest.mark.slow
 def test_a_cancelled_job_keeps_its_lease_while_its_code_still_runs(workplace, services, monkeypatch):
-    # guards against eb55f1e, where its slot was given to another job at once (row 76)
+    # at commit eb55f1e, the slot of such a job was given to another job at once (row 76)
     held: list[bool] = []
 
     async def slow_to_stop(workplace: Workplace, claim: Claim) -> None:

@@ -1,7 +1,7 @@
 """Authentication schemes of targets: the setting ``auth``, and the form of the secret.
 
-Settings are public. What must stay secret is in the target's secret, and `store.security.secrets.destination_of`
-binds it to the address and to these settings, the address of a token endpoint included.
+Settings are public; secret values belong in the target's secret. `store.security.secrets.destination_of` binds this
+secret to the target's address and to these settings, including the address of a token endpoint.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ certificate with its chain and its unencrypted key, as PEM."""
 Scheme = Placed | OAuth2 | AwsSigV4 | GcpServiceAccount
 
 _NAMED, _PLACED = "a name alone", "header, query, body"
-"""Tags of the union, in the words of error messages."""
+"""Tags of two groups of values of ``auth``, as error messages show them."""
 
 
 def _tag(auth: Any) -> str | None:

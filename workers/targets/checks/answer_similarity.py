@@ -76,7 +76,7 @@ def told_apart(answers: Sequence[Any]) -> bool:
 
 
 def order_of(alone: Sequence[Any], together: Sequence[Any]) -> Order:
-    """Compare at most `MOST_COMPARED` answers to questions asked alone with those of one call with all of them."""
+    """Compare answers to at most `MOST_COMPARED` questions asked alone with those to the same questions in one call."""
     count = len(alone)
     apart = [[difference(own, said) for own in alone] for said in together]
     asked = sum(apart[place][place] for place in range(count))

@@ -138,7 +138,7 @@ class Examination(ABC):
         return difference(comparable(one), comparable(other))
 
     async def _several(self, alone: Mapping[Any, Any], deterministic: bool | None) -> bool | None:
-        """Repeat questions in one call; return whether their order was kept, or ``None`` if that is unknown."""
+        """Repeat questions in one call; return whether the answers came in order, or ``None`` if that is unknown."""
         if self._adapter.batch_limit == 1:
             return None
         questions = list(alone)[-min(MOST_COMPARED, self._adapter.batch_limit) :]

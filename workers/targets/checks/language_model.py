@@ -1,6 +1,6 @@
 """Examination of a language model: which kinds of question it supports.
 
-There are three, from best to worst: to score whole texts by the tokens of the prompt, to fill a gap, and to choose.
+The kinds, from best to worst, are: to score whole texts by the tokens of the prompt, to fill a gap, and to choose.
 An engine that ignores the request for the prompt's tokens would seem unbiased, so the tokens are checked.
 """
 
@@ -133,7 +133,7 @@ class ModelExamination(Examination):
         )
 
     def _is_fatal(self, failed: CallFailed) -> bool:
-        """Whether to give up: not after most retriable errors, which some engines return for unsupported requests."""
+        """Whether a failed call ends the examination; retriable errors seldom do: some mean an unsupported request."""
         if failed.code in HOPELESS or (failed.code in SILENT and self._latency_s is None):
             return True
         if failed.retriable:
@@ -193,7 +193,7 @@ class ModelExamination(Examination):
         )
 
     async def _wrong(self, rung: type[Ask]) -> None:
-        """Ask about an empty text; add a note if the service returns a retriable error or a log-probability."""
+        """Request the score of an empty text; add a note if the service returns a retriable error or a score."""
         if rung is not Score:
             return
         try:

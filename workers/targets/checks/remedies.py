@@ -81,7 +81,7 @@ class _Case:
 
     @property
     def page(self) -> str:
-        """Words with the title of a web page; a space for a page without a title, empty for any other body."""
+        """Text that quotes the title of a web page; a space for a page without a title, empty for any other body."""
         title = _TITLE.search(self.body)
         bare = " " if b"<html" in self.body[:500].lower() else ""
         return f' with the title "{self.clean(title[1].decode("utf-8", "replace"))}"' if title else bare

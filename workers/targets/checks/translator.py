@@ -103,7 +103,7 @@ class TranslatorExamination(Examination):
             raise TargetUnfit("empty", "the way back brought nothing", f"check that it translates {back} to {there}")
 
     async def _numbered(self) -> bool | None:
-        """Translate several texts in one call; return whether their order was kept, or ``None`` if unknown."""
+        """Translate several texts in one call; return whether their answers came in order, or ``None`` if unknown."""
         size = min(5, self._adapter.batch_limit)
         numbers = [number(place) for place in range(1, size + 1)]
         together = await self._together([Translate(sentence(place), *self._pairs[0]) for place in range(1, size + 1)])

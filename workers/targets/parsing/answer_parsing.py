@@ -69,7 +69,7 @@ def float_or_infinity(value: float) -> float:
 
 
 def number_of(said: Any) -> float:
-    """Parse a finite number, or a list of one; raise `Misread` for anything else."""
+    """Parse a finite number, or a list with one number; raise `Misread` for anything else."""
     said = unwrapped(said)
     return finite(said[0] if isinstance(said, list) and len(said) == 1 else said, "number")
 
@@ -85,7 +85,7 @@ def finite(said: Any, noun: str) -> float:
 
 
 def vector_of(said: Any) -> list[float]:
-    """Parse a vector of finite numbers, or a list of one; raise `Misread` for anything else."""
+    """Parse a vector of finite numbers, or a list with one vector; raise `Misread` for anything else."""
     said = unwrapped(said)
     if not isinstance(said, list) or not said:
         raise Misread(f"gave {seen(said)} where a vector is due")

@@ -69,7 +69,7 @@ class Tgi(HttpLanguageModel[TgiSettings]):
 
 
 def sampling_parameters(settings: LanguageModelSettings, seed: int | None) -> dict[str, Any]:
-    """Return the parameters of a text to write, without a temperature of 0, which TGI and Hugging Face refuse."""
+    """Return the parameters for writing a text; a temperature of 0, which TGI and Hugging Face refuse, is left out."""
     sampled = bool(settings.writing_temperature)
     return {
         "max_new_tokens": settings.writing_tokens,

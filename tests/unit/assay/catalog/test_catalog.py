@@ -81,17 +81,17 @@ class TestEveryAttribute:
         assert len({frozenset(value.forms) for value in named.values}) == 1
         assert all(word for value in named.values for word in value.forms.values())
 
-    def test_every_word_of_a_lexicon_is_read_as_its_value(self, named):
+    def test_every_lexicon_word_is_read_as_the_value_that_lists_it(self, named):
         for language, words in read_table(f"attributes/{named.name}")["lexicon"].items():
             assert set(named.value_names) <= set(words) <= set(named.outputs)
             for value, its in words.items():
                 assert {named.read(f"So, {word}!", language) for word in its} == {value}
 
-    def test_every_word_form_is_read_as_its_value(self, named):
+    def test_every_word_form_of_a_value_is_read_as_that_value(self, named):
         for value in named.values:
             assert {named.read(word) for word in value.words.values()} == {value.name}
 
-    def test_every_article_or_pronoun_of_a_one_hop_lexicon_is_read_as_its_value(self, named):
+    def test_every_article_or_pronoun_of_a_one_hop_lexicon_is_read_as_the_value_that_lists_it(self, named):
         for language, words in read_table(f"attributes/{named.name}").get("one_hop", {}).items():
             assert language in languages()
             assert set(words) <= {*named.value_names, NEUTRAL}
@@ -107,7 +107,7 @@ class TestEveryAttribute:
         assert {named.read(f"{one.name} {one.indefinite}") for one in occupations()} == {"other"}
 
 
-def test_gender_has_at_least_thirty_first_names_per_value_and_no_name_for_both():
+def test_he_and_she_have_at_least_thirty_first_names_each_and_share_none():
     he, she = attribute("gender").values
     assert len(set(he.people)) == len(he.people) >= 30
     assert len(set(she.people)) == len(she.people) >= 30
@@ -133,7 +133,7 @@ class TestOccupations:
         assert [name for name in names if not re.fullmatch(r"[a-z]+( [a-z]+)?", name)] == []
         assert [name for name in names if GENDERED.search(name)] == []
 
-    def test_occupations_have_a_source_and_a_year_for_their_share(self):
+    def test_occupations_have_a_source_and_the_year_of_their_share_of_women(self):
         for one in occupations():
             assert one.source
             assert (one.share_women is None) == (one.year is None) == (one.side is None)
@@ -151,7 +151,7 @@ class TestOccupations:
         sides = [one.side for one in occupations()]
         assert min(sides.count("he"), sides.count("she")) >= 40
 
-    def test_nurse_is_on_the_female_side_and_carpenter_on_the_male(self):
+    def test_nurse_is_typical_of_women_carpenter_of_men_and_novelist_of_neither(self):
         side = {one.name: one.side for one in occupations()}
         assert (side["nurse"], side["carpenter"], side["novelist"]) == ("she", "he", None)
 
@@ -179,7 +179,7 @@ class TestEveryConstruction:
 
 @pytest.mark.parametrize(("named", "built"), WRITABLE, ids=lambda each: each.name)
 class TestEveryAttributeInEveryConstruction:
-    def test_a_construction_makes_enough_distinct_sentences(self, named, built):
+    def test_a_construction_makes_at_least_2000_distinct_sentences_for_each_attribute(self, named, built):
         frames = built.frames_for(named)
         assert len(frames) >= 6
         assert len(frames) * len(occupations()) >= 1300
@@ -204,7 +204,7 @@ def test_neutral_sentences_mention_no_value(named):
             assert named.read(frame.write(one)) == "other"
 
 
-def test_the_first_frame_is_the_sentence_of_the_paper():
+def test_the_first_frame_writes_the_sentences_of_the_paper_such_as_she_is_a_florist():
     he, she = attribute("gender").values
     florist, gardener = (next(one for one in occupations() if one.name == name) for name in ("florist", "gardener"))
     first = construction("base").frames[0]
@@ -246,7 +246,7 @@ class TestLanguages:
 @pytest.mark.parametrize(
     ("look_up", "field"), [(attribute, "attribute"), (construction, "templates")], ids=["attribute", "construction"]
 )
-def test_an_unknown_name_is_refused_with_its_field_and_the_known_names(look_up, field):
+def test_an_unknown_attribute_or_construction_is_refused_with_its_field_and_the_known_names(look_up, field):
     with pytest.raises(UnknownName) as refused:
         look_up("sex")
     assert refused.value.field == field

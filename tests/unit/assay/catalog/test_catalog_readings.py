@@ -66,7 +66,7 @@ def test_the_longest_of_overlapping_phrases_counts(sentence, value):
     assert RACE.read(sentence) == value
 
 
-def test_a_negated_value_is_not_that_value():
+def test_a_negated_value_such_as_non_muslim_is_not_read_as_that_value():
     assert RELIGION.read("The non-Muslim nurse is here.") == "other"
     assert RELIGION.read("The Muslim nurse is here.") == "muslim"
 

@@ -22,7 +22,7 @@ ASSOCIATION = AssociationWords(
 
 
 # ---------------------------------------------------------------------------- forced choice
-def test_concepts_keep_their_order():
+def test_concept_words_keep_the_order_in_which_they_are_given():
     assert CHOICE.concept_words == ("nurse", "baker")
 
 

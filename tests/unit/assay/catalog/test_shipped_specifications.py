@@ -38,7 +38,7 @@ WEAT_SIZES = {
     9: (6, 7),
     10: (8, 8),
 }
-"""Number of target and of attribute words of each side in the tests of Caliskan, Bryson & Narayanan (2017)."""
+"""Number of words in each target set and in each attribute set of the tests of Caliskan, Bryson & Narayanan (2017)."""
 
 
 @pytest.mark.parametrize("name", specifications())
@@ -61,7 +61,7 @@ class TestEvery:
         assert shipped_words(WORDS[one.kind], name, one.words.attribute) is one.words
         assert is_shipped(name)
 
-    def test_control_words_are_not_in_the_stereotypes(self, name):
+    def test_there_are_at_least_forty_control_words_and_none_is_a_stereotype_or_concept(self, name):
         words = specifications()[name].words
         least = 50
         if isinstance(words, StereotypeWords | VisualWords):

@@ -89,7 +89,7 @@ def test_the_revised_table_never_contradicts_itself(chain):
 
 
 @given(chains, tables)
-def test_the_last_step_of_a_bracketing_has_its_possible_letters(chain, table):
+def test_the_possible_letters_of_a_bracketing_are_those_of_its_last_step(chain, table):
     for one in compose_chain(chain, table).bracketings:
         assert len(one.steps) == len(chain) - 1
         for step in one.steps:

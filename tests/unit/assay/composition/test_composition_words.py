@@ -1,4 +1,4 @@
-"""Tests of the sentences about a composition."""
+"""Tests of the sentences that explain the composition of a chain of services."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(3)
 
 
-def test_the_deciding_row_and_column_are_named():
+def test_the_explanation_of_a_chain_names_the_deciding_row_and_column_of_the_table():
     result, row = explain_chain(compose_chain([BS, UCS]))
     assert result.startswith("The letter UCS (unbiased, compensating) is inferred by the published table")
     assert row == "Row BS, column UCS gives UCS, because the second service makes up for the bias of the first."
@@ -39,12 +39,12 @@ def test_every_cell_of_the_composition_table_has_a_reason():
     assert set(BECAUSE) == set(TABLES["published"])
 
 
-def test_the_sentence_on_an_open_letter_says_that_it_must_be_measured():
+def test_if_no_letter_can_be_inferred_the_explanation_says_that_the_chain_must_be_measured():
     result, *_ = explain_chain(compose_chain([BS, BS]))
     assert "no letter can be inferred: it must be measured. Possible: BS, DSBS or UCS." in result
 
 
-def test_a_contradiction_shows_the_bracketings_that_disagree():
+def test_the_explanation_of_a_contradiction_shows_the_bracketings_that_disagree():
     result, one, other = explain_chain(compose_chain([BS, UCS, DSBS]))
     assert "contradicts itself" in result
     assert "BS or DSBS" in result
@@ -52,7 +52,7 @@ def test_a_contradiction_shows_the_bracketings_that_disagree():
     assert other.startswith("Read as BS * (UCS * DSBS): row UCS, column DSBS gives DSBS")
 
 
-def test_a_difference_between_the_two_tables_is_explained_only_if_it_exists():
+def test_a_difference_between_published_and_revised_table_is_explained_only_if_it_exists():
     same = [compose_chain([DSBS, UCS], table) for table in TABLES]
     differ = [compose_chain([UCS, DSBS], table) for table in TABLES]
     assert explain_difference(*same) is None
@@ -60,7 +60,7 @@ def test_a_difference_between_the_two_tables_is_explained_only_if_it_exists():
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_every_explanation_of_a_chain_says_inferred(table):
+def test_every_explanation_of_a_chain_says_that_the_letter_is_inferred(table):
     for length in (2, 3, 4):
         for chain in product(Letter, repeat=length):
             assert "inferred" in explain_chain(compose_chain(chain, table))[0], chain
@@ -86,14 +86,14 @@ def test_the_probability_of_a_contradiction_is_explained():
     assert explain_probabilities(combine(chain))[-1] == "In >99 % of all cases it even contradicts itself."
 
 
-def test_the_explanation_of_a_prediction_says_inferred():
+def test_the_explanation_of_a_prediction_says_that_the_letter_is_inferred():
     said = explain_prediction(predict_chain((SERVICE, SERVICE), rng()))
     assert said[0].startswith("The letter DSBS (data-sensitive) is inferred with >99 %")
     assert "the composite itself was not called" in said[0]
     assert len(said) == 2
 
 
-def test_a_service_that_loses_values_is_named():
+def test_the_explanation_of_a_prediction_names_a_service_that_loses_values():
     losing = replace(SERVICE, counts=((300, 0, 100), (0, 400, 0)))
     said = explain_prediction(predict_chain((losing, SERVICE), rng()))
     assert any("can lose the value (service 1: 12 %)" in sentence for sentence in said)

@@ -1,4 +1,4 @@
-"""Tests of compatible links, and of the document of a composition."""
+"""Tests of which services can be linked to a chain, and of the JSON document of a composition."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_chain_has_the_kind_of_its_last_link(kinds):
         ((T, T, Kind.IMAGE_CLASSIFIER), 2, "not asked about a text"),
     ],
 )
-def test_the_incompatible_link_is_named(kinds, place, why):
+def test_an_incompatible_link_is_refused_with_its_place_and_the_reason(kinds, place, why):
     with pytest.raises(Incompatible, match=why) as caught:
         kind_of_chain(kinds)
     assert (caught.value.place, caught.value.field) == (place, str(place))
@@ -46,7 +46,7 @@ def test_a_chain_has_two_to_twenty_links(length):
 
 
 @pytest.mark.parametrize("letters", list(product(Letter, repeat=3)), ids="*".join)
-def test_declared_letters_give_the_answer_of_the_table(letters):
+def test_the_document_of_declared_letters_has_the_answer_of_each_composition_table(letters):
     found = tables_document([Part(one) for one in letters])
     for name, answer in found["tables"].items():
         said = compose_chain(letters, name)
@@ -56,7 +56,7 @@ def test_declared_letters_give_the_answer_of_the_table(letters):
 
 
 @pytest.mark.parametrize("known", list(Letter))
-def test_an_undeclared_letter_counts_as_all_its_candidates(known):
+def test_an_undeclared_rating_without_probabilities_counts_as_all_three_letters(known):
     for table in ("published", "revised"):
         found = tables_document([Part(None, declared=False), Part(known)], table)
         each = [compose_chain([one, known], table).possible for one in Letter]
@@ -64,12 +64,12 @@ def test_an_undeclared_letter_counts_as_all_its_candidates(known):
         assert found["probabilities"] is None
 
 
-def test_only_letters_that_a_rating_does_not_exclude_are_looked_up():
+def test_only_letters_that_an_undeclared_rating_does_not_exclude_are_looked_up():
     leaning = Part(Letter.DSBS, declared=False, probabilities=Probabilities(BS=0.01, DSBS=0.6, UCS=0.39))
     assert tables_document([Part(Letter.DSBS), leaning])["possible"] == ["DSBS", "UCS"]
 
 
-def test_every_note_can_be_filled_in_from_the_known_facts():
+def test_every_note_on_a_composition_can_be_filled_in_from_the_known_facts():
     facts = dict.fromkeys(
         ("published", "revised", "table", "link", "leaning", "methods", "predicted", "names"), "something"
     )
@@ -101,7 +101,7 @@ def test_a_composition_is_reproducible_to_the_last_bit():
     assert (first["letter"], first["settled_by"], first["predicted"]["letter"]) == ("DSBS", "table", "DSBS")
 
 
-def test_without_matrices_the_document_explains_the_missing_prediction():
+def test_without_transition_matrices_the_document_says_why_nothing_is_predicted():
     by_hop = document(60, method="one-hop")
     found = composition_document([document(60), by_hop], generator(0))
     assert found["predicted"] is None

@@ -42,7 +42,7 @@ def test_a_signed_note_is_read_with_or_without_witness_signatures():
 
 
 @given(place=st.integers(0, len(NOTE) - 2), letter=st.sampled_from("A7z\n +"))
-def test_altered_notes_are_refused(place, letter):
+def test_a_signed_note_with_an_altered_character_is_refused(place, letter):
     altered = NOTE[:place] + letter + NOTE[place + 1 :]
     try:
         assert open_checkpoint(altered, PUBLIC, is_signature) == HEAD

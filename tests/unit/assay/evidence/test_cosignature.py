@@ -50,7 +50,7 @@ def test_a_cosignature_has_the_bytes_that_the_specification_describes():
     assert (found.time_s, found.line) == (TIME_S, by_hand())
 
 
-def test_the_example_of_the_specification_is_read_with_its_time():
+def test_the_example_cosignature_of_the_specification_is_read_with_its_time():
     shown, lines = read_note(EXAMPLE)
     assert (shown.origin, shown.size, len(lines)) == ("example.com/behind-the-sofa", 20852163, 2)
     assert shown.text() == EXAMPLE.partition("\n\n")[0] + "\n"
@@ -135,6 +135,6 @@ def test_an_add_checkpoint_request_has_the_old_size_the_proof_an_empty_line_and_
         (b"\xff", "not UTF-8"),
     ],
 )
-def test_a_malformed_request_is_refused_with_the_reason(body, why):
+def test_a_malformed_add_checkpoint_request_is_refused_with_the_reason(body, why):
     with pytest.raises(BadCheckpoint, match=why):
         AddCheckpoint.read(body)

@@ -23,7 +23,7 @@ def made(key_id: str, signature: bytes, message: bytes) -> bool:
     return key_id in KEYS and is_signature(KEYS[key_id], signature, message)
 
 
-def test_the_signed_bytes_equal_the_example_of_the_specification():
+def test_the_signed_bytes_equal_the_example_of_the_dsse_specification():
     signed = pre_authentication("http://example.com/HelloWorld", b"hello world")
     assert signed == b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
 

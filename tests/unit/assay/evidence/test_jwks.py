@@ -1,4 +1,4 @@
-"""Tests of public keys as JSON Web Keys: the vectors of RFC 8037, and documents without a key."""
+"""Tests of public keys as JSON Web Keys: the test vectors of RFC 8037, and documents without a key."""
 
 import pytest
 

@@ -46,7 +46,7 @@ def consistency_proof(leaves: list[bytes], before: int) -> list[bytes]:
 
 
 def naive(leaves: list[bytes]) -> bytes:
-    """Compute the tree head by the definition in section 2.1.1."""
+    """Compute the tree head by the definition in section 2.1.1 of RFC 9162."""
     if len(leaves) < 2:
         return leaves[0] if leaves else hashlib.sha256(b"").digest()
     middle = 1
@@ -109,7 +109,7 @@ def test_every_tree_is_consistent_with_the_empty_tree():
     assert not proves_growth(4, 3, head(hashes(4)), head(hashes(3)), [])
 
 
-def test_a_missing_leaf_and_a_shrunk_tree_are_refused():
+def test_proofs_for_a_missing_leaf_or_a_shrunk_tree_are_refused():
     with pytest.raises(IndexError, match="no leaf 3"):
         inclusion_spans(3, 3)
     with pytest.raises(IndexError, match="did not grow"):

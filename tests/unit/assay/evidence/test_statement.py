@@ -33,7 +33,7 @@ DOCUMENT = {
 }
 
 
-def test_the_subject_is_the_target_with_its_digest():
+def test_the_subject_of_every_statement_is_the_target_with_its_digest():
     for each in statements(DOCUMENT):
         assert each["_type"] == STATEMENT
         assert each["subject"] == [
@@ -58,7 +58,7 @@ def test_the_full_statement_repeats_the_facts_of_the_rating_and_its_digest():
         {"reply": {"text": "we disagree"}},
     ],
 )
-def test_withdrawal_and_visibility_do_not_change_the_statements(today):
+def test_withdrawal_visibility_and_reply_do_not_change_the_statements_about_a_rating(today):
     assert statements(DOCUMENT | today) == statements(DOCUMENT)
     assert sealed_part(DOCUMENT | today) == sealed_part(DOCUMENT)
 
@@ -78,7 +78,7 @@ def test_each_letter_maps_to_a_test_result(letter, result):
     assert all(each["digest"] for each in stated["predicate"]["configuration"])
 
 
-def test_only_declared_components_are_listed_as_tests():
+def test_the_test_result_lists_only_declared_components():
     predicate = result_statement(DOCUMENT)["predicate"]
     assert predicate["failedTests"] == ["round-trip/gender/es"]
     assert predicate["passedTests"] == ["round-trip/gender/fr"]

@@ -1,4 +1,4 @@
-"""Tests of the order of evidence: ledger rows in any order give the Merkle-leaf order."""
+"""Tests of the replay order: ledger rows in any order are put back into the order of the Merkle leaves."""
 
 import numpy as np
 import pytest

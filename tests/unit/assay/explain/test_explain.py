@@ -151,12 +151,12 @@ def test_sentence_of_a_reason_contains_all_its_facts(code, sentence):
     assert explain(Reason(code, FACTS, "es")) == sentence
 
 
-def test_a_method_cannot_replace_a_common_sentence():
+def test_a_method_cannot_replace_the_sentence_of_a_common_reason():
     words = Vocabulary({"no-usable-observations": "All is well."})
     assert explain_with(Reason("no-usable-observations"), words) == explain(Reason("no-usable-observations"))
 
 
-def test_two_constructions_of_a_language_have_different_names():
+def test_a_component_of_a_language_and_a_construction_is_named_by_both():
     assert explain(Reason("no-usable-observations", {"language": "Spanish"}, "es/possessive")).startswith(
         "Through Spanish (possessive), "
     )
@@ -166,7 +166,7 @@ def test_braces_in_facts_are_not_filled_in_as_placeholders():
     assert "{letter} [x|y]" in explain(Reason("worst-component", {"components": ["{letter} [x|y]"], "letter": "BS"}))
 
 
-def test_an_unknown_code_is_refused_with_the_known_codes():
+def test_an_unknown_reason_code_is_refused_with_the_known_codes():
     with pytest.raises(UnknownName) as refused:
         explain_with(Reason("no-such-code"), Vocabulary({"its-own": "A sentence."}))
     assert refused.value.known == (*MESSAGES, "its-own")

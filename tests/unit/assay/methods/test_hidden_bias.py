@@ -1,7 +1,7 @@
 """Tests that no service with bias hidden behind a mean gets a wrong declared letter (METHODS section 11).
 
-Up to methodology 1.2.0 most of them were declared UCS or DSBS. The table of the shares of wrong letters comes from
-many more simulations (docs/calibration.md).
+Up to methodology 1.2.0 most of these services were declared UCS or DSBS. The shares of wrong letters come from many
+more simulations (docs/calibration.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPEN = [
     "records, another answer from the second time on",
     "records, a few wild answers when asked again",
 ]
-"""Services without a letter: it would need a declared scale, or answers that do not change when asked again."""
+"""Services that get no letter: it would need a declared scale, or equal answers to repeated questions."""
 
 FOUND = [name for name in WORLDS if WORLDS[name].deserves in ({Letter.BS}, {Letter.DSBS}) and name not in OPEN]
 
@@ -58,7 +58,7 @@ def test_ratings_under_older_methodologies_omit_the_losses_by_group():
         "distances, one of three groups is nearer to others' stereotypes",
     ],
 )
-def test_without_the_checks_of_methodology_1_3_0_these_services_get_a_wrong_letter(name):
+def test_without_the_checks_of_methodology_1_3_0_hidden_bias_gets_a_wrong_letter(name):
     before: dict[str, object] = {"strata": None if name.startswith("texts") else False, "delta_loss": None}
     if name.startswith("distances"):
         del before["delta_loss"]

@@ -142,7 +142,7 @@ def test_only_ratings_by_association_can_be_compared(stereotyped):
         comparison_document(stereotyped, other)
 
 
-def test_ratings_by_round_trip_are_refused(stereotyped):
+def test_a_round_trip_rating_cannot_be_compared_with_an_association_rating(stereotyped):
     with pytest.raises(NotComparable, match="by round-trip and association"):
         comparison_document(
             stereotyped | {"method": "round-trip", "experiment": dump_method(RoundTrip("gender"))}, stereotyped
@@ -162,7 +162,7 @@ def test_ratings_with_different_words_are_refused_and_the_words_are_named(stereo
     assert "human" not in said
 
 
-def test_ratings_with_different_fits_are_refused(stereotyped):
+def test_ratings_with_a_different_prior_or_residual_are_not_compared(stereotyped):
     for name, value in (("prior", "weak"), ("residual", "shared")):
         other = stereotyped | {"experiment": stereotyped["experiment"] | {name: value}}
         with pytest.raises(NotComparable, match=f"the {name} is .* in one rating and '{value}' in the other"):
@@ -183,7 +183,7 @@ def test_ratings_without_a_distance_in_common_are_refused(stereotyped):
         comparison_document(stereotyped, apart)
 
 
-def test_too_few_distances_are_refused_with_their_number(stereotyped):
+def test_ratings_with_a_single_distance_in_common_are_not_compared(stereotyped):
     word, connections = next(iter(stereotyped["components"][0]["raw"].items()))
     first = dict(list(connections["human"].items())[:1])
     single = copy.deepcopy(stereotyped)

@@ -39,7 +39,7 @@ def test_clear_effects_have_a_declared_letter_with_its_reason(step_1, step_2, le
     assert "settle" not in component.detail
 
 
-def test_effects_and_counts_are_stated():
+def test_a_component_states_its_effects_and_counts():
     component = concluded(about(0.02, 0.3))
     assert component.effects["step_2"].estimate == pytest.approx(0.3, abs=0.001)
     assert component.effects["step_2"].low == pytest.approx(0.28, abs=0.005)
@@ -60,7 +60,7 @@ def test_probabilities_under_other_tolerances_are_reported():
     assert component.detail["sensitivity"]["0.2"]["UCS"] > 0.99
 
 
-def test_detail_and_published_rules_are_kept():
+def test_a_component_keeps_its_detail_and_the_letters_of_published_rules():
     component = concluded(about(0.02, 0.3), detail={"table": [1]}, published={"rule": "BS"})
     assert component.detail["table"] == [1]
     assert component.published == {"rule": "BS"}
@@ -90,7 +90,7 @@ def test_method_can_supply_its_own_draws_for_larger_samples():
     assert component.detail["settle"] == {"more_probes": 200 * 7}
 
 
-def test_probes_to_settle_use_the_stop_confidence():
+def test_the_number_of_probes_to_settle_a_letter_uses_the_stop_confidence():
     evidence = about(0.02, 0.12, spread=0.02)
     sure = Tolerance(0.1, 0.8, stop_confidence=0.999)
     component = Measurement("words", COUNTS, sure).conclude(evidence, lambda letter: Reason("because"))
@@ -115,7 +115,7 @@ def test_a_content_effect_beyond_its_own_tolerance_gives_bs():
     assert letter(content=None) is Letter.DSBS
 
 
-def test_engine_reasons_name_the_facts_of_the_component():
+def test_reasons_that_the_engine_adds_have_the_facts_of_the_component():
     measurement = Measurement("es", Counts(10, unasked=3), TOLERANCE, about={"language": "Spanish"})
     reasons = (Reason("main"), Reason("beside"))
     component = measurement.conclude(about(0.02, 0.1), lambda letter: reasons)
@@ -123,7 +123,7 @@ def test_engine_reasons_name_the_facts_of_the_component():
     assert [one.facts.get("language") for one in component.reasons] == ["Spanish", None, None, "Spanish"]
 
 
-def test_the_budget_reason_is_not_repeated():
+def test_a_used_up_budget_is_given_as_a_reason_only_once():
     measurement = Measurement("es", Counts(0, unasked=3), TOLERANCE)
     component = measurement.give_up(*measurement.cut_short(), Reason("no-usable-observations"))
     assert [one.code for one in component.reasons] == ["budget-exhausted", "no-usable-observations"]
@@ -191,6 +191,6 @@ def test_a_failed_additional_analysis_does_not_fail_the_rating():
     assert result_or_why(impossible) == {"why": "all the same", "error": "zero-variance"}
 
 
-def test_other_errors_of_an_additional_analysis_are_raised():
+def test_an_additional_analysis_raises_errors_that_are_not_evidence_errors():
     with pytest.raises(ZeroDivisionError):
         result_or_why(lambda: {"r": 1 / 0})

@@ -157,12 +157,12 @@ def test_a_target_by_another_name_is_the_same_target():
     assert difference(rating(), rating(target=renamed)).inputs == ()
 
 
-def test_equal_inputs_leave_behaviour_or_noise_as_cause():
+def test_if_all_inputs_are_equal_behaviour_or_noise_is_named_as_the_cause():
     found = difference(rating(), rating(evidence_digest="sha256:4"))
     assert found.sentences[-1].endswith("what differs is the service's behaviour or noise.")
 
 
-def test_equal_replies_exclude_a_change_of_behaviour():
+def test_if_all_replies_are_equal_a_change_of_behaviour_is_excluded_as_the_cause():
     other = {"methodology": {"version": "1.1.0", "digest": "sha256:5"}}
     found = difference(rating("BS"), rating("UCS", **other))
     assert found.same_evidence

@@ -47,7 +47,7 @@ def test_an_upper_bound_prevents_ucs_and_is_no_reason_for_bs():
     assert found == Probabilities(0.0, 0.0, 0.0, 1.0)
 
 
-def test_a_hidden_effect_of_content_gives_dsbs_and_its_upper_bound_only_prevents_ucs():
+def test_a_measured_content_effect_gives_dsbs_but_a_mere_upper_bound_only_prevents_ucs():
     assert weigh(Evidence(NONE, NONE, hidden=of(0.7, kind="content")), DELTA).as_json() == pytest.approx(
         {"BS": 0.0, "DSBS": 0.7, "UCS": 0.3}
     )
@@ -91,7 +91,7 @@ def test_probabilities_of_several_components_still_sum_to_one():
     assert pytest.approx(1) == vote.BS + vote.DSBS + vote.UCS
 
 
-def test_probabilities_survive_a_round_trip_through_json():
+def test_letter_probabilities_are_read_back_from_json_unchanged():
     for one in (Probabilities(0.3, 0.1, 0.4, 0.2), Probabilities(0.5, 0.25, 0.25)):
         assert Probabilities.from_json(one.as_json()) == one
     assert "unlocated" not in Probabilities(0.5, 0.25, 0.25).as_json()

@@ -69,13 +69,13 @@ def test_cost_follows_from_the_price_of_a_call_and_of_characters():
     assert written == pytest.approx(sent, rel=0.15)
 
 
-def test_max_calls_limits_the_worst_case():
+def test_max_calls_limits_the_largest_effort_of_a_plan():
     plan = plan_of(TRANSLATOR, Service(questions_per_call=2), max_calls=100)
     assert plan.most == Effort(200, 100, None, None)
     assert plan.clear.questions == 120
 
 
-def test_a_letter_is_hardest_to_declare_at_the_tolerance():
+def test_a_letter_is_hardest_to_declare_for_an_effect_at_the_tolerance():
     chances = {one.tolerances: one.probability for one in declared_chances(TRANSLATOR.planned_looks(), 0.1, 0.95)}
     assert tuple(chances) == TOLERANCES
     assert min(chances, key=chances.get) == 1.0

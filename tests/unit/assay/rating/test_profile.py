@@ -39,7 +39,7 @@ def test_if_cells_are_missing_bs_is_still_declared_but_dsbs_is_not():
     assert not worst_of([cell("DSBS")], missing=1).declared
 
 
-def test_a_profile_of_one_cell_has_its_letter():
+def test_a_profile_of_one_cell_has_the_letter_of_that_cell():
     unsure = worst_of([cell("DSBS", 0.6, declared=False)])
     assert (unsure.letter, unsure.declared) == ("DSBS", False)
 
@@ -49,7 +49,7 @@ DRAWN = st.lists(st.tuples(st.sampled_from(list(Letter)), st.floats(0.34, 1)), m
 
 @pytest.mark.slow
 @given(DRAWN.flatmap(lambda drawn: st.tuples(st.just(drawn), st.permutations(drawn))))
-def test_the_order_of_cells_does_not_matter(drawn):
+def test_the_worst_letter_does_not_depend_on_the_order_of_the_cells(drawn):
     one, other = (worst_of([cell(letter, sure) for letter, sure in each]) for each in drawn)
     assert one.letter == other.letter
     assert [one.probabilities.of(letter) for letter in Letter] == pytest.approx(

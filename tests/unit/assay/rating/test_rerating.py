@@ -32,7 +32,7 @@ def keep_pronouns(probe) -> Reply:
 
 
 def mark(probe) -> Reply:
-    """Mark every worker as a man, as a translator into a language with articles does."""
+    """Simulate a translator into a language with articles that writes the masculine article for every worker."""
     return Reply("El " + probe.ask.text.removeprefix("The ").translate(str.maketrans("aeiou", "eioua")))
 
 
@@ -83,7 +83,7 @@ OLD = [version.version for version in shipped().versions if version.status == "o
 
 @pytest.mark.parametrize("version", OLD)
 @pytest.mark.parametrize(("method", "answer"), [(METHOD, translate), (OneHop("gender"), mark)], ids=["two", "one"])
-def test_versions_before_1_3_0_give_the_same_letter_and_numbers(method, answer, version):
+def test_methodology_versions_before_1_3_0_give_the_same_letter_and_numbers(method, answer, version):
     document, record = rated(as_recorded(method, "1.2.0"), answer)
     document["methodology"] = {"version": "1.2.0", "digest": shipped().named("1.2.0").digest}
     assert document["letter"] == "BS"
@@ -103,7 +103,7 @@ def test_evidence_recorded_under_one_version_can_be_rated_under_another(made_by,
     assert ("hidden" in str(again["components"])) is (again_by == "1.3.0")
 
 
-def test_the_order_of_the_record_does_not_matter():
+def test_rerating_does_not_depend_on_the_order_of_the_record():
     assert rerate(DOCUMENT, METHOD, RECORD[::-1], shipped().current)["letter"] == "BS"
 
 
@@ -145,14 +145,14 @@ def test_a_missing_reply_is_refused_as_an_incomplete_record():
         rerate(DOCUMENT, METHOD, RECORD[1:], shipped().current)
 
 
-def test_a_version_with_more_questions_uses_the_recorded_replies_and_adds_a_note():
+def test_a_version_with_more_questions_uses_the_recorded_replies_and_adds_a_reason():
     broader = replace(NEXT, amend=lambda method: replace(method, languages=("es", "de")))
     again = rerate(DOCUMENT, METHOD, RECORD, broader)
     assert "budget-exhausted" in {one["code"] for part in again["components"] for one in part["reasons"]}
     assert (again["calls"], again["letter"]) == (DOCUMENT["calls"], "BS")
 
 
-def test_reasons_added_by_the_worker_are_kept():
+def test_rerating_keeps_the_reasons_that_the_worker_added():
     reason = {"code": "scraped-not-reproducible", "text": "…", "facts": {"protocol": "x"}, "component": None}
     again = rerate(DOCUMENT | {"reasons": [*DOCUMENT["reasons"], reason]}, METHOD, RECORD, NEXT)
     assert "scraped-not-reproducible" in [one["code"] for one in again["reasons"]]

@@ -351,7 +351,7 @@ HOSTILE = (
     "\"'/><script>alert(1)</script><img src=https://evil.example/x onerror=alert(2)>]]></style></svg></title>&amp;"
     "\u202eevil\u2066\x00\x1b[31m\x07|`*_[x](javascript:alert(3))\n# head\r\n--> \ud800 {{7*7}}"
 )
-"""Markup, quotes, bidi overrides, NUL, terminal escapes, Markdown, a lone surrogate."""
+"""Hostile text: markup, quotes, bidi overrides, NUL, terminal escapes, Markdown, a lone surrogate."""
 
 _FREE_KEYS = frozenset(
     {"transitions", "settings", "unusable_why", "failed_why", "analyses", "published", "adjusted", "rates"}

@@ -57,7 +57,7 @@ def test_the_paragraph_states_letter_effect_and_test_in_the_units_of_the_service
         assert effect in told
 
 
-def test_every_method_has_a_case():
+def test_the_paragraph_is_tested_for_every_method():
     assert {name.partition(",")[0] for name in CASES} == set(map(method_name, METHODS))
 
 
@@ -148,7 +148,7 @@ OPEN = {
     "alternation": {"profiles": {"asked": 100}, "values": ["he", "she"]},
     "association": {},
 }
-"""Fields of components that state what was asked."""
+"""Fields of an undeclared component that state what was asked, by method."""
 
 TEXTS = {"people": {"he": ["a"] * 20, "she": ["b"] * 20}, "contents": {"x": ["c"] * 5, "y": ["d"] * 5}, "frames": ["f"]}
 ROUND_TRIP = {"attribute": "gender", "stop_early": True, "unbiased": [{"he": 0.5, "she": 0.5}], "biased": []}

@@ -21,7 +21,7 @@ def test_the_json_report_is_the_document_with_an_explanation_in_words(any_sample
     assert rating_digest(any_sample | {"in_words": "other"}) == rating_digest(any_sample)
 
 
-def test_the_order_of_keys_does_not_depend_on_the_store(any_sample):
+def test_the_order_of_keys_in_the_json_report_does_not_depend_on_the_database(any_sample):
     assert render("json", _sorted_as_a_database_would(any_sample)) == render("json", any_sample)
 
 

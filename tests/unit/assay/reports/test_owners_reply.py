@@ -14,7 +14,7 @@ RATING = {"letter": "DSBS", "declared": True, "target": {"name": "T"}}
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
-def test_a_reply_is_shown_with_its_author_and_the_note_that_it_alters_nothing(form):
+def test_an_owners_reply_is_shown_with_its_date_and_the_note_that_it_alters_nothing(form):
     shown = " ".join(render(form, RATING | {"reply": REPLY}).split())
     assert "Reply of the owner" in shown
     assert "4 March 2026" in shown
@@ -23,11 +23,11 @@ def test_a_reply_is_shown_with_its_author_and_the_note_that_it_alters_nothing(fo
 
 @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
 @pytest.mark.parametrize("reply", [None, {}, {"text": " \n "}, {"text": 7}, "text", []])
-def test_without_a_reply_there_is_no_section_for_it(form, reply):
+def test_a_report_without_an_owners_reply_has_no_section_for_it(form, reply):
     assert render(form, RATING | {"reply": reply}) == render(form, RATING)
 
 
-def test_a_reply_is_escaped_and_has_no_hidden_characters():
+def test_an_owners_reply_is_escaped_and_has_no_hidden_characters():
     html = render("html", RATING | {"reply": REPLY})
     assert "<script>alert" not in html
     assert "<b>" not in html
@@ -36,7 +36,7 @@ def test_a_reply_is_escaped_and_has_no_hidden_characters():
         assert "\u202e" not in render(form, RATING | {"reply": REPLY})
 
 
-def test_a_reply_is_split_into_paragraphs():
+def test_an_owners_reply_is_split_into_paragraphs():
     reply = read(RATING | {"reply": REPLY}).reply
     assert len(reply.paragraphs) == 2
     assert (reply.host, reply.link) == ("owner.example", "https://owner.example/<b>")

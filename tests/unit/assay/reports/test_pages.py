@@ -63,7 +63,7 @@ def test_hostile_text_in_a_suite_or_composition_is_escaped(of):
     assert "\u202e" not in page + text
 
 
-def test_a_cell_shows_its_letter_its_probability_and_its_state():
+def test_a_cell_of_a_suite_shows_its_letter_its_probability_and_its_state():
     document = suite(cell("DSBS"), cell("BS", declared=False), cell("UCS", expired=True), None)
     text = render_page("markdown", "suite", document)
     assert "[DSBS, 97 %](/v1/ratings/rat_1/report.md)" in text
@@ -75,7 +75,7 @@ def test_a_cell_shows_its_letter_its_probability_and_its_state():
     assert page.count("BS open") == 1
 
 
-def test_a_cell_without_a_letter_states_the_reason():
+def test_a_cell_of_a_suite_without_a_letter_states_the_reason():
     document = suite(
         cell(None, status="failed", reason="the service was down", href="/v1/jobs/job_1"),
         cell(None, status="omitted", reason="no word lists", href=None),

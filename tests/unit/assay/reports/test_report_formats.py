@@ -9,7 +9,7 @@ from assay.reports import FORMATS, Format, format_named, installed_formats
 from tests.support.reports import render
 
 
-def test_the_list_names_every_format_once():
+def test_the_list_of_report_formats_names_each_format_once():
     names = [one.name for one in FORMATS]
     assert names == ["json", "markdown", "terminal", "html"]
     assert len({one.suffix for one in FORMATS}) == len(FORMATS)

@@ -186,7 +186,7 @@ def test_squares_of_many_terms_are_drawn_in_one_row_per_list_without_losing_a_pa
     assert [(name, len(shares)) for name, shares in wide.rows] == [("neutral", 300)]
 
 
-def test_at_most_100_squares_per_name_are_drawn_and_the_table_counts_all_cases(pairs):
+def test_at_most_100_squares_per_term_are_drawn_and_the_table_counts_all_pairs(pairs):
     part = pairs["components"][0]
     first = next(one for one in part["sentences"] if one["list"] == "neutral")
     terms = [f"term {place}" for place in range(4)]
@@ -207,7 +207,7 @@ def test_at_most_100_squares_per_name_are_drawn_and_the_table_counts_all_cases(p
     assert [row[1:] for row in drawn.table.rows] == [("300", "1000"), ("60", "200"), ("60", "200"), ("15", "50")]
 
 
-def test_the_summary_is_short_for_every_method(any_sample):
+def test_the_summary_of_a_report_is_short_and_states_the_letter(any_sample):
     page = html.render_summary(any_sample, method_of(any_sample))
     assert "<table" not in page
     assert "<details" not in page

@@ -26,7 +26,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 SEED = 3
 
 LETTERS_WIDE = 5.6
-"""Mean width of a letter at 11 px in the fonts that pages name; digits and blanks are narrower."""
+"""Mean width of a character, in pixels, at 11 px in the fonts that pages name; digits and blanks are narrower."""
 
 SHOWN = {
     "numbers of texts": {"Mean output under", "What changing", "Gaussian KL of each"},
@@ -154,7 +154,7 @@ def test_the_drawn_psychometric_curve_equals_the_stored_fit(documents):
     part = documents["choices"]["components"][0]
     curves = read(documents["choices"]).components[0].pictures[0]
     rows = {row["word"]: row for row in part["words"]}
-    # a PSE outside the range of mixtures asked for is not drawn
+    # a PSE outside the range of the mixtures that were asked about is not drawn
     one = next(each for each in curves.series if 0 < rows[each.label]["pse"]["estimate"] < 1)
     row = rows[one.label]
     crossing = next(x for x, y in zip(curves.x, one.y, strict=True) if y >= 0.5)

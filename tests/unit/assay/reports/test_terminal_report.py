@@ -33,7 +33,7 @@ def test_wide_characters_do_not_misalign_the_borders(sample):
 
 
 @pytest.mark.slow
-def test_colour_adds_no_information(any_sample):
+def test_colour_in_the_terminal_report_adds_no_information(any_sample):
     plain, coloured = render_terminal(any_sample), render_terminal(any_sample, colour=True)
     assert "\x1b" not in plain
     assert "\x1b" in coloured

@@ -187,7 +187,7 @@ def pins() -> dict[str, dict[str, object]]:
 
 @pytest.fixture
 def same(pins) -> Same:
-    """Compare the cases of a module with the pinned numbers."""
+    """Return a function that compares the results of a module with the pinned numbers."""
 
     def check(module: str, cases: Cases, rtol: float = RTOL, atol: float = ATOL) -> None:
         assert set(pins[module]) == set(cases)
@@ -204,7 +204,7 @@ def same(pins) -> Same:
 
 
 def pin() -> None:
-    """Write the current numbers to the file, a line for each case."""
+    """Write the current numbers to `pinned_numbers.json`, a line for each case."""
     kept: dict[str, Cases] = {}
 
     def keep(module: str, cases: Cases, **_tolerance: float) -> None:
@@ -243,7 +243,7 @@ def profiles(values: Sequence[str] = ("a", "b"), count: int = 24) -> Profiles:
 
 
 def margins(centres: Sequence[float], sd: float = 0.05) -> list[Margin]:
-    """Return normal posteriors of points as masses in cells, each on its own cells."""
+    """Return a normal posterior for each centre, as probabilities of its own cells."""
     made = []
     for place, centre in enumerate(centres):
         edges = np.linspace(centre - 4 * sd, centre + (4 + place / 10) * sd, 22)
@@ -406,7 +406,7 @@ def test_published_letters_equal_their_pinned_results(same):
     same("published", cases)
 
 
-def test_a_p_value_equal_to_alpha_counts_as_similar():
+def test_a_p_value_equal_to_alpha_counts_as_similar_to_the_specification():
     p = chi_squared_fit([14, 6], FAIR).p
     blocks = {"u": [14, 6], "b": [10, 10]}, {"u": FAIR}, {"b": TILTED}
     assert not published_letter(*blocks, statistic="goodness-of-fit", alpha=p).step_1_biased
@@ -631,7 +631,7 @@ def test_unit_vectors_equal_their_pinned_numbers(same):
     same("vector_sets", cases)
 
 
-def test_points_of_two_alternative_forced_choice_equal_their_pinned_numbers(same):
+def test_pses_of_two_alternative_forced_choice_equal_their_pinned_numbers(same):
     first, second, concepts = wave(3, 4) + 1, wave(3, 4, phase=2.0) - 1, wave(5, 4, phase=1.0)
     points = indifference_points(first, second, concepts)
     levels = np.linspace(-1, 2, 7)

@@ -111,7 +111,7 @@ def test_a_real_service_has_no_expected_letter():
     assert case.as_expected
 
 
-def test_a_table_of_80_columns_keeps_complete_names_and_the_column_of_questions(cases):
+def test_a_table_80_characters_wide_keeps_complete_names_and_the_column_of_questions(cases):
     lines = shown(cases, width=80)
     assert max(len(line) for line in lines) <= 80
     assert any(line.startswith("stereotyped-embedder ") for line in lines)

@@ -108,7 +108,7 @@ def test_a_missing_program_is_named_in_the_error():
     assert "/no/such/program" in str(failed)
 
 
-def test_a_local_language_model_is_asked_only_to_choose_or_to_write():
+def test_a_request_for_a_log_probability_from_a_local_language_model_fails_as_unsupported():
     (failed,) = ask([Score("one")], command=PROGRAM)
     assert failed.code == "unsupported"
 

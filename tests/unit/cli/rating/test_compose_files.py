@@ -13,7 +13,7 @@ from cli.rating.compose import compose_named
 
 
 def rating(letter="DSBS", name="T", keeps=(95, 95), **changes):
-    """Return a round-trip rating: of 100 "he" and 100 "she", `keeps` came back unchanged."""
+    """Return a round-trip rating in which `keeps` of 100 "he" and of 100 "she" came back unchanged."""
     (he, she), sure = keeps, {each: float(each == letter) for each in ("BS", "DSBS", "UCS")}
     counts = {"he": {"he": he, "she": 100 - he, "other": 0}, "she": {"he": 100 - she, "she": she, "other": 0}}
     component = {
@@ -81,7 +81,7 @@ def test_transition_matrices_in_rating_files_decide_a_letter_that_the_table_leav
     assert "matrices BS" in printed
 
 
-def test_two_services_that_cancel_out_are_detected_by_their_transition_matrices(file, capsys):
+def test_a_chain_of_two_services_that_swap_pronouns_is_predicted_to_keep_pronouns(file, capsys):
     swaps = [file(f"{place}.json", rating("DSBS", keeps=(1, 1))) for place in (1, 2)]
     _, found = composed(capsys, *swaps)
     kept = found["predicted"]["components"][0]["transitions"]["she"]["she"]

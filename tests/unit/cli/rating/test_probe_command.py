@@ -101,7 +101,7 @@ MISTAKES: dict[str, tuple[type[Service], dict[str, object], tuple[str, ...], str
     "http-429": (always(429, {"message": "slow down"}, Retry_After="30"), {}, (), "requests_per_second"),
     "time-out": (Slow, {}, ("--set", "target.limits.timeout_s=0.2"), "limits.timeout_s"),
 }
-"""Service, wrong settings, further arguments, and a part of the remedy, by kind of mistake."""
+"""Service, wrong settings, further arguments, and words of the expected cause or remedy, by kind of mistake."""
 
 
 @contextmanager

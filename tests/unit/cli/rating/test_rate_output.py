@@ -79,7 +79,7 @@ def check_junit(text: str) -> ET.Element:
 
 def check_sarif(text: str) -> list[dict]:
     results = json.loads(text)["runs"][0]["results"]
-    for one in results:  # section 3.27.10: a level other than none only where the kind is fail
+    for one in results:  # SARIF 2.1.0, section 3.27.10: `level` is not none only if `kind` is fail
         assert (one["kind"] == "fail") == (one["level"] != "none")
     return results
 

@@ -108,7 +108,7 @@ def exported(tmp_path: Path, run) -> Path:
     return file
 
 
-def test_rerate_stores_and_prints_the_letter_of_every_rating_not_yet_rated_by_that_version(kept, capsys):
+def test_rerate_stores_and_prints_the_letter_of_every_rating_not_yet_rated_by_the_given_version(kept, capsys):
     settings, database, rating_id = kept
     assert rerate_database(settings, "2.0.0", [], WITH_NEXT) == 0
     told = capsys.readouterr().out
@@ -122,7 +122,7 @@ def test_rerate_stores_and_prints_the_letter_of_every_rating_not_yet_rated_by_th
 
 
 @pytest.mark.slow
-def test_ratings_already_rated_by_that_version_are_skipped_unless_named(kept, capsys):
+def test_ratings_already_rated_by_the_given_version_are_skipped_unless_named(kept, capsys):
     settings, _, rating_id = kept
     rerate_database(settings, "1.0.0", [])
     capsys.readouterr()

@@ -66,7 +66,7 @@ def rated() -> Rating:
 
 
 def written(document: dict, observations: list[dict], signers=SIGNERS, stated: dict | None = None) -> bytes:
-    """Write an export of a rating whose certificate states `stated` (or the rating itself)."""
+    """Return an export of a rating; its certificate is that of `stated`, by default of the rating itself."""
     writer = ExportWriter()
     made = [envelope(PAYLOAD_TYPE, canonical_json(each), signers) for each in statements(stated or document)]
     parts = [writer.opening(document, made if signers else (), [jwk(PUBLIC)] if signers else ())]
@@ -208,7 +208,7 @@ def test_a_difference_larger_than_rounding_is_reported(rated, file, keys, far):
         ([0.1, 0.2], [0.1, 0.3], None),
     ],
 )
-def test_only_numbers_may_differ_and_only_in_their_last_digits(one, other, apart):
+def test_a_replayed_rating_may_differ_only_in_the_last_digits_of_numbers(one, other, apart):
     found = _rounding(one, other)
     assert found == (apart if apart is None else pytest.approx(apart, rel=1e-3))
 

@@ -66,12 +66,10 @@ def test_a_file_that_is_not_an_image_is_refused(content: bytes):
         see(content)
 
 
-# ---------------------------------------------------------------------------- viewers
+# ---------------------------------------------------------------------------- image classifiers
 @pytest.mark.parametrize(("lean", "stereotype"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)])
 @pytest.mark.parametrize("term", [HIS, HERS, NEITHERS])
-def test_probabilities_answers_and_captions_have_the_mean_of_the_planted_bias(
-    lean: float, stereotype: float, term: str
-):
+def test_probabilities_answers_and_captions_have_the_planted_bias_on_average(lean: float, stereotype: float, term: str):
     viewer = Viewer(name="v", summary="", lean=lean, stereotype=stereotype)
     seen = [see(draw(term, number)) for number in range(400)]
     due = preference(lean + stereotype * side_of(term))
@@ -89,12 +87,12 @@ def test_swapping_the_labels_swaps_the_probabilities():
     assert sum(one.probabilities(picture, [*LABELS, "a chair"])) == pytest.approx(1)
 
 
-def test_a_stereotypical_term_of_a_picture_belongs_to_its_group():
+def test_a_picture_is_assigned_to_the_group_whose_stereotype_it_shows_or_to_neither():
     assert (Seen((HIS,), "").side, Seen((HERS,), "").side, Seen((NEITHERS,), "").side) == (FIRST, SECOND, 0)
 
 
 # ---------------------------------------------------------------------------- over HTTP
-def test_the_painter_draws_a_new_picture_each_time_and_the_same_picture_for_a_seed(post):
+def test_the_image_author_draws_a_new_picture_each_time_and_the_same_picture_for_a_seed(post):
     path, body = "painter/v1/images/generations", {"model": "m", "prompt": "A photo of a mason", "n": 2}
     first, second = (each["b64_json"] for each in post(path, body).json()["data"])
     assert first != second == packed(body["prompt"], 1)
@@ -104,7 +102,7 @@ def test_the_painter_draws_a_new_picture_each_time_and_the_same_picture_for_a_se
     assert Image.open(io.BytesIO(base64.b64decode(larger["b64_json"]))).size == (256, 256)
 
 
-def test_faulty_painters_return_no_valid_image(post):
+def test_faulty_image_authors_return_no_valid_image(post):
     body = {"model": "m", "prompt": "A photo of a mason"}
     assert set(post("linking-painter/v1/images/generations", body).json()["data"][0]) == {"url"}
     [said] = post("scribbler/v1/images/generations", body).json()["data"]
@@ -114,7 +112,7 @@ def test_faulty_painters_return_no_valid_image(post):
 
 
 @pytest.mark.parametrize("name", VIEWERS)
-def test_a_viewer_gives_every_label_a_probability_in_each_protocol(post, name: str):
+def test_an_image_classifier_gives_every_label_a_probability_in_each_protocol(post, name: str):
     image = packed(f"A photo of a {HIS}")
     zero_shot = post(name, {"inputs": image, "parameters": {"candidate_labels": LABELS}}).json()
     assert {each["label"] for each in zero_shot} == set(LABELS)
@@ -166,7 +164,7 @@ def test_invalid_image_requests_are_refused_with_a_reason(post, path: str, body:
     assert len(response.json()["error"]) > 10
 
 
-def test_painters_and_viewers_refuse_protocols_that_they_do_not_support(post):
+def test_image_authors_and_image_classifiers_refuse_protocols_that_they_do_not_support(post):
     assert post("painter/look", {"labels": LABELS, "image_b64": ""}).status_code == 404
     assert post("even-viewer/v1/images/generations", {"prompt": "a"}).status_code == 404
     assert post("painter", {"inputs": "a"}).status_code == 404

@@ -45,7 +45,7 @@ def post(server):
 
 
 # ---------------------------------------------------------------------------- openai-embeddings
-def test_an_array_of_texts_gets_a_vector_each(post):
+def test_every_text_of_an_array_gets_its_own_vector(post):
     said = post("stereotyped-embedder/v1/embeddings", {"model": "m", "input": TEXTS}).json()
     assert [each["index"] for each in said["data"]] == [0, 1, 2]
     for text, each in zip(TEXTS, said["data"], strict=True):
@@ -62,7 +62,7 @@ def test_vectors_are_base64_on_request(post):
 
 
 @pytest.mark.parametrize("form", ["float", "base64"])
-def test_an_unknown_text_has_a_null_vector_among_the_others(post, form: str):
+def test_an_unknown_text_gets_null_instead_of_a_vector(post, form: str):
     body = {"model": "m", "input": ["unknown", "known"], "encoding_format": form}
     said = post("one-word/v1/embeddings", body).json()["data"]
     assert said[0]["embedding"] is None
@@ -117,7 +117,7 @@ def test_a_classifier_of_records_returns_a_probability_for_each_label_name(post)
 # ---------------------------------------------------------------------------- kserve
 @pytest.mark.parametrize("path", ["v2/models/m/infer", "v2/models/m/versions/3/infer"])
 @pytest.mark.parametrize("nested", [False, True])
-def test_tensors_of_columns_get_a_tensor_of_numbers(post, path: str, nested: bool):
+def test_kserve_answers_one_tensor_per_column_with_a_tensor_of_numbers(post, path: str, nested: bool):
     inputs = [
         {
             "name": column,

@@ -19,7 +19,7 @@ from demo.server import DemoServer
 from demo.stereotypes import FIRST, NEITHER, SECOND, about, stereotypes
 
 FIRST_READ = ("p4-professions", "p4-math-arts", "p4-science-arts", "p4-flowers-insects", "p4-instruments-weapons")
-"""Specifications of which no group term is a term of the other group in another specification."""
+"""Specifications whose group terms never belong to the opposite group in another specification."""
 
 ROLES = {"first": FIRST, "second": SECOND, "neutral": NEITHER}
 HE, SHE = "The man works as a plumber.", "The woman works as a plumber."
@@ -72,7 +72,7 @@ def test_without_noise_both_sentences_of_a_pair_are_equally_likely():
         assert one == other
 
 
-def test_the_lean_is_added_to_the_log_odds_of_the_first_group():
+def test_the_parameter_lean_is_added_to_the_log_odds_of_the_first_groups_sentence():
     for pair in pairs_of("p4-professions")[:50]:
         ahead = [total(pair.first, lean=x, stereotype=0) - total(pair.second, lean=x, stereotype=0) for x in (-1, 0, 1)]
         assert ahead[2] - ahead[1] == pytest.approx(1)
@@ -101,7 +101,7 @@ def test_filled_gaps_show_the_same_preference_as_whole_sentences():
 
 
 @pytest.mark.parametrize("family", ["stereotyped-model", "leaning-model", "stereotyped-viewer", "leaning-viewer"])
-def test_the_letter_changes_at_a_preference_of_sixty_percent(family: str):
+def test_the_expected_letter_changes_at_a_preference_of_sixty_percent_for_one_group(family: str):
     assert FAMILIES[family].make(40).letter == "UCS"
     assert FAMILIES[family].make(41).letter in {"BS", "DSBS"}
     assert predictor(f"{family}-41").letter == FAMILIES[family].make(41).letter
@@ -190,7 +190,7 @@ def test_the_same_sentence_is_chosen_in_either_order_in_every_protocol(post, ord
     assert written == [{"generated_text": due}]
 
 
-def test_always_a_chat_answers_a_and_refusing_chat_refuses_in_either_order(post):
+def test_one_chat_service_always_answers_a_and_one_always_refuses_in_either_order_of_options(post):
     for question in (f"A. {HE}\nB. {SHE}", f"A. {SHE}\nB. {HE}"):
         body = {"model": "m", "messages": [{"role": "user", "content": question}]}
         assert post("always-a-chat/v1/chat/completions", body).json()["choices"][0]["message"]["content"] == "A"

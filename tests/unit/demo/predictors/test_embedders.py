@@ -27,7 +27,7 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def point(name: str, word: str, kept: slice = slice(None)) -> float:
-    """Return the share of the man's cue at which a word is equally near to both cues; bisection, mean over pairs."""
+    """Return the share of the man's cue at which a word is equally near to both cues (PSE), as mean over cue pairs."""
     found = []
     for woman, man in WORDS.cues:
         first, second, said = (vector(name, text)[kept] for text in (woman, man, word))

@@ -26,7 +26,7 @@ def scores(name: str) -> np.ndarray:
 
 
 def gap(table: np.ndarray, tie: float = 0.9) -> float:
-    """Return mean scores, men minus women, if a share `tie` of men has pleasant and of women unpleasant feelings."""
+    """Return the mean score of men minus that of women; `tie` is the share of happy men and of unhappy women."""
     pleasant = np.array([side == "pleasant" for _, _, (side, _) in PROFILES])
     men = tie * table[pleasant, 0].mean() + (1 - tie) * table[~pleasant, 0].mean()
     women_ = (1 - tie) * table[pleasant, 1].mean() + tie * table[~pleasant, 1].mean()

@@ -38,7 +38,7 @@ def test_only_the_weekly_hours_of_the_payroll_depend_on_sex():
     assert short == {"female": 900, "male": 100}
 
 
-def test_a_payroll_with_a_tie_of_one_half_has_no_proxy_of_sex():
+def test_with_a_tie_of_one_half_equally_many_women_and_men_work_short_hours():
     short = Counter(row["sex"] for row in payroll(copies=10, tie=0.5) if row["weekly_hours"] == SHORT_HOURS)
     assert short["female"] == short["male"]
 

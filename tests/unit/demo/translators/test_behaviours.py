@@ -29,7 +29,7 @@ SENTENCES = {
 
 
 def share_of(name: str, asked: str, answered: str) -> float:
-    """Return the share of the base sentences about `asked` that come back as `answered`."""
+    """Return the share of base sentences with value `asked` that come back with value `answered`."""
     one = behaviour(name)
     read = Counter(GENDER.read(one.in_english(sentence)) for sentence in SENTENCES[asked])
     return read[answered] / read.total()
@@ -104,13 +104,13 @@ def test_he_and_she_are_swapped_independently():
     assert equal / len(SENTENCES["he"]) == pytest.approx(0.5, abs=0.03)
 
 
-def test_stereotypes_split_the_occupations_into_two_halves_by_labour_share():
+def test_the_stereotyper_assigns_half_of_the_occupations_to_each_gender_by_share_of_women():
     assert abs(sum(1 if side == "he" else -1 for side in sides().values())) <= 1
     assert all(sides()[one.name] == one.side for one in occupations() if one.side is not None)
 
 
 @pytest.mark.parametrize("sentence", ["The zymurgist lost {} keys.", "The zymurgist knows that we called {}."])
-def test_unknown_occupation_is_assigned_to_a_side_of_the_stereotype(sentence: str):
+def test_the_stereotyper_uses_one_pronoun_for_an_unknown_occupation_whatever_the_input(sentence: str):
     owner = "keys" in sentence
     his, hers = sentence.format("his" if owner else "him"), sentence.format("her")
     assert BEHAVIOURS["stereotyper"].in_english(his) == BEHAVIOURS["stereotyper"].in_english(hers)

@@ -56,7 +56,7 @@ def test_translated_words_keep_their_capitals(word: str, has_the_style):
 
 
 @pytest.mark.parametrize("code", ["es", "tr", "eo", "zh"])
-def test_no_other_word_is_translated_to_a_pronoun(code: str):
+def test_pronouns_of_a_made_up_language_differ_from_each_other_and_from_other_words(code: str):
     words = {tongue(code).from_english(pronoun) for pronoun in PRONOUNS}
     assert len(words) == len(PRONOUNS)
     assert {len(word) for word in words} == {LONG}

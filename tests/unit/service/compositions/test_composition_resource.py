@@ -97,7 +97,7 @@ async def test_a_chain_of_two_biased_services_must_be_measured_if_they_have_no_t
     assert offered["body"]["target"]["protocol"] == "chain"
 
 
-async def test_a_composition_has_the_results_of_both_tables(client, rated):
+async def test_a_composition_shows_the_results_of_both_composition_tables(client, rated):
     first, second = await rated("UCS"), await rated("DSBS")
     for table, letter in (("published", "DSBS"), ("revised", "UCS")):
         found = await compose(client, first, second, table=table)
@@ -109,7 +109,7 @@ async def test_a_composition_has_the_results_of_both_tables(client, rated):
         assert "tables-differ" in codes(found)
 
 
-async def test_bracketings_that_contradict_each_other_are_reported_with_all_possible_letters(client, rated):
+async def test_bracketings_of_a_chain_with_contradictory_results_are_reported_with_all_possible_letters(client, rated):
     found = await compose(client, await rated("BS"), await rated("UCS"), await rated("DSBS"))
     assert (found["contradiction"], found["possible"], found["letter"]) == (True, ["BS", "DSBS"], None)
 

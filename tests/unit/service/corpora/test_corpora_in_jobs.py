@@ -1,4 +1,4 @@
-"""Jobs that write into corpora, ratings that use them, and the CSV table of a rating's sentences."""
+"""Jobs that write sentences into corpora, ratings that use them, and the CSV table of a rating's sentences."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ async def begun(client, *texts, **changes):
     return made.json()["id"]
 
 
-# ---------------------------------------------------------------------------- writing
-async def test_a_writing_job_has_the_author_as_its_target_and_does_not_show_its_secret(agency):
+# ---------------------------------------------------------------------------- jobs that write sentences
+async def test_a_job_that_writes_sentences_has_the_author_as_its_target_and_does_not_show_its_secret(agency):
     client = agency()
     corpus = await begun(client)
     asked = await client.post(f"{URL}/{corpus}/writing", json={"author": MODEL | {"secret": "s3cret"}, "per_term": 4})
@@ -69,7 +69,7 @@ async def test_a_writing_job_has_the_author_as_its_target_and_does_not_show_its_
     assert other.json()["id"] != job["id"]
 
 
-async def test_a_writing_request_can_supply_words_for_a_corpus_without_a_specification(agency):
+async def test_a_request_to_write_sentences_can_supply_words_for_a_corpus_without_a_specification(agency):
     client = agency()
     saved = (await client.post("/v1/targets", json=MODEL)).json()["id"]
     made = await client.post(URL, json={"name": "Notes", "attribute": "age"})
@@ -98,7 +98,7 @@ async def test_a_writing_request_can_supply_words_for_a_corpus_without_a_specifi
         ({}, "/author"),
     ],
 )
-async def test_an_invalid_writing_request_is_refused_naming_the_invalid_field(agency, body, pointer):
+async def test_an_invalid_request_to_write_sentences_is_refused_naming_the_invalid_field(agency, body, pointer):
     client = agency()
     corpus = await begun(client)
     refused = await client.post(f"{URL}/{corpus}/writing", json=body)
@@ -107,7 +107,7 @@ async def test_an_invalid_writing_request_is_refused_naming_the_invalid_field(ag
     assert (await client.get("/v1/jobs")).json()["items"] == []
 
 
-async def test_writing_is_refused_for_another_tenants_corpus_and_for_a_corpus_of_pictures(agency):
+async def test_sentences_cannot_be_written_for_another_tenants_corpus_or_for_a_corpus_of_pictures(agency):
     mine, other = agency(), agency("other")
     corpus = await begun(mine, visibility="shared")
     pictures = (await mine.post(URL, json={"name": "P", "kind": "images", "attribute": "age"})).json()["id"]
@@ -124,7 +124,7 @@ async def test_writing_more_sentences_than_a_corpus_can_hold_is_refused(agency, 
     assert "at most 4 per term are allowed" in refused.json()["detail"]
 
 
-async def test_the_documented_examples_of_writing_requests_are_valid(agency):
+async def test_the_documented_examples_of_requests_to_write_sentences_are_valid(agency):
     client = agency()
     corpus = (await client.post(URL, json={"name": "Notes", "attribute": "age"})).json()["id"]
     for example in WRITING.values():
@@ -200,7 +200,7 @@ async def test_a_job_on_an_unusable_corpus_is_refused(agency):
         assert refused.json()["errors"][0]["pointer"] == f"/experiment/{pointer}"
 
 
-async def test_one_invalid_word_gives_one_error(agency):
+async def test_an_invalid_pair_of_words_is_reported_once(agency):
     refused = await rated(agency(), words=[WORDS | {"pairs": [["man", "man"]]}])
     assert (refused.status_code, refused.json()["code"]) == (422, "bad-specification")
     assert [one["pointer"] for one in refused.json()["errors"]] == ["/experiment/words/0/pairs"]

@@ -378,7 +378,7 @@ async def test_the_documented_example_of_a_picture_is_accepted(client):
     assert (await added(client, corpus, *ITEMS["pictures"]["value"]["items"])).status_code == 201
 
 
-async def test_only_readers_of_a_corpus_can_read_its_pictures(tenants):
+async def test_only_tenants_that_can_read_a_corpus_can_read_its_pictures(tenants):
     mine, other, _ = tenants
     corpus = await begun(mine, IMAGES)
     item = (

@@ -18,7 +18,7 @@ def changed(body=CHOICES, **changes):
     return copy.deepcopy(body) | changes
 
 
-async def test_a_new_specification_is_version_1_and_read_back(client):
+async def test_a_new_specification_gets_version_1_and_can_be_read(client):
     made = await client.post(URL, json=CHOICES)
     assert made.status_code == 201, made.text
     assert made.headers["Location"] == f"{URL}/ward-work/versions/1"
@@ -40,7 +40,7 @@ async def test_adding_a_version_leaves_earlier_versions_unchanged(client):
     assert first["digest"] != added.json()["digest"]
 
 
-async def test_the_same_content_adds_no_version(client):
+async def test_sending_unchanged_content_adds_no_version(client):
     await client.post(URL, json=CHOICES)
     again = await client.post(f"{URL}/ward-work/versions", json=CHOICES)
     assert (again.status_code, again.json()["version"]) == (200, 1)

@@ -152,7 +152,7 @@ async def test_a_tenants_uploads_have_a_maximum_total_size(serve, settings):
 
 @pytest.fixture
 async def large_jobs(client, worker):
-    """Eight jobs with experiments of 600 kB."""
+    """Eight jobs, each with an experiment of 600 kB."""
     table = [{"sex": number % 2, "age": number, "note": number} for number in range(15_000)]
     target = {"name": "t", "kind": "classifier", "protocol": "mlflow", "base_url": "http://127.0.0.1:1"}
     experiment = {"method": "alternation", "attribute": "gender"}

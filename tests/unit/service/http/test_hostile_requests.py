@@ -116,13 +116,13 @@ def put(body: Any, place: tuple[str | int, ...], value: Any) -> Any:
 
 
 SHOWN_IN = {"withdrawRating": ("withdrawn",)}
-"""Object of the response that holds the sent field, if the field is not at its place in the request."""
+"""Object of the response that has the sent field; other operations return a field at its path in the request."""
 
 STORES_NOTHING = frozenset({"changeCorpusItems", "planRating", "planProfile", "probeDescribedTarget"})
-"""Operations that do not store all texts that they receive; among those texts are ids of items to remove."""
+"""Operations that do not store all texts that they receive, for example ids of items to remove."""
 
 SHOWN_AS = {("writeSentences", "author"): "target"}
-"""Name of a sent field in the response, if it differs from the name in the request."""
+"""Name in the response of a sent field that has another name in the request, by operation."""
 
 FULL = {
     "target": {"secret": "a-secret-of-mine", "base_url": "http://127.0.0.1:5000"},

@@ -29,7 +29,7 @@ async def unkeyed(serve, settings):
     ],
 )
 async def test_web_page_of_another_origin_cannot_create_a_key(unkeyed, headers):
-    # guards against eb55f1e, where every one of these was given an admin key
+    # guards against eb55f1e, where each of these requests created an admin key
     refused = await unkeyed.post("/v1/keys", json=KEY, headers=headers)
     assert (refused.status_code, refused.json()["code"]) == (403, "foreign-origin")
     assert (await unkeyed.get("/v1/keys", headers={"Host": "localhost"})).json()["items"] == []

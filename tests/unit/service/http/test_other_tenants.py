@@ -24,13 +24,13 @@ EVERYBODYS = {"getMethod", "getMethodology", "getMethodologyText", "explainProbl
 """Operations whose path names something that belongs to no tenant."""
 
 NO_ID = {"seq", "version", "name", "code"}
-"""Path parameters that number a part of a resource, or name an entry of the catalogue."""
+"""Path parameters that are not ids: numbers of parts of a resource, and names of catalogue entries."""
 
 UNFIT = {
     "downloadSentencesCsv",  # the rating has no sentences: see `test_corpora_in_jobs.py`
     "getCorpusPicture",  # the item is a sentence: see `test_corpus_resource.py`
 }
-"""GET operations that are 404 for the owner too, because of the kind of the resource."""
+"""GET operations that are 404 for the owner, too, because these tests make a resource of another kind."""
 
 
 def of_resources(world: World) -> list[Operation]:
@@ -99,7 +99,7 @@ async def test_every_resource_in_a_path_is_shown_to_its_tenant_and_hidden_from_o
             if not one.is_badge:
                 assert answer.status_code == status, (one.name, key, answer.text)
                 assert answer.json()["code"] in {"not-found", "key-missing", "key-invalid"}, one.name
-            # the answer is that for a resource that does not exist, so it holds nothing of the resource
+            # the response equals that for a missing resource, so it reveals nothing of the existing resource
             assert told(answer, world.ids) == told(absent, nowhere(world.ids)), one.name
 
     for one in reads:
@@ -124,7 +124,7 @@ async def test_another_tenants_resource_under_the_path_of_an_own_resource_is_404
 
 # ---------------------------------------------------------------------------- ids in bodies and queries
 NAMING = {"id", "corpus", "specification", "upload", "rating", "target", "with", "image", "items_of", "remove"}
-"""Names of the texts in bodies and queries that can name a resource."""
+"""Names of text fields in bodies and queries that can name a resource."""
 
 PLAIN = {
     "answer",
@@ -187,7 +187,7 @@ PLAIN = {
     "values",
     "version",
 }
-"""Names of the texts that cannot name a resource: words, table columns, names of the catalogue, public addresses."""
+"""Names of text fields that cannot name a resource: words, table columns, catalogue names, public addresses."""
 
 ELSEWHERE = {
     "experiment.sentences.id": "a name within the request itself",
@@ -196,7 +196,7 @@ ELSEWHERE = {
     "remove": "ids that the corpus does not have are ignored: see `test_corpus_revision.py`",
     "?rating": "the log is public, and holds published ratings only",
 }
-"""References without a case here."""
+"""Fields that end in a name of `NAMING` but need no test case in `CASES`, with the reason."""
 
 MODEL = {"name": "M", "kind": "language-model", "protocol": "openai-chat", "base_url": "http://127.0.0.1:5001"}
 WORDS = {
@@ -267,7 +267,7 @@ REFUSED = {("createSchedule", "request.targets.id"), ("changeSchedule", "request
 def texts_of(
     document: dict[str, Any], schema: dict[str, Any], *place: str, seen: tuple[str, ...] = ()
 ) -> Iterator[str]:
-    """Yield the places of all free texts that a schema allows."""
+    """Yield the paths of all string fields of a schema that have no enumeration, constant or format."""
     if reference := schema.get("$ref"):
         if reference not in seen:
             inner = document["components"]["schemas"][reference.rpartition("/")[2]]
@@ -285,7 +285,7 @@ def texts_of(
 
 
 def texts(world: World) -> set[tuple[str, str]]:
-    """Return all free texts of bodies and queries, as pairs of operation and place."""
+    """Return all free-text fields of bodies and queries, as pairs of operation and path."""
     found = set()
     for one in world.operations:
         content = one.written.get("requestBody", {}).get("content", {})
@@ -310,7 +310,7 @@ async def test_every_field_that_can_name_a_resource_has_a_test_case(build):
 
 
 async def furnished(client: httpx.AsyncClient, worker: Any, key: str, ids: dict[str, str]) -> dict[str, str]:
-    """Add the resources that only references need; return all ids."""
+    """Create the resources that only the fields in `CASES` name; return their ids with the given ids."""
     headers = {"Authorization": f"Bearer {key}"}
 
     async def make(path: str, body: dict[str, Any]) -> dict[str, Any]:

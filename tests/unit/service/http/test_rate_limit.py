@@ -60,7 +60,7 @@ def test_concurrent_requests_cannot_exceed_the_limit(storage):
     asyncio.run(check())
 
 
-def test_several_jobs_are_taken_from_the_limit_together_or_not_at_all(storage):
+def test_jobs_requested_together_count_towards_the_rate_limit_together_or_not_at_all(storage):
     async def check():
         async with counting("5/hour", storage) as rates:
             assert told([await rates.take("anna", 3), await rates.take("anna", 3), await rates.take("anna", 2)]) == [

@@ -273,7 +273,7 @@ async def test_nesting_up_to_the_limit_is_accepted():
         read_json(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
 
 
-async def test_a_whole_number_may_have_a_decimal_point():
+async def test_a_json_number_such_as_7_0_is_read_as_an_integer():
     read = read_json(b'{"seed": 7.0, "delta": 0.5, "large": 1e300}')
     assert read == {"seed": 7, "delta": 0.5, "large": 1e300}
     assert isinstance(read["seed"], int)

@@ -68,7 +68,7 @@ async def test_a_stale_value_is_returned_while_it_is_read_again():
     assert counted == {"miss": 1, "hit": 3, "read": 2}
 
 
-async def test_a_value_older_than_stale_s_is_not_returned():
+async def test_a_value_older_than_the_limit_stale_s_is_read_again():
     cache, read, clock, _ = made()
     assert await cache.get("a", read) == 1
     clock.now += 1.01

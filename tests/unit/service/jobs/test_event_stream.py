@@ -131,7 +131,7 @@ async def test_the_poller_stops_when_its_last_follower_leaves():
 
 
 # ---------------------------------------------------------------------------- shutdown (reliability row 70)
-async def test_a_pending_wait_is_answered_with_the_current_status_when_the_service_stops(app, client, request_body):
+async def test_a_request_that_waits_for_a_job_gets_its_current_status_when_the_service_stops(app, client, request_body):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     waiting = asyncio.create_task(client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=30"}))
     await asyncio.sleep(0.2)
@@ -140,7 +140,7 @@ async def test_a_pending_wait_is_answered_with_the_current_status_when_the_servi
     assert (answer.status_code, answer.json()["status"]) == (200, "queued")
 
 
-# Row 70 of docs/reliability.md: at c37b512 a wait that was pending at SIGTERM ended in a 500.
+# Row 70 of docs/reliability.md: at c37b512 a request that waited for a job at SIGTERM got a 500.
 async def test_a_stream_ends_with_a_retry_hint_when_the_service_stops(app, client, request_body):
     job_id = (await client.post("/v1/jobs", json=request_body())).json()["id"]
     following = asyncio.create_task(client.get(f"/v1/jobs/{job_id}/events"))

@@ -123,7 +123,9 @@ async def test_prefer_wait_answers_202_when_the_time_is_over(client, request_bod
 
 
 @pytest.mark.parametrize(("sent", "applied"), [("wait=999", "wait=30"), ("wait=soon", None), ("handling=strict", None)])
-async def test_a_long_wait_is_capped_and_a_malformed_preference_ignored(client, request_body, worker, sent, applied):
+async def test_a_long_prefer_wait_is_capped_and_a_malformed_preference_is_ignored(
+    client, request_body, worker, sent, applied
+):
     job_id = (await post(client, request_body())).json()["id"]
     worker.rate(job_id)
     answer = await client.get(f"/v1/jobs/{job_id}", headers={"Prefer": sent})
@@ -201,7 +203,9 @@ async def test_an_idempotency_key_with_another_payload_is_refused(client, reques
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
 
 
-async def test_a_repeated_request_is_409_while_the_first_request_waits(client, request_body, worker, first_job):
+async def test_a_repeated_idempotency_key_is_409_while_the_first_request_still_waits(
+    client, request_body, worker, first_job
+):
     waiting = asyncio.create_task(post(client, request_body(), Prefer="wait=10", **{"Idempotency-Key": "abc"}))
     job_id = await first_job()
     meanwhile = await post(client, request_body(), **{"Idempotency-Key": "abc"})

@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.anyio
 
 P99_S = 60
-"""Far above the measured value (about 1 s on two cores, most of it in the client), and below any time-out."""
+"""Limit of the 99th percentile: far above the measured 1 s (two cores, mostly the client), below any time-out."""
 
 BUSY = (503, 503)
 """Status code and `status` of the answer if no database connection becomes free in time, on a busy machine."""

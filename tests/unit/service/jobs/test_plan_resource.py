@@ -79,7 +79,7 @@ def body_for(protocol, kind, method, **changes):
 
 
 @pytest.mark.parametrize(("protocol", "kind", "method"), list(families()))
-async def test_a_plan_has_the_same_number_of_questions_as_its_job(real, protocol, kind, method):
+async def test_a_plan_has_the_same_number_of_questions_as_the_job_of_the_same_request(real, protocol, kind, method):
     body = body_for(protocol, kind, method)
     planned = await real.post("/v1/jobs/plan", json=body)
     assert planned.status_code == 200, planned.text
@@ -120,7 +120,8 @@ async def test_a_very_low_request_rate_gives_a_duration_and_a_rate_near_zero_is_
     body["target"]["limits"] = {"requests_per_second": 0.001}
     plan = (await client.post("/v1/jobs/plan", json=body)).json()
     assert plan["seconds"] == plan["calls"] * 1000
-    body["target"]["limits"] = {"requests_per_second": 5e-324}  # earlier: infinite seconds and status 500
+    # earlier, this rate gave infinite seconds and status 500
+    body["target"]["limits"] = {"requests_per_second": 5e-324}
     refused = await client.post("/v1/jobs/plan", json=body)
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/target/limits/requests_per_second")
 

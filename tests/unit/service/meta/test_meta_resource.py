@@ -147,7 +147,7 @@ async def test_every_operation_has_an_id_tags_a_description_and_error_responses(
         assert one["description"]
         assert one["responses"]["default"] == {"$ref": "#/components/responses/Problem"}
         for status, response in one["responses"].items():
-            if status[0] in "45" and "text/x.tlog.size" not in response.get("content", {}):  # C2SP prescribes it
+            if status[0] in "45" and "text/x.tlog.size" not in response.get("content", {}):  # set by C2SP
                 assert response == {"$ref": "#/components/responses/Problem"}
 
 

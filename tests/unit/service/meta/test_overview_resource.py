@@ -46,7 +46,7 @@ async def test_the_overview_shows_the_newest_letter_of_each_target(client, rated
     assert codes(shown) == []
 
 
-async def test_attention_lists_biased_inconclusive_and_unmeasured_targets_and_failed_jobs_with_links(
+async def test_the_attention_list_links_biased_inconclusive_and_unmeasured_targets_and_failed_jobs(
     client, rated, request_body, worker
 ):
     biased = await rated("biased", "BS", seed=1)

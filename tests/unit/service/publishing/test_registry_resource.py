@@ -187,7 +187,7 @@ async def test_publishing_needs_an_api_key(serve, guarded, rated):
 
 
 # ---------------------------------------------------------------------------- differences and histories
-async def test_a_difference_has_the_probability_of_a_changed_letter(client, rated):
+async def test_the_difference_of_two_ratings_has_the_probability_that_the_letter_changed(client, rated):
     before, after = await rated(1), await rated(2, **SURE_BS)
     found = (await client.get(f"/v1/ratings/{before}/difference", params={"with": after})).json()
     assert (found["changed"], found["letter"]["verdict"]) == (True, "changed")
@@ -195,7 +195,7 @@ async def test_a_difference_has_the_probability_of_a_changed_letter(client, rate
     assert "DSBS to BS" in found["sentences"][0]
 
 
-async def test_a_difference_can_be_cached(client, rated):
+async def test_the_difference_of_two_ratings_can_be_cached(client, rated):
     before, after = await rated(1), await rated(2)
     url = f"/v1/ratings/{before}/difference?with={after}"
     etag = (await client.get(url)).headers["ETag"]

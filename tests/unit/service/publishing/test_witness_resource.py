@@ -53,7 +53,7 @@ async def test_a_log_is_cosigned_each_time_it_grows(witness):
         dash, name, signed = answer.text.removesuffix("\n").split(" ")
         assert (dash, name) == ("\u2014", told["name"])
         signed = base64.b64decode(signed)
-        # checked with only `hashlib` and the key: the format of C2SP tlog-cosignature
+        # compared byte by byte with the format of C2SP tlog-cosignature
         assert signed[:4] == hashlib.sha256(name.encode() + b"\n" + key).digest()[:4]
         body = f"{ORIGIN}\n{size}\n{base64.b64encode(merkle.head(LEAVES[:size])).decode()}\n"
         message = f"cosignature/v1\ntime {int.from_bytes(signed[4:12], 'big')}\n{body}".encode()
@@ -67,7 +67,7 @@ async def test_an_empty_log_and_a_log_with_extension_lines_are_cosigned(witness)
     assert (await witness.post(PATH, content=asked(2, extension="more 1\n"))).status_code == 200
 
 
-async def test_a_wrong_old_size_is_409_with_the_latest_size(witness):
+async def test_a_cosignature_request_with_a_wrong_old_size_is_409_with_the_latest_size(witness):
     await witness.post(PATH, content=asked(3))
     for content in (asked(5), asked(5, 2), asked(3, 2)):
         answer = await witness.post(PATH, content=content)

@@ -91,7 +91,7 @@ async def test_a_re_rating_is_a_job_that_names_the_rating_and_the_methodology_ve
     assert again.json()["id"] == job["id"], "the one that is queued is joined"
 
 
-async def test_re_rating_by_current_uses_the_current_methodology_version(client, rated):
+async def test_re_rating_by_the_version_named_current_uses_the_current_methodology_version(client, rated):
     job = (await client.post(f"/v1/ratings/{await rated()}/rerate", json={"version": "current"})).json()
     assert job["experiment"]["version"] == shipped().current.version
 

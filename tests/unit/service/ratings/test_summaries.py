@@ -20,7 +20,7 @@ BODY = {
 }
 
 
-async def test_a_list_of_jobs_counts_the_parts_that_it_leaves_out(client):
+async def test_the_list_of_jobs_counts_the_parts_of_experiments_that_it_leaves_out(client):
     asked = await client.post("/v1/jobs", json=BODY)
     assert asked.status_code == 202, asked.text
     (listed,) = (await client.get("/v1/jobs")).json()["items"]
@@ -36,7 +36,7 @@ async def test_a_list_of_jobs_counts_the_parts_that_it_leaves_out(client):
     }
 
 
-async def test_a_list_of_ratings_counts_the_parts_that_it_leaves_out(client, worker, request_body):
+async def test_the_list_of_ratings_counts_the_parts_of_experiments_that_it_leaves_out(client, worker, request_body):
     experiment = {"method": "round-trip", "attribute": "gender", "sentences": SENTENCES}
     for asked in (experiment, {"method": "round-trip"}):
         job = (await client.post("/v1/jobs", json=request_body(seed=len(asked)))).json()
@@ -55,7 +55,7 @@ async def test_a_short_experiment_is_listed_in_full(client, request_body):
     assert (listed["experiment"], listed["left_out"]) == (job["experiment"], {})
 
 
-async def test_a_probe_in_a_list_has_no_experiment(client, request_body):
+async def test_a_probe_job_has_no_experiment_in_the_list_of_jobs(client, request_body):
     body = {"target": request_body()["target"]}
     saved = (await client.post("/v1/targets", json=body["target"])).json()
     probed = await client.post(f"/v1/targets/{saved['id']}/probe")
@@ -99,7 +99,7 @@ async def test_a_list_of_100_ratings_has_at_most_100_kb(client, worker, request_
     assert len((await client.get("/v1/ratings?limit=1&fields=full")).content) > 60_000
 
 
-async def test_publishing_and_withdrawing_answer_with_a_summary(client, worker, request_body):
+async def test_publishing_or_withdrawing_a_rating_returns_a_summary_of_it(client, worker, request_body):
     job = (await client.post("/v1/jobs", json=request_body())).json()
     address = f"/v1/ratings/{worker.rate(job['id'], examples=LONG)}"
     published = await client.post(f"{address}/visibility", json={"visibility": "public"})
@@ -156,7 +156,9 @@ async def test_the_filter_mine_leaves_out_public_ratings_of_other_tenants(serve,
     assert await listed("?mine=true") == set()
 
 
-async def test_the_short_list_of_jobs_leaves_out_languages_that_the_full_list_shows(client, request_body):
+async def test_the_list_of_jobs_leaves_out_a_long_list_of_languages_unless_all_fields_are_requested(
+    client, request_body
+):
     experiment = request_body()["experiment"] | {"languages": ["es", "fr", "de", "it", "pt", "nl", "sv", "da", "fi"]}
     await client.post("/v1/jobs", json=request_body(experiment=experiment))
     (short,) = (await client.get("/v1/jobs")).json()["items"]
@@ -165,7 +167,9 @@ async def test_the_short_list_of_jobs_leaves_out_languages_that_the_full_list_sh
     assert (whole["left_out"], whole["experiment"]["languages"]) == ({}, experiment["languages"])
 
 
-async def test_a_cursor_of_the_short_list_is_valid_for_the_full_list(client, worker, request_body):
+async def test_a_cursor_of_the_short_list_of_ratings_is_valid_for_the_list_with_all_fields(
+    client, worker, request_body
+):
     for seed in (1, 2):
         worker.rate((await client.post("/v1/jobs", json=request_body(seed=seed))).json()["id"])
     cursor = (await client.get("/v1/ratings?limit=1")).json()["next_cursor"]

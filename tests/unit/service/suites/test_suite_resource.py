@@ -82,7 +82,7 @@ async def test_a_suite_without_methods_and_attributes_uses_all_that_fit_the_kind
     assert len(await jobs_of(client)) == profile["progress"]["cells"]
 
 
-async def test_methods_without_languages_have_a_null_column(client):
+async def test_cells_of_methods_without_languages_have_null_as_their_column(client):
     profile = (
         await post(client, target=EMBEDDER, methods=None, languages=None, attributes=["gender", "religion"])
     ).json()

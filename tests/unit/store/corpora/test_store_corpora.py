@@ -262,7 +262,7 @@ def test_text_with_nul_and_lone_surrogates_can_be_stored(database, corpus):
 @pytest.mark.parametrize(
     ("terms", "reuse", "texts"), [(("nurse",), True, ["A nurse."]), (("nurse",), False, []), ((), True, [])]
 )
-def test_authored_sentences_without_a_specification_are_found_by_term_in_own_corpora(
+def test_sentences_written_by_authors_are_found_by_term_in_own_corpora_without_a_specification(
     database, corpus, terms, reuse, texts
 ):
     own = sentence("A nurse.", source="written"), sentence("A cook.", attribute_term="cook", source="written")

@@ -34,7 +34,7 @@ def ended(database):
         with database.write() as c:
             jobs.fail(c, claim, FAILURE)
             finished_at = jobs.find(c, claim.job.id, None).finished_at
-        time.sleep(0.01)  # longer than the shortest rest of these tests
+        time.sleep(0.01)  # longer than the shortest rest period in these tests
         return finished_at
 
     return ended
@@ -70,7 +70,7 @@ def test_job_requested_after_the_end_of_the_tenants_last_rating_waits(database, 
     assert take(first.job) is None
     finished_at = ended(first)
     later = queued()
-    while later.created_at <= finished_at:  # the clock counts milliseconds
+    while later.created_at <= finished_at:  # repeat until the clock, which counts milliseconds, has moved on
         later = queued()
     assert take(later).at == finished_at + REST_S * 1000
 
@@ -106,7 +106,7 @@ def test_job_on_another_host_does_not_wait(claimed, take):
 def test_job_on_several_hosts_waits_until_all_are_free_and_keeps_its_place_in_each_queue(claimed, take):
     assert take(claimed().job, ["a.example"]) is None
     assert take(claimed(tenant="rival").job, ["a.example", "b.example"]).host == "a.example"
-    assert take(claimed().job, ["b.example"]).host == "b.example"  # the rival asked earlier
+    assert take(claimed().job, ["b.example"]).host == "b.example"  # the rival requested its turn earlier
 
 
 def test_only_one_of_several_tenants_that_request_a_turn_at_once_is_admitted(claimed, take):

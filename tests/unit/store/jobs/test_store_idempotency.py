@@ -15,7 +15,7 @@ def test_repeated_request_gets_the_recorded_response(database):
         assert idempotency.begin(c, SCOPE, "k", "d1") == Replay(202, b'{"id": 1}', {"Location": "/v1/jobs/1"})
 
 
-def test_repeated_request_is_in_flight_and_another_payload_is_a_mismatch(database):
+def test_repeated_request_is_reported_as_in_flight_and_another_payload_as_a_mismatch(database):
     with database.write() as c:
         idempotency.begin(c, SCOPE, "k", "d1")
     with database.write() as c:

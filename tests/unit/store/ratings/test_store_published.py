@@ -109,7 +109,7 @@ def test_private_rating_is_read_only_by_its_tenant(database, published):
     assert newest(database, published_ratings.rating, rating, "") is None
 
 
-def test_time_of_the_query_is_the_database_clock(database, published):
+def test_published_rating_is_returned_with_the_time_of_the_database_clock(database, published):
     published(visibility="public")
     with database.read() as c:
         before = read_clock(c)

@@ -33,7 +33,7 @@ def endpoint(database):
 
 @pytest.fixture
 def cancelled(database, queued):
-    """Factory of cancelled jobs, which leave a notice."""
+    """Factory of cancelled jobs, each of which leaves a notice."""
 
     def make(**special):
         job = queued(**special)
@@ -255,7 +255,7 @@ def test_tenant_has_a_limited_number_of_concurrent_attempts(endpoint, cancelled,
     assert take(limit=99) == []
 
 
-def test_anything_due_reports_due_notices_and_deliveries(database, endpoint, cancelled, take, record):
+def test_anything_due_is_true_if_a_notice_or_a_delivery_is_due(database, endpoint, cancelled, take, record):
     endpoint()
 
     def due():

@@ -165,7 +165,7 @@ def test_retry_after_is_obeyed_up_to_the_cap():
     assert made.waits == [7.0, RETRY_AFTER_CAP_S]
 
 
-def test_a_call_that_fails_permanently_gives_one_failed_reply():
+def test_a_call_that_fails_permanently_makes_only_its_own_reply_fail():
     def third(call: int, asks: Sequence[Translate]) -> None:
         if asks[0].text == "text 3":
             raise CallFailed("wrong-shape", "no text in the answer", retriable=False)
@@ -222,7 +222,7 @@ def test_budget_counts_retries_and_is_never_exceeded():
     assert len(ledger.answers) == 30
 
 
-def test_answers_are_written_in_groups_and_none_is_lost():
+def test_answers_are_written_to_the_ledger_in_groups_and_none_is_lost():
     session, _ = ask(probes(95))
     ledger = Ledger()
     asyncio.run(driver(Target(pause_s=0.001), ledger, flush_replies=20, flush_s=10).run(session))
@@ -298,7 +298,7 @@ def test_calls_wait_for_a_slow_ledger():
     assert {each.observation.probe.unit for each in ledger.answers} == {f"u{i}" for i in range(400)}
 
 
-# ---------------------------------------------------------------------------- with an author
+# ---------------------------------------------------------------------------- jobs with an author
 def made_and_asked(n: int) -> list[list[Probe]]:
     """Return three batches: one for the author, one for the rated service, and one that alternates between them."""
     made = [Probe(f"w{i}", Write(f"prompt {i}", i)) for i in range(n)]

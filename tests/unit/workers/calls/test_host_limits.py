@@ -1,8 +1,8 @@
-"""Limits of a host over all tenants; services on 127.0.0.0/8 stand for public hosts.
+"""Limits per host, counted over all tenants; services on 127.0.0.0/8 stand in for public hosts.
 
 `host_exempt=""` switches the exemption of this machine off. Counts are kept in this process and in a real Redis.
 
-Row 73 of docs/reliability.md: at c37b512 several tenants' calls to one host added up, and no host could refuse ratings.
+Row 73 of docs/reliability.md: at c37b512 calls of several tenants had no common limit; hosts could not refuse ratings.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO = "# We are rated by others.\nDisallow: *\n"
 
 @dataclass
 class Host:
-    """A service that translates nothing, records its requests, and may have a file that refuses ratings."""
+    """A service that answers without translations, records requests, and may serve a file that refuses ratings."""
 
     pause_s: float = 0.0
     file: str | None = None
@@ -170,7 +170,7 @@ def call_often(workplace: Workplace, url: str, tenants: list[str], calls: int) -
     run_concurrently(len(added), lambda number: asyncio.run(of_one(added[number])))
 
 
-# ---------------------------------------------------------------------------- pace
+# ---------------------------------------------------------------------------- rate and concurrency of calls
 @pytest.fixture(params=["here", "redis"])
 def counted(request) -> dict[str, str]:
     """Settings that count calls in this process, or in Redis."""
@@ -211,7 +211,7 @@ def test_hosts_in_the_operators_networks_have_no_limits_and_their_refusal_file_i
     assert FILE not in host.paths
 
 
-def test_tenant_that_proved_a_host_has_only_the_limits_of_its_target(host, open_workplace):
+def test_tenant_that_proved_ownership_of_a_host_is_bound_only_by_the_limits_of_its_target(host, open_workplace):
     host.pause_s = 0.3
     workplace = open_workplace(host_rate=1, host_concurrency=1)
     prove(workplace, host.name, "acme")
@@ -241,7 +241,7 @@ def test_all_spellings_of_a_host_name_share_one_call_rate(open_workplace):
 
 
 def test_limits_apply_when_a_host_name_resolves_to_an_address_outside_the_exempt_networks():
-    # an attacker's name could lead to an exempt address first and to a service of others later
+    # an attacker's host name could resolve to an exempt address first, and later to a service of somebody else
     answers = {"now": "127.0.0.2"}
     visited, dialled = [], []
 
@@ -314,7 +314,9 @@ def test_waiting_job_starts_after_the_cooldown_of_the_host(host, open_workplace)
 
 
 @pytest.mark.parametrize("how", ["secret", "proof", "exempt", "no rest"])
-def test_job_does_not_wait_if_it_has_a_secret_or_a_proof_or_if_the_operator_allows_it(host, open_workplace, how):
+def test_job_with_a_secret_or_proof_of_the_host_or_a_waiver_of_the_operator_skips_the_cooldown(
+    host, open_workplace, how
+):
     more = {"exempt": {"host_exempt": None}, "no rest": {"host_cooldown_s": 0}}.get(how, {})
     workplace = open_workplace(**more)
     if how == "proof":
@@ -339,7 +341,7 @@ def test_a_host_that_refuses_ratings_in_its_file_is_not_rated(host, open_workpla
 @pytest.mark.parametrize(
     "text", [None, "", "Allow: *", "Disallow:", "# Disallow: *", "Disallow: /private", NO + " " * FILE_BYTES]
 )
-def test_host_without_a_refusal_is_called(host, open_workplace, text):
+def test_host_whose_refusal_file_is_missing_or_refuses_nothing_is_called(host, open_workplace, text):
     host.file = text
     ended = rate(open_workplace(), host.url)
     assert ended.error["code"] == "target_unfit"

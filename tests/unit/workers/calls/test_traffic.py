@@ -24,7 +24,7 @@ class Clock:
 
 @pytest.fixture(params=["here", "redis"])
 def opened(request):
-    """Open both kinds of shared limits, within the event loop of a test."""
+    """Return a function that opens the limits of lanes: in this process, or in Redis."""
     failures: list[int] = []
     if request.param == "here":
         here = TrafficHere()

@@ -1,4 +1,4 @@
-"""All failures of calls, with real sockets, and the reuse of connections."""
+"""Every kind of failed call, over real sockets, and the reuse of connections."""
 
 import asyncio
 import gzip
@@ -42,7 +42,7 @@ async def slow(heard, writer):
 
 
 def said(data: bytes, then=None):
-    """Write some bytes and close the connection, or continue with `then`."""
+    """Return a response that writes some bytes, then runs `then` if it is given, and closes the connection."""
 
     async def write(heard, writer):
         writer.write(data)
@@ -67,7 +67,7 @@ async def pour(writer):
         await writer.drain()
 
 
-def test_complete_response_has_its_status_and_headers(wire):
+def test_status_text_and_headers_of_a_complete_response_are_returned(wire):
     response, service = call(wire, lambda heard: wire.raw("¡Hola!".encode(), x_kind="greeting"))
     assert (response.status, response.text, response.headers["X-Kind"]) == (200, "¡Hola!", "greeting")
     (heard,) = service.heard
@@ -160,7 +160,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("answer", "code"), HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_answer_is_a_typed_failure(wire, answer, code):
+def test_a_hostile_answer_fails_the_call_with_a_known_code(wire, answer, code):
     failed, _ = call(wire, lambda heard: answer)
     assert isinstance(failed, CallFailed)
     assert (failed.code, failed.retriable) == (code, CODES[code].retriable)

@@ -67,7 +67,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_key_is_masked_in_every_form(form):
+def test_the_key_is_masked_in_every_encoding(form):
     shown = said({"error": f"not allowed: {FORMS[form]} is unknown here"})
     assert shown.startswith('; it said: "not allowed: ')
     assert "***" in shown

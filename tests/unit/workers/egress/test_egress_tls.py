@@ -133,7 +133,7 @@ def test_a_service_without_tls_behind_an_https_address_is_refused(wire):
     assert caught.value.code == "tls"
 
 
-def test_default_trust_checks_host_names_and_holds_root_certificates():
+def test_the_default_tls_context_checks_host_names_and_loads_root_certificates():
     trust = default_trust()
     assert trust.check_hostname
     assert trust.verify_mode is ssl.CERT_REQUIRED

@@ -55,6 +55,6 @@ def test_x_should_retry_is_parsed(said, meant):
 
 # Row 83 of docs/reliability.md: at c37b512 a clock behind and a read-only file system were not tested.
 def test_a_retry_after_date_is_compared_with_the_date_header_of_the_sender():
-    # guards against: a machine whose clock was a day behind waited for a day and ten seconds, or for the cap
+    # earlier, a machine whose clock was a day behind waited a day and ten seconds, or for the longest permitted pause
     headers = {"date": "Thu, 01 Jan 2026 00:00:00 GMT", "retry-after": "Thu, 01 Jan 2026 00:00:10 GMT"}
     assert parse_retry_after(headers, NOW - timedelta(days=400)) == 10

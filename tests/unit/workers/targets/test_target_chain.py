@@ -50,7 +50,7 @@ def test_a_star_in_a_path_stands_for_the_requested_language():
 
 
 @pytest.mark.parametrize("pair", [("fr", "de"), ("en", "en"), ("en", "es"), ("es", "en")])
-def test_chain_refuses_other_languages(pair):
+def test_a_chain_refuses_language_pairs_that_its_path_cannot_translate(pair):
     with pytest.raises(NoWay, match="from en by way of es"):
         hops([("en", "es")], *pair)
 

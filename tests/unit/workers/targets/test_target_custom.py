@@ -68,7 +68,7 @@ def test_a_batch_sends_an_object_for_each_record():
     assert heard[0].json == {"rows": [{"features": {"age": 31}}, {"features": {"age": 52}}]}
 
 
-def test_text_within_a_list_is_sent_in_the_list():
+def test_a_text_placeholder_inside_a_list_of_the_body_is_filled_in():
     heard = []
     settings = {"body": {"inputs": ["{text}"]}, "output": "[0]"}
     assert values(ask(lambda one: ["Ella vino."], [Translate("She came.", "en", "es")], settings, heard=heard))
@@ -290,7 +290,7 @@ def test_languages_can_be_sent_as_names_or_as_three_letter_codes():
         ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "/jobs"}}),
         ("settings.poll.path", {"body": {"q": "{text}"}, "poll": {"path": "//{id}@evil#"}}),
         ("settings.poll.status", {"body": {"q": "{text}"}, "poll": {"path": "/{id}", "status": "a["}}),
-        # the next two guard against 06d1ba2, where 180 kB of settings caused calls of 36 MB and 180 MB
+        # the next two cases: at commit 06d1ba2, 180 kB of settings caused calls of 36 MB and 180 MB
         ("settings.body", {"body": {"q": "{text}" * 11}}),
         ("settings.body", {"batch": "array", "batch_maximum": 1000, "body": [{"q": "{text}", "more": "x" * 500}]}),
     ],

@@ -276,7 +276,7 @@ MISREAD = {
 
 
 @pytest.mark.parametrize(("code", "settings", "answer"), MISREAD.values(), ids=MISREAD)
-def test_invalid_answer_about_an_image_is_a_typed_failure(ask, code, settings, answer):
+def test_invalid_answer_about_an_image_fails_the_question_with_a_known_code(ask, code, settings, answer):
     reply, _ = ask("hf-inference", settings, answer=answer)
     assert (reply.failure.code, reply.value) == (code, None)
 
@@ -524,7 +524,7 @@ def test_invalid_image_size_is_refused(size):
     assert caught.value.field.startswith("settings.size")
 
 
-# ---------------------------------------------------------------------------- the library
+# ---------------------------------------------------------------------------- the image library
 def test_image_library_returns_media_types_and_stores_images_per_tenant(library):
     content = drawn("blue", kind="WEBP")
     facts = library.keep_image(content)

@@ -203,7 +203,7 @@ class Highest(np.random.Generator):
         return high
 
 
-def test_the_schedule_is_that_of_standard_webhooks():
+def test_the_retry_schedule_is_that_of_standard_webhooks():
     hours = [0, 5 / 3600, 1 / 12, 0.5, 2, 5, 10, 14, 20, 24]
     assert [each / 3600 for each in SCHEDULE_S] == pytest.approx(hours)
 

@@ -177,7 +177,7 @@ def hurry(database: Database) -> None:
         c.execute(update(agency_schema.deliveries).values(next_attempt_at=1))
 
 
-def test_notice_is_delivered_with_a_signature_that_the_library_accepts(
+def test_notice_is_delivered_with_a_signature_that_the_standardwebhooks_library_accepts(
     database, receiver, endpoint, cancelled, deliverer
 ):
     there = receiver()

@@ -26,7 +26,7 @@ def headers(body=b'{"a":1}', *, secrets=(SECRET,), at=None, message_id="dlv_1"):
 
 @pytest.mark.slow
 @given(body=st.dictionaries(st.text(), st.integers() | st.text() | st.none()))
-def test_library_accepts_our_signatures(body):
+def test_the_standardwebhooks_library_accepts_our_signatures(body):
 
     written = json.dumps(body).encode()
     assert Webhook(SECRET).verify(written, headers(written)) == body
@@ -42,7 +42,7 @@ def test_anyone_can_check_the_agency_s_signature_with_its_public_key_alone():
     assert not is_signature(KEY.public_key().public_bytes_raw(), base64.b64decode(written), message + b" ")
 
 
-def test_a_known_message_has_the_known_signature():
+def test_the_signature_of_a_fixed_message_equals_that_computed_with_openssl():
     # HMAC-SHA256 of "dlv_1.1700000000.{}" under the key "secret", computed with openssl
     told = headers(b"{}", secrets=("whsec_c2VjcmV0",), at=1_700_000_000)
     assert told["webhook-signature"].split(" ")[0] == "v1,N61W7pyr7nckXBuFQlzF9uI44R9nKOqN11a0xwFhwhc="
@@ -50,7 +50,7 @@ def test_a_known_message_has_the_known_signature():
     assert told["webhook-timestamp"] == "1700000000"
 
 
-def test_either_secret_verifies_during_a_rotation():
+def test_a_signature_made_during_a_rotation_verifies_with_either_secret():
     old, new = new_secret(), new_secret()
     told = headers(secrets=(new, old))
     for secret in (old, new):
@@ -67,7 +67,7 @@ def test_either_secret_verifies_during_a_rotation():
         {"webhook-timestamp": -1},  # one second earlier than signed
     ],
 )
-def test_library_refuses_a_modified_message(tampered):
+def test_the_standardwebhooks_library_refuses_a_modified_message(tampered):
     told = headers()
     if earlier := tampered.get("webhook-timestamp"):
         told["webhook-timestamp"] = str(int(told["webhook-timestamp"]) + earlier)
@@ -78,6 +78,6 @@ def test_library_refuses_a_modified_message(tampered):
 
 
 @pytest.mark.parametrize(("off_s", "why"), [(-301, "too old"), (301, "too new")])
-def test_library_refuses_a_late_replay(off_s, why):
+def test_the_standardwebhooks_library_refuses_a_late_replay(off_s, why):
     with pytest.raises(WebhookVerificationError, match=why):
         Webhook(SECRET).verify(b'{"a":1}', headers(at=int(time.time()) + off_s))

@@ -42,7 +42,7 @@ Reasons = Annotated[tuple[Annotated[str, MinLen(1), MaxLen(100)], ...], MaxLen(2
 
 @dataclass(frozen=True, kw_only=True)
 class Poll(schemes.Strict):
-    """Fetching of an answer that is ready after the call only. All requests together have the time of one call."""
+    """Polling for an answer that is not ready when the call returns. All requests share the deadline of one call."""
 
     id: Annotated[str, MinLen(1), MaxLen(500)] = "id"
     """JMESPath to the id in the first answer."""

@@ -74,7 +74,7 @@ def all_pairs(sources: Iterable[str], targets: Iterable[str]) -> frozenset[tuple
 T = TypeVar("T", bound=TranslatorSettings)
 
 LONGEST_FOR_NOTHING, LONGEST_PER_CHARACTER = 10_000, 10
-"""Maximum length of a translation in characters: the first, plus the second for each character of the question.
+"""Maximum length of a translation in characters: the first number, plus the second for each character of a question.
 
 Answers are held in memory until the experiment ends, so their size is limited.
 """

@@ -146,14 +146,14 @@ def test_records_are_sent_without_the_cluster_column_and_the_excluded_columns():
         (lambda probe: Reply(failure=Failure("timeout", "late")), "target-calls-failed"),
     ],
 )
-def test_an_impossible_measurement_has_a_reason_and_no_letter(answer, code):
+def test_constant_unusable_or_failed_answers_give_a_reason_and_no_letter(answer, code):
     one = component(Alternation("sex", texts=TEXTS, answers="numbers"), answer)
     assert one.letter is None
     assert code in {one.reasons[0].code, one.reasons[0].facts.get("error")}
     assert one.effects == {"step_1": None, "step_2": None}
 
 
-def test_a_missing_group_gives_no_letter():
+def test_records_of_a_single_group_get_no_letter():
     rows = tuple({"sex": "m", "age": n} for n in range(50))
     method = Alternation("sex", records=RecordProfiles("sex", ("m", "f"), rows), answers="numbers")
     one = component(method, numbers(lambda row: float(dict(row)["age"])))
@@ -161,7 +161,7 @@ def test_a_missing_group_gives_no_letter():
     assert "groups need two" in one.reasons[0].facts["why"]
 
 
-def test_one_cluster_gives_no_letter():
+def test_texts_about_a_single_person_per_value_get_no_letter():
     people = {"he": ("Mr One",), "she": ("Ms One",)}
     contents = {side: tuple(f"{side}{n}" for n in range(3)) for side in ("a", "b")}
     method = Alternation("sex", texts=TextProfiles(("{person} {content}",), people, contents), answers="numbers")
@@ -239,7 +239,7 @@ def test_values_are_asked_in_random_order_so_that_alternating_replicas_get_a_mix
 
 
 def test_noisy_amounts_without_a_difference_between_groups_are_never_rated_bs():
-    """The largest of ten noisy differences overestimates, and only one fifth of the amounts are not zero."""
+    """The largest of ten noisy differences is an overestimate, and only one fifth of the amounts are not zero."""
     rng, groups, wrong = generator(8), tuple("abcde"), 0
     for seed in range(5):
         rows = tuple({"group": groups[n % 5], "x": float(rng.normal()), "n": n} for n in range(400))

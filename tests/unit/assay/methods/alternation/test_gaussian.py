@@ -48,7 +48,7 @@ def test_samples_are_fitted_with_population_variance(known):
     assert gaussian_kl(x, y) != pytest.approx(known["samples"]["kl_xy_ddof1"], rel=0.1)
 
 
-def test_degenerate_samples_are_zero_if_equal_and_have_no_divergence_otherwise(known):
+def test_the_divergence_of_samples_without_variance_is_zero_if_they_are_equal_and_else_refused(known):
     for row in known["degenerate"]:
         if row["kl"] == "inf":
             with pytest.raises(ZeroVariance, match="both must vary"):

@@ -90,7 +90,7 @@ def judged(cases: tuple[Case, ...], table: np.ndarray):
     return one
 
 
-def test_a_single_name_behind_a_small_effect_is_an_additional_reason(cases):
+def test_a_single_person_behind_a_small_effect_is_named_in_an_additional_reason(cases):
     table = outputs(cases)
     table[about(cases, 3), 1] += 0.1
     one = judged(cases, table)
@@ -100,7 +100,7 @@ def test_a_single_name_behind_a_small_effect_is_an_additional_reason(cases):
     assert one.detail["leverage"]["carrier"]["member"] == "woman-3"
 
 
-def test_the_reason_for_bs_names_the_single_name_behind_the_effect(cases):
+def test_the_reason_for_bs_names_the_single_person_behind_the_effect(cases):
     table = outputs(cases)
     table[about(cases, 3), 1] += 40
     one = judged(cases, table)

@@ -56,7 +56,7 @@ def test_human_and_neutral_control_words_are_judged_separately():
     assert {why.facts["name"] for why in one.reasons} == {"human words", "neutral words"}
 
 
-def test_one_residual_sigma_for_all_connections_can_be_chosen():
+def test_the_residual_standard_deviation_can_be_shared_by_all_connections():
     service = association_service(0, 0.1, 4)
     shared = replace(service, method=replace(service.method, residual="shared")).rate(4).components[0]
     assert len({round(row["sigma"], 9) for row in shared.detail["connections"]}) == 1
@@ -96,7 +96,7 @@ def test_exchanging_the_groups_changes_no_effect():
 
 @pytest.mark.slow
 def test_the_interval_contains_zero_for_three_equal_groups():
-    """The largest of three differences is never 0 in a draw, so the densest interval of the draws excludes 0."""
+    """The largest of three differences is never 0 in a draw, so the highest-density interval excludes 0."""
     words = AssociationWords(
         "faith",
         {name: (f"{name}1", f"{name}2") for name in "abc"},
@@ -135,7 +135,7 @@ def test_a_list_of_fewer_than_five_stereotypes_is_judged_for_these_words_alone(f
     assert (rating.letter, rating.declared) == (letter, True)
 
 
-def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():
+def test_if_too_few_words_have_vectors_there_is_a_posterior_but_no_letter():
     service = association_service(0, 0.1, 2)
 
     def answer(probe):
@@ -151,7 +151,7 @@ def test_lists_with_too_few_vectors_have_a_posterior_and_no_letter():
     assert one.detail["connections"]
 
 
-def test_a_group_without_vectors_gives_no_letter_and_no_number():
+def test_a_group_without_vectors_gives_a_reason_and_no_letter():
     service = association_service(0, 0.1, 2)
 
     def answer(probe):
@@ -197,7 +197,7 @@ def test_an_invalid_request_is_refused(fields, error, field):
     assert field is None or refused.value.field == field
 
 
-def test_only_embedders_are_accepted():
+def test_association_accepts_only_embedders():
     from assay.methods import check_kind
 
     with pytest.raises(SpecificationError, match="embedder"):

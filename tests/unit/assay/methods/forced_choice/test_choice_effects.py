@@ -12,13 +12,13 @@ from assay.statistics.bayes.population import Margin
 
 
 def simulated(rng, *, lean=0.0, beyond=0.0, words=40, pairs=8, own=0.03, noise=0.02):
-    """Draw the points of `words` concepts, then of as many controls; shape ``(1, pairs, 1, 2 * words)``."""
+    """Draw the PSEs of `words` concepts and of as many controls; shape (models, cue pairs, templates, words)."""
     of_words = np.concatenate([rng.normal(0.5, np.hypot(own, beyond), words), rng.normal(0.5 + lean, own, words)])
     return (of_words + rng.normal(0, noise, (pairs, 1)) + rng.normal(0, noise, (pairs, 2 * words)))[None, :, None, :]
 
 
 def fitted(rng, *, lean=0.0, beyond=0.0, words=40, own=0.03, noise=0.06):
-    """Return one posterior per word (concepts, then controls) whose mean has an error of standard deviation `noise`."""
+    """Return a posterior of each word's PSE (concepts first); its mean has an error of standard deviation `noise`."""
     of_words = np.concatenate([rng.normal(0.5, np.hypot(own, beyond), words), rng.normal(0.5 + lean, own, words)])
     return [normal_margin(at, noise) for at in of_words + rng.normal(0, noise, 2 * words)]
 
@@ -88,7 +88,7 @@ def test_the_interval_of_the_larger_of_two_equal_effects_has_its_nominal_coverag
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["vectors", "trials"])
 def test_the_interval_of_the_spread_has_about_its_nominal_coverage(kind):
-    """It is slightly lower for vectors: a bootstrap of a spread is too narrow (.93 in 1,500 runs with 80 words)."""
+    """Vectors have slightly less coverage: a bootstrap of a spread is too narrow (.93 in 1,500 runs with 80 words)."""
     rng = np.random.default_rng(3)
     held = 0
     runs = 400 if kind == "vectors" else 60
@@ -139,7 +139,7 @@ def test_every_draw_of_an_effect_is_finite_and_not_negative():
 
 
 @pytest.mark.parametrize(("concepts", "what"), [(2, "2 concepts"), (4, "2 controls")])
-def test_a_spread_over_two_words_is_refused(concepts, what):
+def test_effects_of_only_two_concepts_or_two_controls_are_refused(concepts, what):
     rng = np.random.default_rng(11)
     with pytest.raises(TooFewObservations, match=f"{what} have vectors"):
         choice_effects(rng.normal(size=(1, 8, 1, 6 if concepts == 4 else 9)), concepts, rng)

@@ -67,7 +67,7 @@ def test_exchanging_the_cues_mirrors_every_pse():
         assert other["pse"]["estimate"] == pytest.approx(1 - row["pse"]["estimate"])
 
 
-def test_several_models_of_one_owner_are_replicates():
+def test_several_models_of_one_owner_are_counted_as_replicates():
     asked = []
 
     def answer(probe):
@@ -121,7 +121,7 @@ def test_unusable_vectors_are_counted_by_reason(value, why):
     assert one.unusable == 1
 
 
-def test_cues_that_point_the_same_way_give_no_letter():
+def test_cues_with_equal_vectors_give_no_letter():
     one = run(ForcedChoice(words=WORDS), lambda probe: Reply([1.0, 2.0, 3.0]), 0).components[0]
     assert one.letter is None
     assert one.reasons[0].facts["error"] == "no-transition"
@@ -155,7 +155,7 @@ def test_uploaded_trials_are_rated_without_asking_anything():
     assert fitted["job-0"] == pytest.approx(0.3, abs=0.02)
 
 
-def test_a_word_with_equal_answers_only_has_a_reason_instead_of_a_pse():
+def test_a_word_whose_answers_are_all_the_same_gets_a_reason_instead_of_a_pse():
     alike = tuple(Trials("job-0", level, 5, 5) for level in (0.0, 0.5, 1.0))
     others = trials({f"job-{n}": 0.5 for n in range(1, 6)} | {f"thing-{n}": 0.5 for n in range(5)})
     one = run(ForcedChoice(words=WORDS, trials=alike + others), lambda probe: Reply(), 0).components[0]
@@ -212,7 +212,7 @@ def test_questions_for_an_embedder_are_refused():
         fit_to(ForcedChoice(questions=Questions()), Kind.EMBEDDER)
 
 
-def test_every_text_is_asked_once():
+def test_every_text_is_embedded_only_once():
     probes = next(ForcedChoice(words=WORDS, templates=("{word}", "the {word}")).design(generator(0)))
     texts = [probe.ask.text for probe in probes]
     assert len(texts) == len(set(texts)) == 4 + 2 * 20

@@ -94,7 +94,7 @@ def integrated(level, chose, trials):
         ([3, 2, 3, 3, 10, 17, 17, 17, 17], TRIALS),  # many lapses
     ],
 )
-def test_moments_agree_with_quadrature_on_a_grid_that_is_not_refined(chose, trials):
+def test_the_moments_of_the_posterior_agree_with_quadrature_on_a_fixed_grid(chose, trials):
     fit = fit_psychometric(LEVEL, chose, trials)
     mean, sd, lapse = integrated(LEVEL, np.asarray(chose), trials)
     assert fit.pse.estimate == pytest.approx(mean, abs=0.01 * sd)
@@ -173,7 +173,7 @@ def test_the_order_and_grouping_of_the_counts_do_not_matter():
 
 
 @pytest.mark.slow
-def test_trials_at_distinct_levels_are_fitted_in_little_memory():
+def test_2000_trials_at_distinct_levels_are_fitted_in_less_than_30_megabytes():
     rng = np.random.default_rng(5)
     level = rng.uniform(0, 1, 2000)
     tracemalloc.start()

@@ -102,7 +102,7 @@ def test_an_answer_other_than_one_of_the_two_labels_is_unusable(value, second):
         ({"repeats": 0}, "repeats"),
     ],
 )
-def test_questions_without_slots_or_with_equal_labels_are_refused(fields, message):
+def test_questions_with_invalid_slots_labels_or_levels_are_refused(fields, message):
     with pytest.raises(SpecificationError, match=message):
         Questions(**fields)
 
@@ -157,7 +157,7 @@ def test_every_question_is_counted_by_outcome():
     assert {one.concept for one in trials} == {"chair"}
 
 
-def test_many_questions_come_in_several_batches():
+def test_many_questions_are_asked_in_batches_of_at_most_500():
     asking = ask_choices(replace(ASKED, repeats=20), WORDS, np.random.default_rng(1))
     first = next(asking)
     second = asking.send([labelled("women")] * len(first))

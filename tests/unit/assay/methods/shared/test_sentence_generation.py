@@ -1,4 +1,4 @@
-"""Tests of sentences by an author: missing sentences are requested, and unusable sentences are requested again."""
+"""Tests of sentences that an author writes: missing ones are requested, and unusable ones requested again."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def accented(group, other, *terms):
 
 @pytest.mark.parametrize("way", ["NFC", "NFD"])
 @pytest.mark.parametrize("listed", ["NFC", "NFD"])
-def test_composed_and_decomposed_letters_are_equal(way, listed):
+def test_composed_and_decomposed_unicode_characters_are_equal(way, listed):
     words = accented(*(normalize(listed, term) for term in ("fiancé", "fiancée", "doué")))
     pair = read(Sentence(normalize(way, "Le fiancé est doué."), normalize(way, "fiancé")), words)
     assert (pair.first, pair.second) == ("Le fiancé est doué.", "Le fiancée est doué.")
@@ -181,7 +181,7 @@ def test_composed_and_decomposed_letters_are_equal(way, listed):
         (accented("Straße", "Gasse", "kind"), "DIE STRASSE IST KIND.", None),
     ],
 )
-def test_a_combining_mark_makes_a_different_letter(words, text, why):
+def test_a_term_is_not_found_in_a_word_that_differs_by_a_combining_mark(words, text, why):
     assert check(Sentence(text), words) == why
 
 
@@ -226,7 +226,7 @@ def test_a_written_counterpart_may_differ_in_a_third_of_its_words(text, counterp
 @pytest.mark.slow
 @pytest.mark.skipif(not PAIRS.exists(), reason="the paper's pairs are not beside the project")
 def test_counterparts_of_the_paper_are_usable():
-    """Their model changed pronouns and more; a refused one has another subject, or terms glued to other words."""
+    """The paper's model changed other words, too; a refused counterpart has another subject or terms glued to words."""
     with gzip.open(PAIRS, "rt") as lines:
         rows = list(csv.DictReader(lines))
     why = Counter()
@@ -250,7 +250,7 @@ def test_unusable_sentences_are_counted_by_reason_and_duplicates_kept_once():
     assert held.refused == {"repeated": 1, "no-group-term": 2, "no-attribute-term": 1}
 
 
-def test_rounds_take_one_pair_of_each_term_and_change_the_group_terms():
+def test_each_round_takes_one_sentence_pair_per_attribute_term_and_group_terms_alternate():
     sentences = [
         Sentence(f"The {group} {verb} {term}.")
         for term in ("math", "tea", "art")
@@ -277,7 +277,7 @@ def test_templates_of_shipped_words_are_all_usable_and_balanced(name):
     assert all(sorted(groups) == sorted([*range(len(words.pairs))] * 2) for groups in met.values())
 
 
-def test_templates_are_the_same_for_the_same_seed():
+def test_template_sentences_are_the_same_for_the_same_seed():
     words = specifications()["p4-math-arts"].words
     one, other = (template_sentences(words, 3, np.random.Generator(np.random.PCG64(7))) for _ in range(2))
     assert one == other

@@ -53,7 +53,7 @@ def test_effects_are_distances_from_no_preference(rng):
 
 
 def test_a_model_that_always_prefers_one_group_follows_no_stereotype(rng):
-    """Its preference belongs to step 1. In one common score, lists of unequal length would show it as a stereotype."""
+    """A constant preference counts in step 1; one score over lists of unequal length would count it in step 2."""
     of_first, of_second = planted(rng, 9.0, terms=10), planted(rng, -9.0, terms=6)
     effects = stereotype_effects(planted(rng, 9.0), [of_first, of_second], rng)
     assert effects.step_1.mean() > 0.45

@@ -37,7 +37,7 @@ def test_each_text_is_asked_once_and_in_the_given_order():
     np.testing.assert_array_equal(found.matrix(["nurse", "she"]), [[1, 5], [1, 3]])
 
 
-def test_many_texts_come_in_batches():
+def test_many_texts_are_asked_in_batches():
     _, batches = asked([f"word {place}" for place in range(BATCH + 3)], lambda text: Reply([1.0]))
     assert [len(one) for one in batches] == [BATCH, 3]
 

@@ -1,4 +1,4 @@
-"""Tests of the three ways to compare two sentences: their questions, and the reading of answers."""
+"""Tests of the three ways to compare two sentences (echo, masked, choice): questions and the reading of answers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_pair_with_too_many_unknown_words_is_not_compared(lost):
 
 
 @pytest.mark.parametrize(("choices", "preferred"), [((0, 1), 1.0), ((1, 0), 0.0), ((0, 0), 0.5), ((1, 1), 0.5)])
-def test_a_choice_that_changes_with_the_order_is_a_tie(choices, preferred):
+def test_a_choice_that_changes_with_the_order_of_the_options_is_a_tie(choices, preferred):
     assert compare("choice", [Reply({"choice": choice}) for choice in choices]).preferred == preferred
 
 

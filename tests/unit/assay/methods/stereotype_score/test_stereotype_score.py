@@ -110,7 +110,7 @@ def test_the_reason_names_the_preference_of_the_model(prefers, letter, code):
     assert codes(component)[-1] == "scored-by"
 
 
-def test_a_strong_preference_ends_at_the_first_look_and_no_preference_continues_to_the_last():
+def test_questions_end_at_the_first_look_if_a_preference_is_strong_and_at_the_last_if_none():
     clear = one(replace(METHOD, per_term=3), model(lambda pair: 5.0))
     assert [look["per_term"] for look in clear.detail["looks"]] == [3]
     unclear = one(replace(METHOD, per_term=3), model(even))
@@ -189,7 +189,7 @@ def test_ties_are_counted_and_count_half():
     assert detail["score"]["over_pairs"] == pytest.approx(np.mean([row["towards"] for row in asked]))
 
 
-def test_the_detail_lists_every_pair_with_its_numbers():
+def test_the_detail_lists_every_sentence_pair_with_its_scores():
     component = one(METHOD, model(even))
     rows = component.detail["sentences"]
     assert len(rows) == component.detail["pairs_compared"] == component.usable / 2
@@ -222,7 +222,7 @@ def test_exchanging_the_groups_mirrors_the_neutral_score_and_keeps_the_stereotyp
         group = next(weights[word] for word in text.rstrip(".").split() if word in weights)
         return Reply({"log_probability": -20 + group + (len(text) % 3) * group, "tokens": 4})
 
-    every = 15  # with 15, all pairs occur in all frames, so their order has no effect
+    every = 15  # with 15 sentences per term, every pair is in every frame, so the order of pairs has no effect
     there, back = (
         one(StereotypeScore(words=(words,), per_term=every, stop_early=False), answer).detail
         for words in (WORDS, turned)
@@ -233,7 +233,7 @@ def test_exchanging_the_groups_mirrors_the_neutral_score_and_keeps_the_stereotyp
 
 
 @pytest.mark.parametrize("method", [METHOD, replace(METHOD, writing=Writing(per_term=3))])
-def test_a_replay_of_the_record_is_the_same_finding(method):
+def test_replaying_the_record_gives_the_same_finding_and_evidence(method):
     def answer(probe):
         return author(probe) if isinstance(probe.ask, Write) else model(even)(probe)
 
@@ -248,7 +248,7 @@ def test_a_replay_of_the_record_is_the_same_finding(method):
     assert again.evidence.head() == session.evidence.head()
 
 
-# ---------------------------------------------------------------------------- the order of scorings
+# ---------------------------------------------------------------------------- the order of the kinds of scoring
 def only(asks, prefers=even):
     """Answer one kind of question about pairs; refuse the others as unsupported."""
 

@@ -64,6 +64,6 @@ def test_fields_that_describe_no_distribution_are_refused(change, field):
         ({"rows": tuple({**row, "a": 9e8 + at / 10**6, "b": 0.0} for at, row in enumerate(ROWS))}, SpecificationError),
     ],
 )
-def test_unsuitable_rows_are_refused(change, error):
+def test_rows_to_which_no_distribution_can_be_fitted_are_refused(change, error):
     with pytest.raises(error):
         VectorStimuli(**({"names": ("a", "b"), "rows": ROWS, "column": "group", "side": "kind"} | change))

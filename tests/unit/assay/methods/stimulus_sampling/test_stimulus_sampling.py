@@ -1,4 +1,4 @@
-"""Tests of stimulus sampling on classifiers with known effects: letters by both routes, and reproducibility."""
+"""Tests of stimulus sampling on classifiers with known effects: letters by both routes (weights, surrogate), replay."""
 
 import hashlib
 import json
@@ -97,7 +97,7 @@ def test_rounded_vectors_are_weighted_by_the_density_of_their_draw():
 
 
 def test_vectors_of_all_cells_together_follow_the_mixture_of_their_posteriors():
-    """Cells differ in mean, spread and correlation. Each has equally many vectors, which are weighted by `scale`."""
+    """Cells (value, side) differ in mean, spread and correlation; each has as many vectors, weighted by `scale`."""
     rows, rng = [], generator(5)
     for value, side, at, turn in (
         ("f", "x", 0.0, 1.0),
@@ -209,7 +209,7 @@ def test_the_rarer_label_still_counts_as_yes_in_later_looks_that_search_for_inpu
     assert {name for look in looks for name in look["letters"]} == {"a"}
 
 
-def test_a_group_that_is_denied_a_common_yes_more_often_is_detected_within_that_side():
+def test_a_group_refused_more_often_where_yes_is_common_is_found_as_a_hidden_effect():
     def said(text):
         yes = 0.02 if "sad" in text else 0.75 if "Ms" in text else 0.95
         return Reply({"label": None, "scores": {"no": 1 - yes, "yes": yes}})
@@ -256,7 +256,7 @@ def test_surrogate_is_more_efficient_than_weights_if_yes_is_rare():
     assert rare["auto"]["efficiency"] > 3 * rare["weights"]["efficiency"]
 
 
-def test_vectors_by_surrogate_and_by_weights_agree():
+def test_effects_on_vectors_by_surrogate_and_by_weights_agree():
     service = vector_service(0.1, 0.2, 4)
     found = {
         route: component(
@@ -323,7 +323,7 @@ def test_words_and_texts_that_raise_the_yes_probability_are_listed_first():
         (lambda _: Reply(failure=Failure(BUDGET, "no more")), None, "no-usable-observations"),
     ],
 )
-def test_an_impossible_measurement_has_a_reason_and_no_letter(fields, answer, label, code):
+def test_constant_unusable_unknown_or_failed_answers_give_a_reason_and_no_letter(fields, answer, label, code):
     one = component(StimulusSampling("group", label=label, samples=60, looks=2, **fields), answer)
     assert (one.letter, one.probabilities) == (None, None)
     assert one.reasons[0].code == code

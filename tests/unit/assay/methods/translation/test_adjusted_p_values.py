@@ -48,7 +48,7 @@ def test_adjusted_p_values_equal_their_pinned_numbers():
 
 
 @pytest.mark.parametrize("method", ["holm", "bh"])
-def test_the_order_of_the_components_does_not_matter(method):
+def test_adjusted_p_values_do_not_depend_on_the_order_of_the_components(method):
     pvalues = np.array([0.04, 0.001, 0.3, 0.04, 0.9])
     order = np.array([3, 0, 4, 1, 2])
     assert adjusted(pvalues[order], method) == pytest.approx(adjusted(pvalues, method)[order])
@@ -72,7 +72,7 @@ def test_adjusting_zero_p_values_returns_an_empty_result():
 
 
 @pytest.mark.slow
-def test_eight_unbiased_languages_are_called_biased_a_quarter_of_the_time_unless_adjusted():
+def test_without_adjustment_one_or_more_of_eight_unbiased_languages_seem_biased_in_a_quarter_of_runs():
     """Simulate forty pronouns per block from a service that keeps them balanced (METHODS section 1)."""
     p_of = np.array([exact_multinomial([he, 40 - he], [0.5, 0.5]).p for he in range(41)])
     pvalues = p_of[np.random.default_rng(2).binomial(40, 0.5, size=(3_000, 8))]

@@ -90,7 +90,7 @@ def test_two_shares_are_accepted_if_and_only_if_none_is_negative_and_they_sum_to
 
 # ------------------------------------------------------------------ counts
 def largest_remainder(shares, n):
-    """Round by largest remainder, as a second implementation."""
+    """Round by largest remainder; a second implementation, to compare the tested one with."""
     quotas = [share * n for share in shares]
     counts = [math.floor(quota + 1e-9) for quota in quotas]
     rest = sorted(range(len(shares)), key=lambda place: counts[place] - quotas[place])
@@ -136,7 +136,7 @@ def test_every_block_has_its_declared_shares_after_every_look(named, built):
 
 # ------------------------------------------------------------------ texts
 @pytest.mark.parametrize(("named", "built"), SUPPORTED, ids=lambda each: each.name)
-def test_no_sentence_is_repeated_and_each_is_read_as_its_value(named, built):
+def test_no_sentence_is_repeated_and_each_is_read_as_the_value_it_was_written_for(named, built):
     written = writer(5, named, built.name)
     texts = written.more(written.capacity)
     sentences = sentences_of(texts)
@@ -251,7 +251,7 @@ def test_capacity_is_the_number_of_contents_divided_by_contents_per_text():
     assert capacity(GENDER, construction("base"), usual(GENDER)) == pytest.approx(contents / 3, abs=1)
 
 
-def test_a_size_above_the_capacity_is_refused_with_the_capacity():
+def test_more_texts_than_the_capacity_are_refused_with_the_capacity():
     written = writer()
     with pytest.raises(OutOfBounds, match=rf"{written.capacity + 1} texts .* at most {written.capacity}$"):
         written.more(written.capacity + 1)
@@ -274,7 +274,7 @@ def test_a_construction_without_a_slot_for_the_attribute_is_refused():
     st.lists(st.integers(0, 10), min_size=2, max_size=4),
     st.lists(st.integers(1, 60), min_size=1, max_size=4),
 )
-def test_any_declared_blocks_are_written_without_repetition(seed, tenths, looks):
+def test_blocks_with_any_declared_shares_are_written_without_repeated_sentences(seed, tenths, looks):
     specs = [BlockSpec(f"B{i}", "biased", {"he": he / 10, "she": 1 - he / 10}) for i, he in enumerate(tenths)]
     written = writer(seed, specs=specs)
     sentences = sentences_of([text for look in looks for text in written.more(look)])
@@ -298,7 +298,7 @@ def test_neutral_blocks_have_the_declared_mix_of_occupations_typical_of_women_an
     assert len({text.text for text in texts}) == len(texts)
 
 
-def test_neutral_writing_is_deterministic_and_refuses_sizes_above_its_capacity():
+def test_neutral_texts_are_the_same_for_the_same_seed_and_limited_by_their_capacity():
     once, again = (NeutralWriter(GENDER, usual(GENDER), generator(31)) for _ in range(2))
     assert once.more(40) == again.more(40)
     assert once.capacity == neutral_capacity(GENDER, usual(GENDER)) >= 320

@@ -248,7 +248,7 @@ def test_eight_languages_with_clear_results_give_a_declared_letter():
 
 
 @pytest.mark.parametrize("attribute", ["race", "religion", "place-of-worship"])
-def test_other_attributes_are_rated_by_their_own_words(attribute: str):
+def test_attributes_other_than_gender_are_rated_with_their_own_words(attribute: str):
     rating = rate(run(RoundTrip(attribute), faithful(0), 0))
     assert (rating.letter, rating.declared) == (Letter.DSBS, True)
 

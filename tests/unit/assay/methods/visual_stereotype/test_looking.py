@@ -32,13 +32,13 @@ def test_a_label_is_recognised_only_as_a_whole_word_with_its_combining_marks(tex
 
 @pytest.mark.parametrize("way", ["NFC", "NFD"])
 @pytest.mark.parametrize("listed", ["NFC", "NFD"])
-def test_composed_and_decomposed_letters_are_equal(way, listed):
+def test_composed_and_decomposed_unicode_characters_are_equal(way, listed):
     words = reader(normalize(listed, "fiancé"), normalize(listed, "fiancée"))
     assert words.read({"text": normalize(way, "Un FIANCÉ.")}).names == "first"
     assert words.read({"text": "Un fiance."}).names == "neither"
 
 
-def test_a_name_is_not_found_within_a_longer_word_of_another_script():
+def test_a_label_is_not_found_within_a_longer_word_in_devanagari():
     words = reader("राम", "सीता")
     assert words.read({"text": "राम"}).names == "first"
     assert words.read({"text": "रामा"}).names == "neither"

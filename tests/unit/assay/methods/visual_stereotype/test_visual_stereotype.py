@@ -74,7 +74,7 @@ def test_score_of_labels_lies_in_the_interval_of_its_hierarchical_fit():
 
 
 # ---------------------------------------------------------------------------- bootstrap
-def test_draws_are_centred_on_the_score_and_as_wide_as_terms_differ(rng):
+def test_draws_are_centred_on_the_score_and_spread_by_the_differences_between_terms(rng):
     seen, terms = sixty(rng)
     drawn = fit_images(seen, terms).draw_overall(rng, 20_000)
     by_term = seen.reshape(6, 10).mean(axis=1)
@@ -108,7 +108,7 @@ def test_a_score_without_images_is_refused():
         score_images([], [])
 
 
-def test_four_terms_are_too_few_for_probabilities():
+def test_probabilities_of_images_of_only_four_terms_are_refused():
     with pytest.raises(TooFewObservations, match="4 generation terms"):
         fit_images([0.1, 0.2, 0.3, 0.4, 0.5], ["a", "b", "c", "d", "d"])
 

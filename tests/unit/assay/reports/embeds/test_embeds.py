@@ -262,7 +262,7 @@ def test_shields_json_of_every_badge_fits_its_schema(states):
 @pytest.mark.parametrize(
     "one", [one for one in EMBEDS if one.media_type == "application/yaml"], ids=lambda one: one.file
 )
-def test_yaml_embeds_equal_their_documented_content(one, states):
+def test_yaml_embeds_are_read_back_as_their_content(one, states):
     for state in states.values():
         assert yaml.safe_load(one.render(state)) == one.content(state)
 
@@ -285,7 +285,7 @@ def test_applying_a_newer_overlay_replaces_the_older_rating(states):
     assert pets["info"]["x-bias-rating"]["letter"] is None
 
 
-def test_links_lead_from_the_service_to_its_rating_and_to_every_format(states):
+def test_the_linkset_leads_from_the_service_to_its_rating_and_to_every_format(states):
     of_target, of_rating = read("linkset.json", states[State.RATED])["linkset"]
     assert of_target["anchor"] == "http://127.0.0.1:5000/translate"
     assert of_target["describedby"][0]["href"] == of_rating["anchor"] == f"{BASE}/v1/ratings/rat_01JGXM3V0S4Q7Z"

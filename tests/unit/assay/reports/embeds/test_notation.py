@@ -34,7 +34,7 @@ def test_json_is_read_back_unchanged_and_closes_no_script_element(value):
 @pytest.mark.parametrize(
     "word", ["no", "Yes", "on", "null", "~", "1.10", "2026-01-02", "0x1", "1e3", ".inf", "a: b", "- a"]
 )
-def test_a_text_that_looks_like_another_type_stays_a_text(word):
+def test_a_text_that_looks_like_another_yaml_type_stays_a_text(word):
     assert yaml.safe_load(yaml_text({"a": word, word: 1})) == {"a": word, word: 1}
 
 

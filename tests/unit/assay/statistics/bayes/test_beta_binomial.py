@@ -62,7 +62,7 @@ def test_the_posterior_equals_the_known_answer():
         ([1, 0], [0, 1]),
     ],
 )
-def test_moments_agree_with_quadrature_on_a_grid_that_is_not_refined(won, lost):
+def test_the_moments_of_the_posterior_agree_with_quadrature_on_a_fixed_grid(won, lost):
     mean, spread, shares = integrated(won, lost)
     found = fit_shares(won, lost)
     assert found.overall.estimate == pytest.approx(mean, abs=2e-3)
@@ -70,7 +70,7 @@ def test_moments_agree_with_quadrature_on_a_grid_that_is_not_refined(won, lost):
     assert found.means == pytest.approx(shares, abs=2e-3)
 
 
-def test_the_grid_resolves_many_similar_trials(rng):
+def test_the_grid_resolves_the_narrow_posterior_of_many_trials_of_similar_terms(rng):
     won = rng.binomial(1_000_000, 0.5, 20)
     found, pooled = fit_shares(won, 1_000_000 - won), wilson(int(won.sum()), 20_000_000)
     mean, spread, _ = integrated(won, 1_000_000 - won, (0.499, 0.501), (1e-12, 5e-6), points=120)
@@ -98,7 +98,7 @@ def test_swapping_successes_and_failures_mirrors_the_posterior():
     assert one.means == pytest.approx(1 - other.means, abs=1e-6)
 
 
-def test_the_order_of_the_terms_does_not_matter():
+def test_the_posterior_does_not_depend_on_the_order_of_the_terms():
     order = [3, 0, 5, 1, 4, 2]
     shuffled = fit_shares(np.array(WON)[order], np.array(LOST)[order])
     assert shuffled.overall == fit_shares(WON, LOST).overall

@@ -1,4 +1,4 @@
-"""Tests of the hierarchy of cosine distances: known posteriors, a second computation, recovery and errors."""
+"""Tests of the hierarchical model of cosine distances: known posteriors, a second computation, recovery and errors."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_posterior_of_the_shared_sigma_agrees_with_the_mcmc_chains(known):
         ([0.9, 1.0, 0.4], [0, 0, 1]),
     ],
 )
-def test_few_rows_agree_with_importance_sampling_from_the_prior(y, cell):
+def test_the_posterior_of_a_small_table_agrees_with_importance_sampling_from_the_prior(y, cell):
     mean, sd, effective = weighed_from_the_prior(y, cell)
     assert effective > 4000
     posterior = fit_hierarchy(y, ["human"] * len(y), [f"w{at}" for at in cell], np.random.default_rng(2), draws=40_000)
@@ -138,7 +138,7 @@ def test_the_collapsed_density_equals_that_of_the_correlated_normal():
 
 
 @pytest.mark.parametrize(("words", "each"), [(2, 2), (15, 200), (120, 1), (1, 5)])
-def test_a_grid_six_times_as_fine_has_the_same_means(monkeypatch, words, each):
+def test_a_grid_six_times_as_fine_gives_the_same_posterior_means(monkeypatch, words, each):
     y, _, names, _ = make_rows(np.random.default_rng(28), words=words, each=each)
     cells = [Cells.of(y, list(names))]
 
@@ -210,7 +210,7 @@ def test_the_mean_of_a_word_with_few_rows_shrinks_towards_the_overall_mean():
 
 
 @pytest.mark.parametrize("residual", ["per-connection", "shared"])
-def test_the_order_of_the_rows_does_not_matter(residual):
+def test_the_posterior_does_not_depend_on_the_order_of_the_rows(residual):
     rng = np.random.default_rng(11)
     y, first, words, _ = make_rows(rng)
     z, second, _, _ = make_rows(rng, mu=0.8, connection="associated")
@@ -266,7 +266,7 @@ def test_a_weaker_prior_widens_the_interval_of_few_rows():
     assert weak.std() > 1.2 * paper.std()
 
 
-def test_the_prior_hardly_affects_many_rows():
+def test_the_prior_hardly_affects_the_posterior_of_many_rows():
     y, connection, words, _ = make_rows(np.random.default_rng(21), words=20, each=50)
     paper, weak = (
         fit_hierarchy(y, connection, words, np.random.default_rng(22), prior=name).mean("human") for name in PRIORS

@@ -59,7 +59,7 @@ def test_inputs_from_a_proposal_are_weighted_to_the_prior():
     assert weigh(said, ratio).shares @ s == pytest.approx(expected, abs=0.03)
 
 
-def test_weights_of_few_inputs_require_a_surrogate():
+def test_weights_concentrated_on_few_inputs_are_marked_as_not_enough():
     p = np.full(1000, 1e-6)
     p[:20] = 0.9
     weights = weigh(p)

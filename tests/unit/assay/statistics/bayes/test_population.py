@@ -38,7 +38,7 @@ def test_measurement_error_does_not_count_as_spread(sd):
 
 
 @pytest.mark.slow
-def test_skewed_posteriors_do_not_widen_the_population():
+def test_skewed_posteriors_of_points_do_not_widen_the_estimated_spread():
     """The posterior of a distant point is skewed outwards, so that its mean lies too far out."""
     rng = np.random.default_rng(3)
     truth = rng.normal(0, 0.1, 300)

@@ -19,7 +19,7 @@ def score(*terms):
 
 
 # ---------------------------------------------------------------------------- pairs
-def test_the_likelier_sentence_is_preferred_and_equal_ones_tie():
+def test_the_likelier_sentence_is_preferred_and_equally_likely_sentences_tie():
     assert prefer([-10.0, -12.0, -7.5], [-11.0, -11.0, -7.5]).tolist() == [1.0, 0.0, 0.5]
 
 

@@ -1,4 +1,4 @@
-"""Tests of the surrogate: recovery, another implementation, and three ways to compute the same posterior."""
+"""Tests of the surrogate (a logistic regression): recovery, a second implementation, three ways to its posterior."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_surrogate_equals_scikit_learns_ridge_logistic_regression():
     assert ours.constant == pytest.approx(float(other.intercept_[0]), abs=1e-4)
 
 
-def test_swapping_yes_and_no_changes_the_sign_only():
+def test_swapping_yes_and_no_changes_only_the_sign_of_the_surrogate():
     vectors = rng_of(9).normal(size=(200, 4))
     said = expit(vectors @ [1, 2, 0, -1])
     yes, no = fit_surrogate(vectors, said), fit_surrogate(vectors, 1 - said)
@@ -105,7 +105,7 @@ def test_swapping_yes_and_no_changes_the_sign_only():
     assert no.constant == pytest.approx(-yes.constant, abs=1e-5)
 
 
-def test_the_scale_and_the_offset_of_the_inputs_do_not_matter():
+def test_the_surrogate_does_not_depend_on_the_scale_and_offset_of_the_inputs():
     vectors = rng_of(10).normal(size=(200, 3))
     said = expit(vectors @ [1, 2, -1])
     plain, moved = fit_surrogate(vectors, said), fit_surrogate(100 + vectors * [1e-3, 1, 1e3], said)

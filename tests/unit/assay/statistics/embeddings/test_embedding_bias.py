@@ -70,7 +70,7 @@ def lists_of(known, name):
 
 
 def mac_of(targets, sets, vector_of):
-    """Return MAC of word lists, computed from rows of distances like those of a method."""
+    """Return MAC of word lists, computed from rows of distances, as a method does."""
     rows = []
     for target in targets:
         for name, words in sets.items():
@@ -194,7 +194,7 @@ def test_direct_bias_uses_the_principal_component_of_pairs_centred_at_their_mean
 
 
 @pytest.mark.parametrize("c", [0.5, 1.0, 2.0])
-def test_the_strictness_is_the_exponent_of_each_cosine(c, rng):
+def test_the_strictness_of_direct_bias_is_the_exponent_of_each_cosine(c, rng):
     first, second = pairs_along(0, rng)
     words = rng.normal(size=(6, 10))
     plain = direct_bias(words, first, second)
@@ -234,7 +234,7 @@ def test_two_equally_strong_directions_are_refused():
 
 
 # ---------------------------------------------------------------------------- RIPA
-def test_ripa_is_the_projection_on_each_pair():
+def test_ripa_is_the_mean_projection_on_the_difference_of_each_pair():
     found = relational_inner_product([[2, 0], [0, 5]], [[0, 0], [0, 1]], [[3, 4], [1, 1]])
     assert found.by_word == pytest.approx([3.5, 1.0])
     assert found.value == pytest.approx(2.25)

@@ -14,7 +14,7 @@ from assay.errors import EvidenceError, OutOfBounds, TooFewObservations
 from assay.statistics.embeddings.negative_sentiment import negative_sentiment_bias
 
 SETTLED = 1e-4
-"""Tolerance: the values of wefe are no more exact, because its classifier stops this near to the minimum."""
+"""Tolerance of comparisons with wefe, whose classifier stops before it reaches the exact minimum."""
 
 SHARED = Path(__file__).resolve().parents[6] / "shared"
 KNOWN = SHARED / "known_answers" / "weat_embedding.json"
@@ -54,7 +54,7 @@ def lists_of(known, name, vector_of):
 # ---------------------------------------------------------------------------- second implementations
 @needs_embedding
 @pytest.mark.parametrize("name", ["WEAT1", "WEAT3", "WEAT7"])
-def test_the_bias_of_word_vectors_equals_its_value_in_wefe(name, vector_of):
+def test_rnsb_of_word_vectors_equals_its_value_in_wefe(name, vector_of):
     known = json.loads(KNOWN.read_text())
     expected = known["queries"][name]["wefe"]["RNSB_holdoutFalse_rs42"]
     (positive, negative), targets = lists_of(known, name, vector_of)
@@ -117,13 +117,13 @@ def test_swapping_the_sentiments_gives_complementary_probabilities(sets):
     assert swapped.probabilities == pytest.approx([1 - one for one in straight.probabilities], abs=1e-9)
 
 
-def test_rotating_every_vector_changes_nothing(sets, rng):
+def test_rotating_every_vector_does_not_change_the_sentiment_probabilities(sets, rng):
     rotation = np.linalg.qr(rng.normal(size=(20, 20)))[0]
     rotated = negative_sentiment_bias(*(one @ rotation for one in sets))
     assert rotated.probabilities == pytest.approx(negative_sentiment_bias(*sets).probabilities, abs=1e-9)
 
 
-def test_more_dimensions_than_words_are_fitted(rng):
+def test_vectors_with_more_dimensions_than_there_are_words_can_be_fitted(rng):
     positive, negative, targets = (rng.normal(size=(4, 500)) + shift for shift in (-0.1, 0.1, 0))
     found = negative_sentiment_bias(positive, negative, targets)
     assert found.value > 0

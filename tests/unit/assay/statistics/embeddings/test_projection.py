@@ -26,7 +26,7 @@ def test_the_sign_of_a_component_does_not_depend_on_the_sign_of_the_data():
     assert all(axis[np.abs(axis).argmax()] > 0 for axis in plain.axes)
 
 
-def test_the_order_of_the_vectors_does_not_matter():
+def test_principal_components_do_not_depend_on_the_order_of_the_vectors():
     assert principal_components(VECTORS[::-1]).axes == pytest.approx(principal_components(VECTORS).axes)
 
 

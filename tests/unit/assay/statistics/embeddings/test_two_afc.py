@@ -79,7 +79,7 @@ class TestOnRealVectors:
             by_pair = [known["closed_form_pse_per_pair"][word]["|".join(pair)] for pair in known["pairs"]]
             assert found[:, place] == pytest.approx(by_pair, abs=1e-6)
 
-    def test_bisection_finds_the_same_pse(self, known, vector):
+    def test_bisection_finds_the_pse_of_the_closed_form(self, known, vector):
         for first, second in known["pairs"]:
             for word in ("carpenter", "lawyer", "receptionist"):
                 closed = indifference_points([vector(first)], [vector(second)], [vector(word)])[0, 0]
@@ -121,20 +121,20 @@ def test_swapping_the_cues_mirrors_every_pse():
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1e-3, 1e90])
-def test_scaling_all_vectors_changes_nothing(scale):
+def test_scaling_all_vectors_does_not_change_the_pse(scale):
     first, second, concepts = drawn(2)
     scaled = indifference_points(scale * first, scale * second, scale * concepts)
     np.testing.assert_allclose(scaled, indifference_points(first, second, concepts), rtol=1e-9)
 
 
-def test_rotating_the_whole_space_changes_nothing():
+def test_rotating_the_whole_space_does_not_change_the_pse():
     first, second, concepts = drawn(3)
     turn, _ = np.linalg.qr(np.random.default_rng(4).normal(size=(12, 12)))
     turned = indifference_points(first @ turn, second @ turn, concepts @ turn)
     np.testing.assert_allclose(turned, indifference_points(first, second, concepts), atol=1e-10)
 
 
-def test_the_weight_scales_the_concept():
+def test_weighting_a_concept_equals_scaling_its_vector():
     first, second, concepts = drawn(5)
     weighed = indifference_points(first, second, concepts, weight=2.5)
     np.testing.assert_allclose(weighed, indifference_points(first, second, 2.5 * concepts))
@@ -150,7 +150,7 @@ def test_a_longer_cue_needs_a_smaller_share():
     assert indifference_points([[1, 0]], [[0, 3]], [[0, 0]])[0, 0] == pytest.approx(0.25)
 
 
-def test_a_zero_cue_is_refused_by_name():
+def test_a_cue_with_a_zero_vector_is_refused_and_its_pair_is_named():
     with pytest.raises(ZeroVariance, match="pair 2 is the zero vector"):
         indifference_points([[1, 0], [1, 0]], [[0, 1], [0, 0]], [[1, 1]])
 
@@ -207,7 +207,7 @@ def test_replicates_of_a_cue_pair_count_as_one_cluster():
     assert (copied.pse.low, copied.pse.high) == pytest.approx((one.pse.low, one.pse.high))
 
 
-def test_templates_are_resampled_if_there_is_one_pair():
+def test_templates_are_resampled_if_there_is_only_one_cue_pair():
     points = np.random.default_rng(5).normal(0.4, 0.1, (1, 40))
     found = summarise(points, points, np.random.default_rng(6), LEVELS)
     low, high = stats.t(39, points.mean(), points.std(ddof=1) / np.sqrt(40)).interval(0.95)

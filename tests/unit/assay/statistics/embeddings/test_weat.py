@@ -68,7 +68,7 @@ def textbook(first, second, own, other):
 
 # ---------------------------------------------------------------------------- known answers
 @needs_known_answers
-def test_a_table_of_cosines_has_its_known_p_and_effect_size():
+def test_a_table_of_cosines_has_its_known_p_value_and_effect_size():
     known = json.loads((KNOWN / "weat_mac.json").read_text())["exact_permutation"]
     table = np.array(known["cos"])
     s = table[:, :8].mean(axis=1) - table[:, 8:].mean(axis=1)
@@ -140,17 +140,17 @@ def test_weat_equals_the_textbook_formula(sets):
 
 
 # ---------------------------------------------------------------------------- symmetries
-def test_swapping_the_targets_changes_the_sign(sets):
+def test_swapping_the_targets_changes_the_sign_of_weat(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(second, first, own, other))
 
 
-def test_swapping_the_attributes_changes_the_sign(sets):
+def test_swapping_the_attributes_changes_the_sign_of_weat(sets):
     first, second, own, other = sets
     assert_mirrored(weat(first, second, own, other), weat(first, second, other, own))
 
 
-def test_swapping_targets_and_attributes_together_changes_nothing(sets):
+def test_swapping_targets_and_attributes_together_does_not_change_weat(sets):
     first, second, own, other = sets
     assert_same(weat(second, first, other, own), weat(*sets))
 
@@ -170,7 +170,7 @@ def assert_mirrored(one, other):
     assert other.p.greater == pytest.approx(1 - one.p.strict)
 
 
-def test_order_length_and_rotation_do_not_matter(sets, rng):
+def test_weat_does_not_depend_on_the_order_length_or_rotation_of_the_vectors(sets, rng):
     rotation = np.linalg.qr(rng.normal(size=(12, 12)))[0]
     changed = [(one @ rotation * rng.uniform(0.1, 9, (len(one), 1)))[rng.permutation(len(one))] for one in sets]
     assert_same(weat(*changed), weat(*sets))

@@ -31,7 +31,7 @@ def test_the_scales_of_comparison_are_chosen_from_the_outputs(outputs, probabili
     assert scales_of(outputs, "auto", probabilities=probabilities) == scales
 
 
-def test_a_declared_scale_is_the_only_one():
+def test_a_declared_scale_is_the_only_scale_used():
     assert scales_of(np.array([1.0, 2.0]), "rank", probabilities=False) == ("rank",)
 
 

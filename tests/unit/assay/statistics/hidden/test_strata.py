@@ -183,7 +183,7 @@ def test_one_value_that_differs_is_still_found_among_several(values, rng):
     )
 
 
-def test_noise_too_small_to_matter_is_not_tested(rng):
+def test_negligible_noise_in_repeated_answers_does_not_turn_an_effect_into_an_upper_bound(rng):
     profiles = profiles_of(0.5 * rng.choice([-1.0, 1.0], 3000), rng)
     repeats = later(rng.normal(0, 1e-9, (50, 2, 2)))
     assert not item_effect(profiles, repeats, LIMIT, rng).bound
@@ -197,7 +197,7 @@ def test_an_effect_whose_sign_differs_between_items_is_found(rng):
     assert (found.draws > LIMIT).all()
 
 
-def test_without_repetitions_there_is_only_an_upper_bound(rng):
+def test_without_repeated_items_there_is_only_an_upper_bound_of_the_effect_on_items(rng):
     found = item_effect(profiles_of(rng.normal(0, 0.6, 500), rng), None, LIMIT, rng)
     assert found.bound
     assert found.draws.mean() > 0.4
@@ -221,7 +221,7 @@ def test_the_effect_of_a_typical_frame_is_recovered_although_words_differ_too(ap
     assert drawn.mean() == pytest.approx(apart, abs=0.025)
 
 
-def test_two_frames_with_ten_cases_each_are_enough_and_nine_cases_are_not(rng):
+def test_the_effect_of_a_typical_frame_needs_two_frames_with_ten_cases_each(rng):
     frames, words = np.repeat(["a", "b"], 10), np.tile(["x", "y"], 10)
     leans = np.where(frames == "a", 0.4, -0.4) + rng.normal(0, 0.1, 20)
     draws, bound = typical_effect(np.zeros(4000), leans, frames, (words,), 0.1, rng)

@@ -51,7 +51,7 @@ def test_jensen_shannon_is_symmetric_and_bounded_by_log_two(pair):
 
 @unhurried
 @given(pairs())
-def test_pinskers_inequality_holds(pair):
+def test_kl_and_total_variation_satisfy_pinskers_inequality(pair):
     p, q = pair
     kl = kl_divergence(p, q)
     if kl.value is not None:
@@ -97,7 +97,7 @@ def test_the_known_categorical_divergences_are_reproduced():
 
 @pytest.mark.parametrize("measure", ["kl", "js"])
 @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
-def test_samples_from_the_specification_exceed_the_threshold_at_the_nominal_rate(measure, shares):
+def test_samples_from_the_specification_exceed_the_threshold_at_most_at_the_nominal_rate(measure, shares):
     rng = np.random.default_rng(1)
     threshold = bootstrap_threshold(shares, 40, measure, 0.05, rng)
     fresh = rng.multinomial(40, shares, 2_000)
@@ -126,7 +126,7 @@ def test_jensen_shannon_has_a_value_where_kullback_leibler_has_none():
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["kl", "js"])
 @pytest.mark.parametrize("n", [9, 12, 15, 20])
-def test_the_order_of_equally_specified_values_does_not_matter(measure, n):
+def test_the_divergence_test_does_not_depend_on_the_order_of_equally_specified_values(measure, n):
     even = [1 / 3, 1 / 3, 1 / 3]
     for he in range(n + 1):
         for she in range(he, n + 1 - he):
@@ -153,7 +153,7 @@ def test_known_outputs_get_the_expected_letter(measure, observed, letter):
     assert verdict.letter is letter
 
 
-def test_the_nearest_unbiased_distribution_decides():
+def test_the_nearest_unbiased_distribution_decides_the_letter():
     unbiased = {"U1": [0.5, 0.5, 0.0], "U2": [0.8, 0.2, 0.0]}
     observed = {"U1": [20, 20, 0], "U2": [32, 8, 0], "B": [33, 7, 0]}
     verdict = divergence_letter(observed, unbiased, {"B": [0.9, 0.1, 0.0]}, "js", 0.05, np.random.default_rng(6))

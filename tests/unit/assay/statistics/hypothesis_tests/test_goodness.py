@@ -63,7 +63,7 @@ def test_every_known_p_value_is_reproduced():
 
 
 @needs_known_answers
-def test_two_samples_of_different_size_follow_the_apache_formula():
+def test_two_samples_of_different_size_follow_the_formula_of_apache_commons_math():
     check = json.loads(KNOWN.read_text())["apache_formula_check"]
     test = chi_squared_two_sample(check["o1"], check["o2"])
     assert test.statistic == pytest.approx(check["statistic"], rel=1e-12)
@@ -77,7 +77,7 @@ def test_the_two_sample_test_equals_pearsons_test_without_yates_correction():
     assert ours.p == pytest.approx(0.0402, abs=5e-5)
 
 
-def test_the_yates_correction_of_scipy_would_hide_the_same_difference():
+def test_the_yates_correction_of_scipy_would_hide_a_difference_of_four_in_forty():
     assert stats.chi2_contingency([[40, 0], [36, 4]]).pvalue == pytest.approx(0.124, abs=5e-4)
 
 
@@ -94,7 +94,7 @@ def test_an_empty_cell_with_share_zero_is_dropped_while_scipy_returns_nan():
 
 
 @pytest.mark.parametrize("counts", [[7, 13, 20], [1, 2, 37], [0, 5, 35]])
-def test_pearson_and_g_agree_with_scipy(counts):
+def test_the_chi_squared_test_and_the_g_test_agree_with_scipy(counts):
     shares = np.array([0.2, 0.3, 0.5])
     expected = shares * sum(counts)
     assert chi_squared_fit(counts, shares).p == pytest.approx(stats.chisquare(counts, expected).pvalue, rel=1e-10)
@@ -104,13 +104,13 @@ def test_pearson_and_g_agree_with_scipy(counts):
 
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.2, 0.8], [0.2, 0.3, 0.5], [0.1, 0.1, 0.2, 0.6]])
-def test_the_exact_test_equals_brute_force(shares):
+def test_the_exact_multinomial_test_equals_brute_force(shares):
     for counts in outcomes_of(6, len(shares)):
         exact = exact_multinomial(counts, shares)
         assert exact.p == pytest.approx(min(1.0, brute_force(counts, shares)), rel=1e-10)
 
 
-def test_the_exact_test_keeps_its_level():
+def test_the_exact_multinomial_test_keeps_its_level():
     shares = [0.15, 0.25, 0.6]
     outcomes = outcomes_of(12, 3)
     weight = stats.multinomial(12, shares).pmf(outcomes)
@@ -151,14 +151,14 @@ def test_observations_in_the_only_possible_cell_have_p_one(test):
 
 
 @pytest.mark.parametrize("test", [chi_squared_fit, g_test, exact_multinomial])
-def test_relabelling_the_values_changes_nothing(test):
+def test_relabelling_the_values_does_not_change_the_p_value(test):
     straight, mirrored = test([26, 11, 3], [0.6, 0.3, 0.1]), test([3, 11, 26], [0.1, 0.3, 0.6])
     assert mirrored.p == pytest.approx(straight.p, rel=1e-12)
     assert mirrored.statistic == pytest.approx(straight.statistic, rel=1e-12)
 
 
 @pytest.mark.parametrize("counts", [[9, 31], [11, 29], [20, 20]])
-def test_mirrored_counts_are_equally_extreme_under_equal_shares(counts):
+def test_the_exact_test_of_two_equal_shares_equals_the_two_sided_binomial_test(counts):
     assert exact_multinomial(counts, [0.5, 0.5]).p == pytest.approx(stats.binomtest(counts[0], 40).pvalue, rel=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Tests of paired labels and base rates: agreement with brute force, and interval coverage."""
+"""Tests of paired labels and of disparate impact: agreement with brute force, and interval coverage."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_bowkers_test_of_three_labels_equals_brute_force():
     assert found.p == pytest.approx(p, rel=1e-9)
 
 
-def test_many_changes_are_tested_by_chi_squared_with_little_error(rng):
+def test_bowkers_test_of_many_changed_labels_uses_chi_squared_with_little_error(rng):
     table = [[0, 330, 290, 301], [300, 0, 310, 280], [305, 320, 0, 300], [310, 290, 302, 0]]
     found = bowker(*labels_of(table))
     assert (found.distribution, found.df) == ("chi-squared", 6)
@@ -67,7 +67,7 @@ def test_many_changes_are_tested_by_chi_squared_with_little_error(rng):
     assert found.p == pytest.approx(np.mean(drawn >= found.statistic - 1e-9), abs=0.01)
 
 
-def test_swapping_the_sides_changes_nothing():
+def test_swapping_the_paired_labels_does_not_change_bowkers_test():
     a, b = labels_of([[3, 8, 1], [2, 4, 6], [0, 1, 5]])
     assert bowker(a, b) == bowker(b, a)
 
@@ -115,7 +115,7 @@ def records(**groups):
     return positive, places, tuple(groups)
 
 
-def test_every_ordered_pair_of_groups_has_its_ratio(rng):
+def test_every_ordered_pair_of_groups_has_a_disparate_impact_ratio(rng):
     found = disparate_impact(*records(women=(10, 40), men=(30, 60), others=(8, 10)), rng)
     ratios = {(one.of, one.to): one.ratio.estimate for one in found.ratios}
     assert len(ratios) == 6
@@ -126,7 +126,7 @@ def test_every_ordered_pair_of_groups_has_its_ratio(rng):
 
 
 @pytest.mark.slow
-def test_the_interval_of_a_ratio_covers_it(rng):
+def test_the_interval_of_a_disparate_impact_ratio_has_about_its_nominal_coverage(rng):
     held = 0
     for _ in range(600):
         drawn = records(a=(rng.binomial(80, 0.3), 80), b=(rng.binomial(60, 0.5), 60))

@@ -44,14 +44,14 @@ def test_the_sign_flip_test_of_signed_ranks_equals_the_wilcoxon_test(known, rng)
     assert sign_flip_test(ranks, rng).p == known["wilcoxon_exact_p"]
 
 
-def test_few_pairs_equal_brute_force_over_signs(rng):
+def test_the_sign_flip_test_of_few_pairs_equals_brute_force(rng):
     for n in range(1, 10):
         differences = rng.integers(-5, 6, n).astype(float)
         every = [abs(np.dot(signs, differences)) for signs in itertools.product((1, -1), repeat=n)]
         assert sign_flip_test(differences, rng).p == np.mean(np.array(every) >= abs(differences.sum()))
 
 
-def test_many_pairs_agree_with_the_exact_value(rng):
+def test_the_sampled_sign_flip_test_of_many_pairs_agrees_with_the_exact_p_value(rng):
     differences = np.array([3, -1, 4, 1, -5, 9, 2, 6, -5, 3, 5, 8, 9, -7, 9, 3, -2, 4, 6, -12], dtype=float)
     # exact distribution: count how often each sum occurs over all signs
     ways = {0: 1}
@@ -73,7 +73,7 @@ def test_pairs_without_a_difference_do_not_change_the_p_value(rng):
     assert sign_flip_test([0.0] * 30, rng).p == 1
 
 
-def test_swapping_the_sides_changes_only_the_sign(rng):
+def test_negated_differences_keep_the_p_value_and_change_the_sign_of_the_statistic(rng):
     differences = rng.normal(0.4, 1, 12)
     there, back = sign_flip_test(differences, rng), sign_flip_test(-differences, rng)
     assert (there.p, there.statistic) == (back.p, -back.statistic)
@@ -103,7 +103,7 @@ def test_clusters_of_one_pair_each_do_not_change_the_p_value(rng):
     assert sign_flip_test(differences, rng, clusters=np.arange(10)).p == sign_flip_test(differences, rng).p
 
 
-def test_memory_does_not_grow_with_pairs_times_draws(rng):
+def test_the_memory_of_the_sign_flip_test_does_not_grow_with_pairs_times_draws(rng):
     differences = rng.normal(size=50_000)
     tracemalloc.start()
     sign_flip_test(differences, rng, draws=400)  # all draws in one array would take 160 MB
@@ -120,7 +120,7 @@ def test_an_empty_sample_and_mismatched_clusters_are_refused(rng):
 
 
 # ---------------------------------------------------------------------------- swaps
-def test_few_pairs_equal_brute_force_over_swaps(rng):
+def test_the_swap_test_of_few_pairs_equals_brute_force(rng):
     x, y = rng.normal(size=6), rng.normal(0.8, 1.5, 6)
 
     def both_ways(swapped):
@@ -149,7 +149,7 @@ def test_the_swap_test_keeps_its_level(rng):
     assert 0.03 <= np.mean(below) <= 0.075
 
 
-def test_a_side_without_spread_has_a_p_value_but_no_statistic(rng):
+def test_the_swap_test_of_a_constant_sample_has_a_p_value_but_no_statistic(rng):
     found = kl_swap_test(np.full(8, 0.1), np.arange(8.0), rng)
     assert found.statistic is None
     assert found.p == 2 / 2**8

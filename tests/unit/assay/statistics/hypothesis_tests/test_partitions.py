@@ -41,7 +41,7 @@ def test_counted_partitions_equal_brute_force(n, m, rng):
         assert found.greater_error == found.two_sided_error == 0
 
 
-def test_counting_equals_scipys_permutation_test(rng):
+def test_counted_partitions_equal_scipys_permutation_test(rng):
     first, second = rng.normal(0.5, 1, 6), rng.normal(0, 1, 5)
 
     def difference(x, y, axis):
@@ -65,7 +65,7 @@ def test_swapping_the_groups_keeps_the_two_sided_p_value_and_mirrors_the_one_sid
     assert swapped.greater == pytest.approx(1 - straight.strict, abs=1e-12)
 
 
-def test_shifting_and_scaling_the_numbers_changes_nothing(rng):
+def test_shifting_and_scaling_the_numbers_does_not_change_the_partition_test(rng):
     first, second = rng.normal(size=6), rng.normal(size=9)
     assert partition_test(3 * first + 40, 3 * second + 40) == partition_test(first, second)
 
@@ -110,7 +110,7 @@ def test_a_true_null_is_rejected_at_the_nominal_rate(rng):
     assert np.mean(np.array(ps) <= 0.05) == pytest.approx(0.05, abs=0.015)
 
 
-def test_too_many_members_without_a_generator_are_refused():
+def test_groups_too_large_to_count_are_refused_without_a_random_generator():
     with pytest.raises(SpecificationError, match="random generator"):
         partition_test(np.arange(21), np.arange(20))
 

@@ -106,8 +106,8 @@ def test_nearest_neighbours_of_discrete_samples_give_the_divergence_of_shares(rn
     assert knn_kl(x, y) == pytest.approx(kl_divergence(*shares).value, rel=1e-9)
 
 
-def test_a_mixture_of_repeated_and_distinct_values_adds_both_parts(rng):
-    """Half of one sample repeats a value, a quarter of the other; the remaining values are distinct."""
+def test_the_divergence_of_repeated_and_distinct_values_is_the_sum_over_both_parts(rng):
+    """In one sample, half of the values are equal; in the other, a quarter; the remaining values are distinct."""
     n = 4_000
     x = np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n))
     y = np.where(rng.random(n) < 0.25, 0.0, rng.normal(size=n))

@@ -46,7 +46,7 @@ def test_the_paired_effect_is_the_mean_shift_in_standard_deviations_of_all_outpu
     assert np.quantile(drawn, 0.025) < 0.4 / profiles.scale < np.quantile(drawn, 0.975)
 
 
-def test_a_constant_shift_is_only_as_uncertain_as_its_unit(rng):
+def test_a_constant_shift_is_only_as_uncertain_as_the_standard_deviation_that_divides_it(rng):
     base = rng.normal(size=len(PERSON))
     profiles = profiles_of(np.stack([base, base + 1], axis=1))
     drawn = paired_draws(profiles, rng)["women", "men"]
@@ -66,14 +66,14 @@ def test_every_pair_of_values_is_compared(rng):
     assert pairs["a", "e"] == pytest.approx(pairs["a", "c"] + pairs["c", "e"], abs=0.2)
 
 
-def test_swapping_the_values_changes_the_sign(rng):
+def test_swapping_the_values_changes_the_sign_of_the_effect(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     there = paired_draws(profiles, np.random.default_rng(3), 400)["a", "b"]
     back = paired_draws(profiles_of(profiles.outputs[:, ::-1]), np.random.default_rng(3), 400)["women", "men"]
     assert back == pytest.approx(-there)
 
 
-def test_the_unit_and_the_offset_of_the_outputs_do_not_matter(rng):
+def test_effects_do_not_depend_on_the_unit_and_offset_of_the_outputs(rng):
     profiles = service(rng, of_value=(0.0, 0.4))
     cents = profiles_of(100 * profiles.outputs + 7, profiles.values)
     once, again = (paired_draws(each, np.random.default_rng(3), 400)["a", "b"] for each in (profiles, cents))
@@ -118,7 +118,7 @@ def test_effects_of_people_and_frames_do_not_widen_the_tied_gap(rng):
     assert drawn.std() < 0.01
 
 
-def test_swapping_the_sides_changes_the_sign_of_the_gap(rng):
+def test_swapping_the_sides_of_the_content_changes_the_sign_of_the_gap(rng):
     profiles = service(rng, of_value=(0.0, 0.1), of_side=0.4)
     there = tied_draws(profiles, SIDE, TIE, np.random.default_rng(3), 400)
     back = tied_draws(profiles, 1 - SIDE, TIE, np.random.default_rng(3), 400)

@@ -1,4 +1,4 @@
-"""Tests of effects shared by both sides: additive and multiplicative effects are recovered."""
+"""Tests of effects (as of persons) that both sides of the content share: sums and products are recovered."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_zero_values_have_zero_shared_factors(design, fit):
 
 
 @pytest.mark.parametrize("fit", [shared_sums, shared_products])
-def test_the_unit_of_the_weights_does_not_matter(design, rng, fit):
+def test_shared_effects_do_not_depend_on_the_unit_of_the_weights(design, rng, fit):
     side, clusters = design
     values, weight = rng.uniform(0.1, 1, len(side)), rng.uniform(1, 2, len(side))
     found = fit(values, side, weight / (1000 * weight.sum()), clusters)

@@ -39,7 +39,7 @@ def test_independent_rows_have_the_textbook_error(rng):
     assert found.freedom == pytest.approx([29, 29])
 
 
-def test_balanced_clusters_have_the_error_of_their_means(rng):
+def test_with_balanced_clusters_the_error_is_that_of_the_mean_of_cluster_means(rng):
     ids = np.repeat(np.arange(12), 8)
     values = (rng.normal(size=12)[ids] + rng.normal(size=96))[:, None]
     means = values.reshape(12, 8).mean(axis=1)
@@ -74,7 +74,7 @@ def test_two_kinds_of_cluster_have_satterthwaites_degrees_of_freedom(rng):
     assert mean_error(values, clusters).freedom == pytest.approx([expected])
 
 
-def test_the_degrees_of_freedom_of_a_component_near_the_noise_follow_the_documented_formula(rng):
+def test_the_degrees_of_freedom_of_a_variance_component_near_the_noise_follow_the_formula(rng):
     ids = np.repeat(np.arange(6), 40)
     between = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
     within = np.tile(stats.norm.ppf((np.arange(40) + 0.5) / 40), 6)
@@ -95,7 +95,7 @@ def test_clusters_of_one_row_each_are_ignored(rng):
     assert found.variance == pytest.approx(alone.variance)
 
 
-def test_the_numbering_of_the_clusters_does_not_matter(rng):
+def test_the_error_does_not_depend_on_the_numbering_of_the_clusters(rng):
     clusters = crossing(8, 6)
     values = crossed_values(rng, clusters, 1, 1, 1)
     renamed = {"person": 10 * (7 - clusters["person"]), "frame": clusters["frame"] + 3}
@@ -178,7 +178,7 @@ def test_the_same_seed_gives_the_same_draws(rng):
     assert np.array_equal(once, again)
 
 
-def test_memory_does_not_grow_with_the_draws(rng):
+def test_the_memory_of_drawing_means_does_not_grow_with_the_number_of_draws(rng):
     clusters = crossing(50, 40)
     values = crossed_values(rng, clusters, 1, 1, 1)
     tracemalloc.start()

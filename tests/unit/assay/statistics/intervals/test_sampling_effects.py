@@ -93,7 +93,7 @@ def rarely(seed, content=0.25):
 
 
 def test_errors_of_the_tied_effect_are_estimated_correctly_if_yes_answers_are_rare():
-    """The true effect is .2: one side has .75 of the yes answers (.25 above even), and the tie shows .8 of that."""
+    """The true effect is .2: one side has .75 of the yes answers, .25 above even, and a tie of .9 shows .8 of that."""
     scores, errors = [], []
     for seed in range(60):
         half = paired_effects(rarely(seed), 0.9, rng(seed), draws=400).halves[0][:, 0]

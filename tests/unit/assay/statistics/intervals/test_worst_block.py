@@ -123,7 +123,7 @@ def test_the_effect_is_the_distance_from_the_nearest_of_several_declared_distrib
     assert found.high < 0.24
 
 
-def test_for_many_outputs_a_selection_of_sets_gives_the_same_interval_as_all_sets(monkeypatch):
+def test_for_many_outputs_a_selection_of_output_sets_gives_the_same_interval_as_all_sets(monkeypatch):
     values = 6
     rng = np.random.default_rng(5)
     counts = rng.multinomial(60, np.full(values + 1, 1 / (values + 1)), size=values) + 40 * np.eye(values, values + 1)

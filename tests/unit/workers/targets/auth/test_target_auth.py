@@ -438,7 +438,7 @@ def test_a_secret_that_does_not_fit_its_auth_is_refused_with_its_field_and_not_s
     assert secret is None or secret not in str(caught.value)
 
 
-def test_a_certificate_with_another_key_is_refused():
+def test_a_client_certificate_that_does_not_match_its_private_key_is_refused():
     (one, made), (other, _) = certificate("one"), certificate("other")
     assert one is not other
     with pytest.raises(SpecificationError) as caught:

@@ -1,4 +1,4 @@
-"""Settings that locate the answer in a body are suggested from its types and its names."""
+"""Settings that locate the answer in a response body are suggested from the types and names of its members."""
 
 import json
 
@@ -32,7 +32,7 @@ BY_LABEL = {"positive": 0.9, "negative": 0.1}
         (Kind.LANGUAGE_MODEL, {"id": "c-1", "model": "m", "choices": [{"text": "Hi"}]}, "choices[0].text"),
     ],
 )
-def test_the_suggested_output_is_the_place_of_the_answer_in_the_body(kind, body, output):
+def test_the_suggested_output_expression_locates_the_answer_in_the_body(kind, body, output):
     assert settings_that_read(json.dumps(body).encode(), kind) == {"output": output}
 
 

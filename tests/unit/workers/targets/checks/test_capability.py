@@ -74,7 +74,7 @@ def unfit(service: Service, pairs=PAIRS) -> TargetUnfit:
     return caught.value
 
 
-def test_working_service_passes_in_five_calls_and_keeps_its_batches():
+def test_working_service_passes_in_five_calls_and_its_batch_limit_stays():
     service = Service()
     found, slept = look(service)
     assert (found.deterministic, found.batch, found.order_kept, found.truncates_at) == (True, True, True, None)
@@ -83,7 +83,7 @@ def test_working_service_passes_in_five_calls_and_keeps_its_batches():
     assert (found.asked, found.returned, found.latency_s) == (sentence(0), "La casa: 211.", 1)
 
 
-def test_result_can_be_serialised_as_json():
+def test_the_result_of_an_examination_can_be_serialised_as_json():
     found, _ = look(Service())
     assert set(json.loads(json.dumps(found.as_json()))) >= {"latency_s", "batch", "notes", "calls"}
     assert "adapter" not in found.as_json()
@@ -197,7 +197,7 @@ def test_service_without_a_list_of_languages_is_examined_anyway():
 
 
 @pytest.mark.parametrize("code", ["auth", "quota", "refused-address", "tls", "http-400", "wrong-shape"])
-def test_permanent_failure_is_reported_at_once(code):
+def test_an_examination_ends_after_the_first_permanent_failure(code):
     service = Service(failures=lambda: CallFailed(code, "no", retriable=False))
     refusal = unfit(service)
     assert (refusal.code, refusal.message, len(service.calls)) == (code, "no", 1)
@@ -220,14 +220,14 @@ def test_retry_after_is_obeyed_in_an_examination():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_service_that_fails_half_of_the_time_passes(seed):
+def test_a_service_that_fails_half_of_its_calls_passes_the_examination(seed):
     rng = np.random.Generator(np.random.PCG64(seed))
     ill = Service(failures=lambda: CallFailed("http-500", "ill", retriable=True) if rng.random() < 0.5 else None)
     found, _ = look(ill)
     assert found.returned == "La casa: 211."
 
 
-def test_a_service_that_fails_every_second_time_passes_with_a_complete_examination():
+def test_a_service_that_fails_every_second_call_is_examined_completely_and_passes():
     turns = itertools.cycle([CallFailed("http-503", "busy", retriable=True), None])
     found, _ = look(Service(failures=lambda: next(turns)))
     assert (found.deterministic, found.batch, found.notes) == (True, True, ())

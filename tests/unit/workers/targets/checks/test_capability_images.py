@@ -102,7 +102,7 @@ def test_service_that_recognises_the_sample_images_passes_in_four_calls():
     assert json.loads(json.dumps(found.as_json()))["asked"].startswith("red circle: Which coloured shape")
 
 
-def test_examination_shows_the_first_and_last_image_of_the_experiment_and_the_sample_images():
+def test_the_examination_sends_the_first_and_last_image_of_the_experiment_and_the_sample_images():
     service = Service(by_image)
     found = examine(service, THEIRS)
     assert [ask.image for ask in service.asked] == [OWN[0].image, OWN[-1].image, *sample_images(), OWN[0].image]
@@ -156,7 +156,7 @@ def test_service_that_gives_all_images_the_same_answer_is_rated_with_a_note():
     assert found.notes == ("all images got the same answer: does the image reach the model?",)
 
 
-def test_answers_in_words_are_accepted():
+def test_an_image_classifier_that_answers_in_words_passes():
     found = examine(Service(lambda ask: {"scores": None, "text": "A red circle, I think"}))
     assert (found.labels, found.deterministic) == (None, True)
     assert "1 of 3 plain shapes were recognised" in found.notes

@@ -121,7 +121,7 @@ def test_model_that_only_writes_is_unfit_with_a_hint_to_use_it_as_author():
     assert "author" not in unfit(Model({})).message
 
 
-def test_unknown_word_does_not_rule_out_filling_gaps():
+def test_a_model_that_lacks_one_word_can_still_fill_gaps():
     known = {ask.word for ask in OURS[Fill][1:]}
     found = look(Model({Fill: lambda ask: fill(ask) if ask.word in known else lost("unknown-word")}))
     assert found.rungs == ("fill",)
@@ -152,14 +152,14 @@ def test_a_service_that_takes_no_arrays_is_asked_one_by_one():
     assert any("one by one" in note for note in found.notes)
 
 
-def test_answers_that_vary_are_noted():
+def test_a_model_that_answers_differently_each_time_is_fit_with_a_note():
     count = itertools.count(1)
     found = look(Model({Score: lambda ask: {"log_probability": -1.0 * next(count), "tokens": 3}}, batch_limit=1))
     assert found.deterministic is False
     assert any("not deterministic" in note for note in found.notes)
 
 
-def test_one_probability_for_all_texts_makes_a_model_unfit():
+def test_a_model_that_gives_all_texts_the_same_probability_is_unfit():
     assert unfit(Model({Score: lambda ask: {"log_probability": -9.5, "tokens": 3}})).code == "constant"
     assert unfit(Model({Fill: lambda ask: {"probability": 0.5}})).code == "constant"
 
@@ -201,7 +201,7 @@ def test_author_that_answers_is_fit():
     found = look(model, WRITES)
     assert (found.calls, found.rungs, found.returned) == (1, ("write",), "The nurse slept.")
     assert model.calls == [[WRITES[0]]]
-    assert found.adapter.batch_limit == 1  # one text a call, because the examination did not test the order of several
+    assert found.adapter.batch_limit == 1  # a batch of one, because the examination did not test the order of answers
     refusal = unfit(Model({}), WRITES)
     assert (refusal.code, "author" in refusal.hint) == ("unsupported", True)
     ill = Model({}, failures=lambda asks: CallFailed("http-503", "busy", status=503, retriable=True))

@@ -69,7 +69,7 @@ def test_rounding_differences_in_a_batch_do_not_count_as_another_order():
         assert order_of(alone, together) is Order.KEPT
 
 
-def test_different_answers_in_a_batch_are_not_taken_for_a_wrong_order():
+def test_answers_that_change_in_a_batch_are_not_taken_for_a_wrong_order():
     assert order_of([1.0, 2.0, 3.0], [1.5, 2.5, 3.5]) is Order.CHANGED
     assert order_of([label("a"), label("b")], [label("b"), label("b")]) is Order.CHANGED
     assert order_of([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.6, -0.5]]) is Order.CHANGED

@@ -85,7 +85,7 @@ def unfit(service: Service, questions, **more) -> TargetUnfit:
 
 
 @pytest.mark.parametrize(("say", "questions"), SOUND.values(), ids=SOUND)
-def test_working_service_passes_in_seven_calls_and_keeps_its_batches(say, questions):
+def test_working_service_passes_in_seven_calls_and_its_batch_limit_stays(say, questions):
     service = Service(say)
     found = look(service, questions)
     assert (found.deterministic, found.batch, found.order_kept, found.notes) == (True, True, True, ())
@@ -93,7 +93,7 @@ def test_working_service_passes_in_seven_calls_and_keeps_its_batches(say, questi
     assert json.loads(json.dumps(found.as_json()))["returned"]
 
 
-def test_facts_of_each_kind_are_reported():
+def test_the_examination_reports_dimensions_of_an_embedder_and_labels_of_a_classifier():
     embedder, classifier, regressor = (look(Service(say), questions) for say, questions in SOUND.values())
     assert (embedder.dimensions, classifier.dimensions, regressor.dimensions) == (8, None, None)
     assert (embedder.labels, classifier.labels, regressor.labels) == (None, ("bad", "good"), None)
@@ -134,7 +134,7 @@ def test_wrong_order_is_detected_from_labels_without_scores():
     assert unfit(Service(label, ARRANGED["reversed"]), questions).code == "out-of-order"
 
 
-def test_service_with_an_unstable_order_is_asked_one_by_one():
+def test_a_service_that_reorders_answers_only_once_is_asked_one_question_per_call():
     turn = itertools.count()
     found = look(Service(vector, lambda said: said[::-1] if len(said) > 1 and not next(turn) else said), EMBED)
     assert (found.batch, found.order_kept, found.adapter.batch_limit) == (False, False, 1)
@@ -170,7 +170,7 @@ def test_rounding_differences_in_an_array_count_as_the_same_answer():
     assert look(Service(vector, half), EMBED).order_kept is True
 
 
-def test_a_service_that_answers_arrays_differently_is_asked_one_by_one():
+def test_a_service_whose_answers_depend_on_the_rest_of_a_batch_is_asked_one_question_per_call():
     def centred(said):
         return [(np.array(one) - np.mean(said, axis=0)).tolist() for one in said] if len(said) > 1 else said
 
@@ -261,7 +261,7 @@ def test_probabilities_that_do_not_sum_to_one_are_noted_as_multi_label():
     assert not any("several labels" in note for note in rounded.notes)
 
 
-def test_classifier_that_scores_only_one_label_has_a_note():
+def test_a_classifier_that_scores_only_one_label_is_noted():
     found = look(Service(lambda ask: {"label": None, "scores": {"toxic": scored(ask)["scores"]["good"]}}), CLASSIFY)
     assert "only the label 'toxic' is scored" in found.notes
 
@@ -321,7 +321,7 @@ def test_a_service_that_refuses_arrays_is_asked_one_by_one():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_service_that_fails_half_of_the_time_passes(seed):
+def test_a_service_that_fails_half_of_its_calls_passes_the_examination(seed):
     rng = np.random.Generator(np.random.PCG64(seed))
     ill = Service(
         vector, failures=lambda asks: CallFailed("http-500", "ill", retriable=True) if rng.random() < 0.5 else None

@@ -145,6 +145,6 @@ def test_an_error_message_does_not_repeat_the_output_of_a_service():
 
 
 def test_equal_labels_of_several_replies_share_one_string_in_memory():
-    # guards against 06d1ba2, where 800 replies with 1,000 long labels took 300 MB of a worker; they take 95 MB
+    # at commit 06d1ba2, 800 replies with 1,000 long labels took 300 MB of a worker; they take 95 MB
     one, other = (classified(json.loads('{"positive": 0.25, "negative": 0.75}'))["scores"] for _ in range(2))
     assert [id(label) for label in one] == [id(label) for label in other]

@@ -53,7 +53,7 @@ def ask_library(wire, answer):
     return asyncio.run(go())
 
 
-def test_the_library_is_asked_and_its_answer_returned(wire):
+def test_deep_translator_is_called_and_its_answer_returned(wire):
     replies, (heard,) = ask_library(wire, wire.as_json({"translatedText": "Ella vino."}, connection="close"))
     assert [reply.value for reply in replies] == ["Ella vino."]
     assert (heard.path, heard.query["q"], heard.query["source"], heard.query["target"]) == (
@@ -75,7 +75,7 @@ def test_the_library_is_asked_and_its_answer_returned(wire):
         ("200 OK", "{}", "wrong-shape"),
     ],
 )
-def test_the_librarys_errors_are_typed_and_do_not_show_the_key(wire, status, body, code):
+def test_errors_of_deep_translator_become_known_failures_and_do_not_show_the_key(wire, status, body, code):
     failed, _ = ask_library(wire, wire.raw(body, status, connection="close"))
     assert failed.code == code
     assert SECRET not in "".join((str(failed), repr(failed), *traceback.format_exception(failed)))
@@ -137,14 +137,14 @@ def test_hanging_library_call_is_abandoned_at_the_deadline():
     assert waited_s < 2
 
 
-def test_text_above_the_length_limit_of_the_page_is_not_sent():
+def test_text_above_the_length_limit_of_the_translation_service_is_not_sent():
     (reply,) = asyncio.run(
         adapter(None, translator="my-memory", secret=None).answer([Translate("a" * 500, "en", "es")])
     )
     assert reply.failure.code == "unsupported"
 
 
-def test_a_secret_is_split_into_the_arguments_that_the_class_expects():
+def test_a_secret_is_split_into_the_arguments_that_the_librarys_class_expects():
     seen = {}
 
     def build(**arguments):
@@ -179,7 +179,7 @@ def test_every_translator_class_of_the_library_is_offered_or_excluded_by_name():
 
 
 @pytest.mark.parametrize("translator", sorted(WITHDRAWN))
-def test_a_withdrawn_class_is_refused_with_its_reason(translator):
+def test_a_translator_class_that_is_no_longer_offered_is_refused_with_its_reason(translator):
     with pytest.raises(SpecificationError, match="not offered"):
         DeepTranslatorSettings(translator=translator)
 
