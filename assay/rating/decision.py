@@ -80,7 +80,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:864b4c111275d1cac35f22d4bf1534080c44228059e9529748303fe29c3626c4"
+METHODOLOGY_DIGEST = "sha256:cb4adc332c83cffb68c165ed0fd97b03efb27db0729c9b1d2e0bef3de15719f6"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 

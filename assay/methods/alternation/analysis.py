@@ -22,6 +22,7 @@ from assay.rating.component import Lost, Measurement, Tolerance
 from assay.rating.losses import hidden_as_json, loss_effect, losses_as_json, lost_replies
 from assay.statistics.hidden.scales import Scale, amounts, limit_on, on_scale, scales_of
 from assay.statistics.hidden.strata import (
+    MOST_PAIRS,
     Families,
     fitted_together,
     furthest,
@@ -168,13 +169,16 @@ def _judge_output(
         scales = scales_of(table, judged.rules.scale, probabilities=not judged.answers.numbers)
     except EvidenceError as error:
         return measurement.impossible(error)
+    many = judged.rules.most_weights is not None and outputs * math.comb(table.shape[1], 2) > MOST_PAIRS
+    draws = DRAWS // 2 if many else DRAWS
     first, *rest = (
-        _Output(name, on_scale(table, one), judged, one, label, everything, judged.brief, outputs) for one in scales
+        _Output(name, on_scale(table, one), judged, one, label, everything, judged.brief, outputs, draws)
+        for one in scales
     )
     component = first.judge(tolerance, detail, rng)
     if judged.brief and not component.declared:  # other scales can only withdraw a declared letter
         return component
-    brief = [replace(one, brief=True, draws=DRAWS // 2) for one in rest]
+    brief = [replace(one, brief=True, draws=draws // 2) for one in rest]
     others = [one.judge(tolerance, dict(detail), rng.spawn(1)[0]) for one in brief]
     return component if len(scales) == 1 else _on_all_scales(component, others, scales)
 
@@ -209,7 +213,7 @@ class _Output:
     everything: Floats
     brief: bool
     outputs: int
-    draws: int = DRAWS
+    draws: int
 
     def judge(self, tolerance: Tolerance, detail: dict[str, Any], rng: np.random.Generator) -> Component:
         judged = self.judged

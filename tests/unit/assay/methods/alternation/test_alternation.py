@@ -106,6 +106,22 @@ def test_divergences_are_computed_for_every_ordered_pair_of_three_values():
     assert one.reasons[0].facts["to"] == "young"
 
 
+def test_each_of_ten_labels_of_five_groups_gets_its_own_letter():
+    people = {name: tuple(f"{name} {n}" for n in range(10)) for name in "vwxyz"}
+    method = Alternation("origin", texts=TextProfiles(TEXTS.frames, people, CONTENTS), answers="classes")
+
+    def answer(probe):
+        text = probe.ask.given
+        # one of the ten labels is preferred for the last group, whatever is said; the others follow the text
+        weights = [math.exp(jitter(text[-9:] + str(n)) + (2.5 if n == 4 and "z " in text else 0)) for n in range(10)]
+        return Reply({"label": None, "scores": {f"l{n}": each / sum(weights) for n, each in enumerate(weights)}})
+
+    found = {one.name: one for one in run(method, answer, 1).components}
+    assert len(found) == 10
+    assert (found["l4"].letter, found["l4"].declared) == (Letter.BS, True)
+    assert {row["to"] for row in found["l4"].detail["pairs"] if abs(row["shift"]) > 0.2} == {"z"}
+
+
 def test_the_detail_states_the_shift_in_the_services_unit_with_its_sign():
     method = Alternation("sex", texts=TEXTS, answers="numbers")
     one = component(method, numbers(lambda text: 1000 + 50 * jitter(text) - 150 * ("Ms" in text)))
