@@ -92,7 +92,7 @@ def operation_id(route: APIRoute) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-# `include_router` is not used: it would analyse each route a second time, in a tenth of the start-up time
+# `include_router` is not used: it would analyse each route a second time, which takes a tenth of the start-up time
 ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
 for each in ROUTES:
     each.unique_id = operation_id(each)

@@ -1,4 +1,4 @@
-"""The call of an operation in an OpenAPI document (3.0 or 3.1, JSON or YAML)."""
+"""Reads how an operation is called from an OpenAPI document (3.0 or 3.1, JSON or YAML)."""
 
 from __future__ import annotations
 

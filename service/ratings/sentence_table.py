@@ -15,7 +15,7 @@ COLUMNS = (
     *("component", "id", "term", "list", "first", "second", "first_score", "second_score", "words"),
     *("prefers", "towards", "source"),
 )
-"""`towards` is 1 if the stereotype was preferred, 0 if the counterpart was, 0.5 for a tie."""
+"""Columns of the table. `towards` is 1 if the stereotype was preferred, 0 if the counterpart was, 0.5 for a tie."""
 
 
 def sentence_table(rating: StoredRating, headers: Mapping[str, str]) -> Response:

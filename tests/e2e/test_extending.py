@@ -97,7 +97,7 @@ def rate(installed: Path, folder: Path, *options: str, lean: float, follows: boo
 @pytest.mark.parametrize(
     ("listing", "name"), [("methods", "spelling"), ("protocols", "plain-text"), ("specifications", "weekdays")]
 )
-def test_methods_and_protocols_of_a_plug_in_are_listed(installed, listing, name):
+def test_methods_protocols_and_specifications_of_a_plug_in_are_listed(installed, listing, name):
     listed = assay(installed, listing)
     assert listed.returncode == 0, listed.stderr
     assert name in listed.stdout

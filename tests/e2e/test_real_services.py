@@ -92,7 +92,7 @@ def test_vader_follows_content_and_the_single_name_behind_its_gender_effect_is_n
 
 
 @pytest.mark.parametrize("name", ["textblob", "afinn"])
-def test_other_lexicons_respond_to_content_but_not_to_names(rated, name: str):
+def test_textblob_and_afinn_respond_to_content_but_not_to_names(rated, name: str):
     rating = rated(name, "regressor", "mlflow", GENDER)
     assert (rating["letter"], rating["declared"]) == ("DSBS", True)
     assert rating["components"][0]["effects"]["step_1"]["high"] == 0

@@ -112,7 +112,7 @@ NULL_EFFECT, NULL_WORDS, NULL_SHARE = 1.27, 8, 0.38
 """Section 3.2: "around 38 %" of null samples with 8 words a list are at least as extreme as 1.27."""
 
 WITHIN_ONE_LESS_MAC = 0.141
-"""Section 3.1: 1 - MAC of the religion list, the boundary that the following percentages are within."""
+"""Section 3.1: 1 - MAC of the religion list; `WITHIN` has the shares of cosines between minus and plus this number."""
 
 WITHIN: Mapping[tuple[str, str, str], float] = {
     ("religion", "before", "neutral"): 0.56,

@@ -89,7 +89,7 @@ async def _request(api: Api, given: dict[str, str]) -> dict[str, Any]:
 
 
 async def _saved(api: Api, target: dict[str, Any]) -> dict[str, Any]:
-    """Return the saved target of a rating, which has the secret; without one, the target as it was rated."""
+    """Return the id of the saved target of a rating; if none is saved, the target as it was rated."""
     saved = (await api.get("/v1/targets", kind=target["kind"], limit=MOST))["items"]
     known = next((one["id"] for one in saved if one["digest"] == target["digest"]), None)
     return {"id": known} if known else described(target)

@@ -74,7 +74,7 @@ def new_items(made: Iterable[CorpusItem], author: Mapping[str, Any], job_id: str
 
 
 def _fits(corpus: StoredCorpus, wanted: AuthoredItems) -> bool:
-    """Whether the author's items fit the corpus: images, or sentences with the corpus's words."""
+    """Whether the corpus may hold the author's items: it is of the same kind, and was not made for other words."""
     if corpus.kind != wanted.kind:
         return False
     return wanted.words is None or corpus.rules is None or dict(corpus.rules.words) == dump_words(wanted.words)

@@ -108,7 +108,7 @@ class Judged:
 
     @cached_property
     def groups(self) -> Integers | None:
-        """Index of the original value of each record in `cases`; ``None`` for sentences."""
+        """Index of the attribute's original value of each record in `cases`; ``None`` for sentences."""
         own = [case.own for case in self.cases]
         return None if own[0] is None else np.array(own, dtype=np.int64)
 
@@ -161,7 +161,7 @@ def _judge_output(
     rng: np.random.Generator,
     outputs: int,
 ) -> Component:
-    """Judge one of `outputs` outputs on its scale, and compare its letter with those on other fitting scales."""
+    """Judge one of the service's `outputs` outputs; withhold its letter if another fitting scale declares another."""
     everything = judged.table(judged.answers, label)
     table = everything[judged.whole]
     measurement = Measurement(name, judged.answers.counts, tolerance, detail)
@@ -314,7 +314,7 @@ class _Output:
         limit = rules.delta_individual
         if limit is None:
             return hidden
-        if np.isin(self.table, (0.0, 1.0)).all():  # the outputs are labels without scores
+        if np.isin(self.table, (0.0, 1.0)).all():  # labels without scores: a share of changed labels
             limit *= math.sqrt(LABELS_CHANGED) / USUAL_LIMIT / profiles.scale
         if self.judged.groups is None:
             return (*hidden, spread_effect(profiles, pairs, limit, rng))

@@ -156,9 +156,10 @@ def hear_vectors(
     of_two: OfTwo,
     rng: np.random.Generator,
 ) -> CellsHeard | Reason:
-    """Read the replies to the first vectors of each cell, in their order; return a reason if too few are usable.
+    """Read the replies to the first vectors of each cell, in order; return a reason if they cannot be judged.
 
-    `wanted` is the label that counts as yes; without it, `of_two` chooses one. `rng` draws vectors to compare with.
+    `wanted` is the label that counts as yes; without it, `of_two` chooses one. `rng` draws vectors of the prior, with
+    which the vectors that get a yes are compared.
     """
     read = read_vectors([reply for held in replies.values() for reply in held], wanted, of_two)
     if isinstance(read, Reason):

@@ -71,7 +71,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
 
     # ------------------------------------------------------------------------ scores
     def fit(self, *roles: Role) -> Fit:
-        """Fit the score of some lists: labels by the hierarchy, probabilities by a bootstrap over terms."""
+        """Fit the score of the lists `roles`: labels by a hierarchy over terms, probabilities by a bootstrap."""
         by_image, terms = self.towards(*roles)
         if self.scale == "labels":
             return fit_terms(score_labels(by_image, terms, self.words.name).by_term)
@@ -117,7 +117,7 @@ class Sightings(TermScores[VisualWords, PictureTally, Fit]):
         return self.reason("target-calls-failed" if failing else "target-output-unusable", facts)
 
     def undecided_reasons(self) -> list[Reason]:
-        """Return a reason if pictures make no difference: none of a list is decided, or all have the same score."""
+        """Return a reason if all pictures have one score or, with labels, a list has no picture with a clear label."""
         seen = self.tally.results
         if self.scale == "probabilities":
             first, *others = {one.share for one in seen.values()}

@@ -53,7 +53,7 @@ class Seen:
 
 @dataclass
 class PictureTally(AnswerTally[Shown, Seen]):
-    """Counts and readings of pictures.
+    """Counts of questions about pictures, and readings of the answers.
 
     Of the pictures that were shown with the labels in both orders (`in_both_orders`), `changed` had answers that
     differed.

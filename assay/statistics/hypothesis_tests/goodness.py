@@ -77,7 +77,7 @@ MONTE_CARLO_DRAWS = 20_000
 """Number of outcomes to sample: a p-value near .05 is within .003 of the exact one."""
 
 TIE_SLACK = 1e-9
-"""Relative difference at which two statistics are equal: mirrored counts must tie."""
+"""Relative difference up to which two statistics count as equal: those of mirrored counts differ by rounding."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def mean_error(values: Floats, clusters: Clusters) -> MeanError:
         if count < LEAST_CLUSTERS:
             raise TooFewObservations(f"{count} {what} are too few; at least {LEAST_CLUSTERS} are needed")
     names = list(kinds)
-    # coefficients of the variance components in the mean's sum of squares, which the expected sums below exclude
+    # coefficients of the variance components in n * mean**2, which the sums of squares around the mean exclude
     of_mean = np.array([*(float((sizes[kind] ** 2).sum()) / n for kind in names), 1.0])
     expected = [np.array([*(float(n) for _ in names), float(n)]) - of_mean]
     observed = [((values - values.mean(axis=0)) ** 2).sum(axis=0)]

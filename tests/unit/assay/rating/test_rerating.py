@@ -83,7 +83,7 @@ OLD = [version.version for version in shipped().versions if version.status == "o
 
 @pytest.mark.parametrize("version", OLD)
 @pytest.mark.parametrize(("method", "answer"), [(METHOD, translate), (OneHop("gender"), mark)], ids=["two", "one"])
-def test_methodology_versions_before_1_3_0_give_the_same_letter_and_numbers(method, answer, version):
+def test_rerating_by_an_older_methodology_changes_only_the_named_version(method, answer, version):
     document, record = rated(as_recorded(method, "1.2.0"), answer)
     document["methodology"] = {"version": "1.2.0", "digest": shipped().named("1.2.0").digest}
     assert document["letter"] == "BS"

@@ -197,7 +197,7 @@ def test_each_word_has_its_own_curve(judged):
     assert judged.fits["carpenter"].pse.estimate == pytest.approx(0.35, abs=0.05)
 
 
-def test_words_without_a_curve_state_the_reason(judged):
+def test_the_reason_is_stated_for_each_word_without_a_psychometric_curve(judged):
     assert set(judged.without) == {"table", "chair"}
     assert "all 18 answers chose the first cue" in judged.without["table"]
     assert "a curve needs two" in judged.without["chair"]

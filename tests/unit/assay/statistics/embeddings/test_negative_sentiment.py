@@ -131,7 +131,7 @@ def test_vectors_with_more_dimensions_than_there_are_words_can_be_fitted(rng):
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_vectors_of_any_size_are_fitted(scale, sets):
+def test_very_short_and_very_long_vectors_are_fitted(scale, sets):
     assert math.isfinite(negative_sentiment_bias(*(one * scale for one in sets)).value)
 
 

@@ -167,7 +167,7 @@ def test_intervals_of_cells_cover_the_truth(effect):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("of_cells", [{}, {(0, 0): 0.2, (0, 1): 0.2}, {(0, 0): 0.2}, {(0, 0): 0.2, (1, 0): 0.2}])
-def test_intervals_of_three_values_cover_the_truth_and_zero(of_cells):
+def test_intervals_of_three_values_cover_the_true_effects_even_if_these_are_zero(of_cells):
     rates = np.full((3, 2), 0.3)
     for cell, more in of_cells.items():
         rates[cell] += more
