@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import Reader, Site
 from tests.support.scripted_server import Answer, Heard, scripted_server
 from web.frame.rendering import moment
-from web.schedules.rhythm import cron_of, in_words
+from web.schedules.recurrence import cron_of, in_words
 
 
 def ask(page: Page | Locator, summary: str, button: str) -> None:

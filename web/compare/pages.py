@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from web.compare.choosing import search
+from web.compare.selection import search
 from web.compare.sentences import joined
 from web.frame import Api, Pages, Refused, Visit
 from web.frame.kinds import KINDS

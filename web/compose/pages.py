@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
 
-from web.compare.choosing import search
+from web.compare.selection import search
 from web.frame import Pages, Refused, Visit
 
 pages = Pages()

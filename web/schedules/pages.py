@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from web.frame import Api, Pages, Refused, Visit
 from web.frame.visit import fields
-from web.schedules.rhythm import LAST_DAY, WEEKDAYS, cron_of, in_words
+from web.schedules.recurrence import LAST_DAY, WEEKDAYS, cron_of, in_words
 from web.suites.services import MOST, choices, described, target_of
 
 pages = Pages()

@@ -17,9 +17,9 @@ from typing import Any, NoReturn, Protocol, Self
 import httpx
 
 from assay import __version__
-from workers.egress.exchange import Exchange
 from workers.egress.failures import RETRIABLE_STATUSES, CallFailed
 from workers.egress.guard import Network, Resolve, place_of, resolve
+from workers.egress.http_exchange import Exchange
 from workers.egress.transport import Dial, GuardedTransport, Trust, default_trust, dial
 from workers.egress.waiting import parse_retry_after, should_retry
 from workers.tenant_uploads import Library
