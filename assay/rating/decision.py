@@ -80,7 +80,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:cb4adc332c83cffb68c165ed0fd97b03efb27db0729c9b1d2e0bef3de15719f6"
+METHODOLOGY_DIGEST = "sha256:160a65ac0ad931d645ce1a8878ee980c275d4226908855e5b8cf5fcdf14d59b7"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 TITLES: Mapping[str, str] = {
     "aggregation": "How parts become one letter",
     "alpha": "Level of the published tests",
+    "balanced_occupations": "Ask as often about women's occupations as about men's",
     "confidence": "Certainty that a letter needs",
     "delta": "Tolerance",
     "delta_content": "Tolerance for answering by the pronoun",

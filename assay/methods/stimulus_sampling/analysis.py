@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,11 +88,15 @@ def _within_sides(
 ) -> tuple[HiddenEffect, ...]:
     """Draw the effect within each side of the contents; if yes is common there, also among inputs without a yes.
 
-    If nearly all inputs of a side get a yes, these hardly show that one group gets it less (docs/decisions/0082).
+    A side with few inputs that get a yes can only prevent a letter: if two yeses are about the same group, resampling
+    shows no error. If nearly all inputs get a yes, they hardly show who gets it less (docs/decisions/0082).
     """
     even = np.full(len(heard.values), 1 / len(heard.values))
     found = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
-    hidden = share_effects(found, even, delta, rng)
+    hidden = tuple(
+        replace(effect, bound=heard.effective_of(side) < 2 * LEAST_YES)
+        for side, effect in enumerate(share_effects(found, even, delta, rng))
+    )
     common = heard.rates.mean(axis=0) > 0.5
     if not rules.rarer or not common.any():
         return hidden

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count, cycle
+from itertools import count, cycle, zip_longest
 
 import numpy as np
 
@@ -88,15 +88,11 @@ class _Writer(ABC):
         self._specs, self._rng = tuple(specs), rng
         self._decks = {value: iter(deck) for value, deck in decks.items()}
         shares = _shares(specs, tuple(decks))
-        self._capacity = _capacity(shares, per_text, tuple(map(len, decks.values())))
+        self.capacity = _capacity(shares, per_text, tuple(map(len, decks.values())))
+        """Number of texts per block without a repeated sentence."""
         self._written = 0
         self._progress = [_cumulative_counts(each, per_text) for each in shares]
         self._counts = [(0,) * len(decks) for _ in specs]
-
-    @property
-    def capacity(self) -> int:
-        """Number of texts per block without a repeated sentence."""
-        return self._capacity
 
     def more(self, texts_per_block: int) -> tuple[Text, ...]:
         """Write the texts that extend every block to `texts_per_block` texts in all, block by block.
@@ -109,10 +105,10 @@ class _Writer(ABC):
         OutOfBounds
             If `texts_per_block` is above `capacity`.
         """
-        if texts_per_block > self._capacity:
+        if texts_per_block > self.capacity:
             raise OutOfBounds(
                 f"{texts_per_block} texts per block were asked for, but without repeating a sentence "
-                f"there are at most {self._capacity}",
+                f"there are at most {self.capacity}",
                 "texts_per_block",
             )
         new = max(0, texts_per_block - self._written)
@@ -147,16 +143,25 @@ class _Writer(ABC):
 class BlockWriter(_Writer):
     """Writes the data blocks of `round-trip`: texts of as many sentences as there are values.
 
-    The same arguments and generator state give the same texts, step by step. Raises `SpecificationError` if the
-    construction has no slot for the attribute.
+    If `balanced`, occupations mostly of men, mostly of women, and the others are used in turn. The same arguments and
+    generator state give the same texts, step by step. Raises `SpecificationError` if the construction has no slot for
+    the attribute.
     """
 
     def __init__(
-        self, attribute: Attribute, construction: Construction, specs: Sequence[BlockSpec], rng: np.random.Generator
+        self,
+        attribute: Attribute,
+        construction: Construction,
+        specs: Sequence[BlockSpec],
+        rng: np.random.Generator,
+        *,
+        balanced: bool = True,
     ) -> None:
         if not construction.supports(attribute):
             raise SpecificationError(f"the construction {construction.name!r} has no slot for {attribute.name}")
-        deck = _shuffled_contents(occupations(), construction.frames_for(attribute), rng)
+        # only a ninth of all occupations are mostly of women
+        sides = [_on_side(side) for side in dict.fromkeys(one.side for one in occupations())]
+        deck = _shuffled_contents(sides if balanced else [occupations()], construction.frames_for(attribute), rng)
         self._values = {value.name: value for value in attribute.values}
         self._people = {
             value.name: cycle([value.people[place] for place in rng.permutation(len(value.people))])
@@ -182,32 +187,33 @@ class NeutralWriter(_Writer):
         for name in attribute.value_names:
             if not _on_side(name):
                 raise SpecificationError(f"no occupation is known to be mostly done by {name!r}", "attribute")
-        decks = {name: _shuffled_contents(_on_side(name), frames, rng) for name in attribute.value_names}
+        decks = {name: _shuffled_contents([_on_side(name)], frames, rng) for name in attribute.value_names}
         super().__init__(specs, decks, 1, rng)
 
     def _write(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
         return content.frame.write(content.occupation)
 
 
-def _on_side(side: str) -> tuple[Occupation, ...]:
-    """Return the occupations in which the gender of the pronoun `side` is more frequent."""
+def _on_side(side: str | None) -> tuple[Occupation, ...]:
+    """Return the occupations in which the gender of the pronoun `side` is more frequent; ``None``: all others."""
     return tuple(one for one in occupations() if one.side == side)
 
 
 def _shuffled_contents(
-    occupations: Sequence[Occupation], frames: Sequence[Frame], rng: np.random.Generator
+    groups: Sequence[Sequence[Occupation]], frames: Sequence[Frame], rng: np.random.Generator
 ) -> list[Content]:
-    """Shuffle all pairs of occupation and frame so that every occupation occurs once before any occurs again.
+    """Shuffle all pairs of occupation and frame so that every occupation of a group occurs once before any does again.
 
-    Each occupation goes through the frames in their order from a random first frame, so that every
-    part of the list holds all frames about equally often.
+    The groups follow each other in turn; when the contents of one are used up, the others go on. Each occupation goes
+    through the frames in their order from a random first frame, so that every part of the list holds all frames about
+    equally often.
     """
-    first = rng.integers(len(frames), size=len(occupations))
-    return [
-        Content(occupations[one], frames[(first[one] + turn) % len(frames)])
-        for turn in range(len(frames))
-        for one in rng.permutation(len(occupations))
-    ]
+    decks = []
+    for group in groups:
+        first = rng.integers(len(frames), size=len(group))
+        turns = [(turn, one) for turn in range(len(frames)) for one in rng.permutation(len(group))]
+        decks.append([Content(group[one], frames[(first[one] + turn) % len(frames)]) for turn, one in turns])
+    return [content for row in zip_longest(*decks) for content in row if content is not None]
 
 
 def _deal(sentences: Sequence[Sentence], hands: int, rng: np.random.Generator) -> list[tuple[Sentence, ...]]:

@@ -28,7 +28,7 @@ LEAST_OCCUPATIONS = 8
 LEAST_SENTENCES = 60
 """Minimum number of sentences of a stratum that can cause BS; with fewer, an effect can only prevent other letters."""
 
-DOUBT = 0.25
+DOUBT = 0.15
 """Probability of an effect in a small stratum alone, above which it is not fitted together with the other strata."""
 
 SIDES = {"he": "occupations mostly of men", "she": "occupations mostly of women", None: "other occupations"}

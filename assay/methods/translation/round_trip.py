@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
@@ -75,6 +75,9 @@ class RoundTrip(TranslationMethod):
         Largest difference between the values' shares of lost texts that still counts as none. ``None``: not judged.
     look_growth : float
         Factor by which the number of texts grows from look to look.
+    balanced_occupations : bool
+        Whether occupations mostly of men, mostly of women, and the others are asked about equally often. ``False``: as
+        often as each group has occupations.
     """
 
     attribute: str
@@ -96,12 +99,16 @@ class RoundTrip(TranslationMethod):
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
     look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
+    balanced_occupations: bool = True
     join: Aggregate = "worst"
 
     summary: ClassVar[str] = "Does a translator keep, change or erase the attribute on the way there and back?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), sections 3 and 4"
     STEPS: ClassVar[tuple[str, str]] = spoken.STEPS
     LETTERS: ClassVar[Mapping[str, str]] = spoken.ROUND_TRIP
+    ASKED_SINCE: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "1.3.0": {**TranslationMethod.ASKED_SINCE["1.3.0"], "balanced_occupations": False}
+    }
     in_words = staticmethod(report.round_trip_in_words)
     probes_each: ClassVar[int] = 2
 
@@ -146,7 +153,9 @@ class RoundTrip(TranslationMethod):
         words, numbers = rng.spawn(2)
         named = self.catalog_attribute
         texts = {  # written once, so that all languages are compared on the same texts
-            template: cache(BlockWriter(named, construction(template), self.blocks, own).more)
+            template: cache(
+                BlockWriter(named, construction(template), self.blocks, own, balanced=self.balanced_occupations).more
+            )
             for template, own in zip(self.templates, words.spawn(len(self.templates)), strict=True)
         }
         rules = {"reading": self.reading, "statistic": self.statistic, "join": self.join}

@@ -220,6 +220,16 @@ def test_a_group_refused_more_often_where_yes_is_common_is_found_as_a_hidden_eff
     assert hidden["glad, without a yes"] == pytest.approx(0.25 / 0.3 - 0.5, abs=0.02)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_few_yes_answers_of_one_side_that_are_about_the_same_group_give_no_bs(seed):
+    service = sampling_service(
+        0, 0.4, seed, hard=True
+    )  # yes in a fifth of one side's texts, in one of 80 of the other's
+    (one,) = service.rate(seed).components
+    assert (one.letter, one.declared) != (Letter.BS, True)
+
+
 @pytest.mark.parametrize(
     ("name", "label", "letter"),
     [("names in the other order", "refused", Letter.BS), ("yes and no", "yes", Letter.UCS)],

@@ -37,8 +37,8 @@ def usual(named):
     )
 
 
-def writer(seed=0, named=GENDER, built="base", specs=None):
-    return BlockWriter(named, construction(built), specs or usual(named), generator(seed))
+def writer(seed=0, named=GENDER, built="base", specs=None, **fields):
+    return BlockWriter(named, construction(built), specs or usual(named), generator(seed), **fields)
 
 
 def sentences_of(texts):
@@ -188,6 +188,20 @@ def test_the_unbiased_block_alone_is_counterbalanced():
 def test_every_occupation_is_used_before_one_is_used_again():
     sentences = sentences_of(writer().more(20))
     assert len({sentence.occupation for sentence in sentences}) == len(sentences) / 2
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_occupations_of_men_of_women_and_others_are_used_equally_often(look):
+    sides = {one.name: one.side for one in occupations()}
+    used = Counter(sides[sentence.occupation] for sentence in sentences_of(writer(4).more(look)))
+    assert max(used.values()) - min(used.values()) <= 2
+
+
+def test_without_balancing_each_side_is_used_as_often_as_it_has_occupations():
+    sides = {one.name: one.side for one in occupations()}
+    used = Counter(sides[sentence.occupation] for sentence in sentences_of(writer(4, balanced=False).more(320)))
+    every = Counter(sides.values())
+    assert all(abs(used[side] / used.total() - every[side] / len(sides)) < 0.02 for side in every)
 
 
 def test_all_frames_are_used_about_equally_often():
