@@ -101,12 +101,14 @@ def _within_sides(
     if not rules.rarer or not common.any():
         return hidden
     others = heard.others()
-    told = [side for side in np.flatnonzero(common).tolist() if others.effective_of(side) >= 2 * LEAST_YES]
-    if not told:
+    worth = [others.effective_of(side) for side in range(len(heard.sides))]
+    if not all(worth):
         return hidden
     of_sides = others.effects(rules.tie, rng.spawn(1)[0], within=True).within
-    rare = {f"{heard.sides[side]}, without a yes": (of_sides[side].estimate, of_sides[side].drawn) for side in told}
-    return (*hidden, *share_effects(rare, even, delta, rng))
+    rare = {f"{name}, without a yes": (of.estimate, of.drawn) for name, of in zip(heard.sides, of_sides, strict=True)}
+    fitted = share_effects(rare, even, delta, rng)
+    told = [replace(fitted[side], bound=worth[side] < 2 * LEAST_YES) for side in np.flatnonzero(common).tolist()]
+    return (*hidden, *told)
 
 
 def _too_little(heard: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:

@@ -159,9 +159,8 @@ class BlockWriter(_Writer):
     ) -> None:
         if not construction.supports(attribute):
             raise SpecificationError(f"the construction {construction.name!r} has no slot for {attribute.name}")
-        # only a ninth of all occupations are mostly of women
-        sides = [_on_side(side) for side in dict.fromkeys(one.side for one in occupations())]
-        deck = _shuffled_contents(sides if balanced else [occupations()], construction.frames_for(attribute), rng)
+        frames = construction.frames_for(attribute)
+        deck = _balanced_contents(frames, rng) if balanced else _shuffled_contents(occupations(), frames, rng)
         self._values = {value.name: value for value in attribute.values}
         self._people = {
             value.name: cycle([value.people[place] for place in rng.permutation(len(value.people))])
@@ -187,7 +186,7 @@ class NeutralWriter(_Writer):
         for name in attribute.value_names:
             if not _on_side(name):
                 raise SpecificationError(f"no occupation is known to be mostly done by {name!r}", "attribute")
-        decks = {name: _shuffled_contents([_on_side(name)], frames, rng) for name in attribute.value_names}
+        decks = {name: _shuffled_contents(_on_side(name), frames, rng) for name in attribute.value_names}
         super().__init__(specs, decks, 1, rng)
 
     def _write(self, content: Content, value: str) -> str:  # noqa: ARG002 - a neutral sentence names no value
@@ -200,19 +199,32 @@ def _on_side(side: str | None) -> tuple[Occupation, ...]:
 
 
 def _shuffled_contents(
-    groups: Sequence[Sequence[Occupation]], frames: Sequence[Frame], rng: np.random.Generator
+    occupations: Sequence[Occupation], frames: Sequence[Frame], rng: np.random.Generator
 ) -> list[Content]:
-    """Shuffle all pairs of occupation and frame so that every occupation of a group occurs once before any does again.
+    """Shuffle all pairs of occupation and frame so that every occupation occurs once before any occurs again.
 
-    The groups follow each other in turn; when the contents of one are used up, the others go on. Each occupation goes
-    through the frames in their order from a random first frame, so that every part of the list holds all frames about
-    equally often.
+    Each occupation goes through the frames in their order from a random first frame, so that every
+    part of the list holds all frames about equally often.
+    """
+    first = rng.integers(len(frames), size=len(occupations))
+    return [
+        Content(occupations[one], frames[(first[one] + turn) % len(frames)])
+        for turn in range(len(frames))
+        for one in rng.permutation(len(occupations))
+    ]
+
+
+def _balanced_contents(frames: Sequence[Frame], rng: np.random.Generator) -> list[Content]:
+    """Shuffle the occupations of each side, and take one of each side in turn, with the next frame of that side.
+
+    So every part of the list holds all sides and frames equally often, until a side has no content left.
     """
     decks = []
-    for group in groups:
-        first = rng.integers(len(frames), size=len(group))
-        turns = [(turn, one) for turn in range(len(frames)) for one in rng.permutation(len(group))]
-        decks.append([Content(group[one], frames[(first[one] + turn) % len(frames)]) for turn, one in turns])
+    for side in dict.fromkeys(one.side for one in occupations()):
+        group, first = _on_side(side), rng.integers(len(frames))
+        places = list(enumerate(rng.permutation(len(group)), start=int(first)))
+        turns = [(place + turn, one) for turn in range(len(frames)) for place, one in places]
+        decks.append([Content(group[one], frames[place % len(frames)]) for place, one in turns])
     return [content for row in zip_longest(*decks) for content in row if content is not None]
 
 

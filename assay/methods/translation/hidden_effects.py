@@ -132,7 +132,7 @@ def _strata(
 def _spread(
     found: Translations, limit: float | None, rng: np.random.Generator, draws: int, times: int
 ) -> tuple[HiddenEffect, ...]:
-    """Draw the standard deviation between occupations of the share of a value in the output, on balanced input.
+    """Draw the standard deviation between occupations of the shares of values that are kept, on balanced input.
 
     How often a value is kept varies between occupations by more than chance only if occupations matter. With one
     sentence of each occupation, this cannot be seen, and the prior of the hierarchy decides. An occupation that seldom

@@ -143,10 +143,14 @@ def share_effects(
     """
     estimates = np.stack([estimate for estimate, _ in strata.values()])
     drawn = np.stack([draws for _, draws in strata.values()], axis=1)
-    away = np.zeros(drawn.shape[:2])
+    last = int(drawn.var(axis=0).sum(axis=0).argmax())
+    rest, away = np.zeros(drawn.shape[:2]), np.zeros(drawn.shape[:2])
     for value in range(estimates.shape[1]):
-        covariance = _at_one_share(drawn[:, :, value], float(fair[value]))
-        away += np.abs(varying_effect(estimates[:, value], covariance, scale, rng, len(drawn)).each) / 2
+        if value != last:  # differences add up to 0; two independent draws of opposites would seem twice as certain
+            covariance = _at_one_share(drawn[:, :, value], float(fair[value]))
+            each = varying_effect(estimates[:, value], covariance, scale, rng, len(drawn)).each
+            rest, away = rest + each, away + np.abs(each) / 2
+    away += np.abs(rest) / 2
     return tuple(HiddenEffect("stratum", name, size) for name, size in zip(strata, away.T, strict=True))
 
 

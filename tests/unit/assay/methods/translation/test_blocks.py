@@ -197,6 +197,12 @@ def test_occupations_of_men_of_women_and_others_are_used_equally_often(look):
     assert max(used.values()) - min(used.values()) <= 2
 
 
+def test_the_first_look_has_every_frame_equally_often():
+    frames = Counter(sentence.content.partition("/")[2] for sentence in sentences_of(writer(4).more(20)))
+    assert len(frames) == 8
+    assert max(frames.values()) - min(frames.values()) <= 6  # 2 for each side, as both values are asked in each content
+
+
 def test_without_balancing_each_side_is_used_as_often_as_it_has_occupations():
     sides = {one.name: one.side for one in occupations()}
     used = Counter(sides[sentence.occupation] for sentence in sentences_of(writer(4, balanced=False).more(320)))

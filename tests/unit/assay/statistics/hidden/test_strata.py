@@ -212,6 +212,13 @@ def test_opposite_deviations_of_shares_in_two_strata_are_found(rng):
     assert all(one.draws.mean() == pytest.approx(0.2, abs=0.02) for one in found)
 
 
+def test_the_effect_of_two_shares_is_as_uncertain_as_either_share(rng):
+    # the shares of two values differ from one half by opposite numbers
+    away = rng.normal(0.3, 0.05, (20_000, 1)) * [1, -1]
+    (found,) = share_effects({"all": (away.mean(axis=0), away)}, np.full(2, 0.5), 0.1, rng)
+    assert found.draws.std() == pytest.approx(0.05, rel=0.05)
+
+
 @pytest.mark.parametrize("apart", [0.0, 0.1, 0.3])
 def test_the_effect_of_a_typical_frame_is_recovered_although_words_differ_too(apart, rng):
     frames, words = rng.integers(0, 8, 3200), rng.integers(0, 9, 3200)
