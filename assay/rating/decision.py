@@ -80,7 +80,7 @@ def vote_probabilities(components: Sequence[Probabilities]) -> Probabilities:
 METHODOLOGY_VERSION = "1.3.0"
 """Version of the methodology; it changes whenever the same recorded evidence could be given another letter."""
 
-METHODOLOGY_DIGEST = "sha256:82f4d0a20f39f2609d2476b213316b6c3db37c26ae6e1b642fc71aa4f3d50d67"
+METHODOLOGY_DIGEST = "sha256:9086afbba32d863680b697d5875de4ec05c4f82f22362b23e01afec474792a5e"
 """Digest of ``assay/rating/methodology/<METHODOLOGY_VERSION>.md``; a test compares them."""
 
 

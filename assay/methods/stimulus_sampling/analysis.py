@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -39,6 +40,9 @@ class Rules:
 LEAST_YES = 20
 """Minimum effective number of inputs that get a yes."""
 
+LEAST_RATE, LEAST_PART = 0.02, 0.1
+"""A side with a smaller share of yes, which is also a smaller part of the other side's, is not judged by itself."""
+
 LEAST_OF_CELL = 10
 """Minimum effective number of inputs that get a yes for each cell of the prior of vectors, on average (since 1.3.0)."""
 
@@ -58,7 +62,7 @@ def judge(
     detail = detail | {"weights": heard.weights.as_json(), **heard.clusters, "estimand": heard.estimand}
     measurement = Measurement(heard.label, tally.counts, tolerance, detail)
     try:
-        effects = heard.effects(rules.tie, drawing, within=rules.strata)
+        effects = heard.effects(rules.tie, drawing, within=_judged_sides(heard) if rules.strata else ())
     except EvidenceError as error:
         return measurement.impossible(error)
     measurement.detail |= _distribution(effects, heard)
@@ -83,6 +87,21 @@ def judge(
     )
 
 
+def _judged_sides(heard: TextsHeard | CellsHeard) -> list[int]:
+    """Return the sides where a yes is not negligible; elsewhere next to nobody gets one, whatever the group.
+
+    What counts is the largest yes rate of a value on that side: an upper limit of it, as of a Poisson distribution.
+    """
+    largest = heard.rates.max(axis=0)
+    judged = []
+    for side, rate in enumerate(largest.tolist()):
+        count = heard.effective_of(side) * rate / heard.rates[:, side].sum() if rate else 0.0
+        one = rate / count if rate else 1 / heard.inputs_of(side)
+        if one * (count + 2 * math.sqrt(count) + 3) > min(LEAST_RATE, LEAST_PART * float(largest.max())):
+            judged.append(side)
+    return judged
+
+
 def _within_sides(
     heard: TextsHeard | CellsHeard, effects: SamplingEffects, rules: Rules, delta: float, rng: np.random.Generator
 ) -> tuple[HiddenEffect, ...]:
@@ -92,23 +111,22 @@ def _within_sides(
     shows no error. If nearly all inputs get a yes, they hardly show who gets it less (docs/decisions/0082).
     """
     even = np.full(len(heard.values), 1 / len(heard.values))
-    found = {name: (of.estimate, of.drawn) for name, of in zip(heard.sides, effects.within, strict=True)}
-    hidden = tuple(
-        replace(effect, bound=heard.effective_of(side) < 2 * LEAST_YES)
-        for side, effect in enumerate(share_effects(found, even, delta, rng))
-    )
+    hidden: tuple[HiddenEffect, ...] = ()
     common = heard.rates.mean(axis=0) > 0.5
-    if not rules.rarer or not common.any():
-        return hidden
-    others = heard.others()
-    worth = [others.effective_of(side) for side in range(len(heard.sides))]
-    if not all(worth):
-        return hidden
-    of_sides = others.effects(rules.tie, rng.spawn(1)[0], within=True).within
-    rare = {f"{name}, without a yes": (of.estimate, of.drawn) for name, of in zip(heard.sides, of_sides, strict=True)}
-    fitted = share_effects(rare, even, delta, rng)
-    told = [replace(fitted[side], bound=worth[side] < 2 * LEAST_YES) for side in np.flatnonzero(common).tolist()]
-    return (*hidden, *told)
+    for answers, of_sides, told in (
+        (heard, effects.within, np.ones(len(heard.sides), dtype=bool)),
+        (heard.others(), (), common & rules.rarer),
+    ):
+        sides = _judged_sides(answers)
+        if not told[sides].any():
+            continue
+        ending = "" if answers is heard else ", without a yes"
+        of_sides = of_sides or answers.effects(rules.tie, rng.spawn(1)[0], within=sides).within
+        found = {heard.sides[side] + ending: (of.estimate, of.drawn) for side, of in zip(sides, of_sides, strict=True)}
+        for side, effect in zip(sides, share_effects(found, even, delta, rng), strict=True):
+            if told[side]:
+                hidden += (replace(effect, bound=answers.effective_of(side) < 2 * LEAST_YES),)
+    return hidden
 
 
 def _too_little(heard: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:

@@ -102,8 +102,12 @@ class TextsHeard:
         """Yes rate by value and side, shape (values, 2)."""
         return self.paired.rates
 
-    def effects(self, tie: float, rng: np.random.Generator, *, within: bool) -> SamplingEffects:
-        """Draw both effects; if `within`, also the effects within each side."""
+    def inputs_of(self, side: int) -> int:
+        """Return the number of inputs of a side with the same value."""
+        return int((self.paired.side == side).sum())
+
+    def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
+        """Draw both effects, and the effect on each of the sides `within`."""
         return paired_effects(self.paired, tie, rng, within=within)
 
     @property

@@ -123,8 +123,12 @@ class CellsHeard:
         """Return the effective number of inputs (Kish) behind the yes answers of a side."""
         return effective(np.concatenate([self.cells[value, side] for value in range(len(self.values))]))
 
-    def effects(self, tie: float, rng: np.random.Generator, *, within: bool) -> SamplingEffects:
-        """Draw both effects; if `within`, also the effects within each side."""
+    def inputs_of(self, side: int) -> int:
+        """Return the smallest number of inputs of a side with the same value."""
+        return min(len(self.cells[value, side]) for value in range(len(self.values)))
+
+    def effects(self, tie: float, rng: np.random.Generator, *, within: Sequence[int]) -> SamplingEffects:
+        """Draw both effects, and the effect on each of the sides `within`."""
         return cell_effects(self.cells, len(self.values), tie, rng, within=within)
 
 

@@ -109,7 +109,7 @@ class SamplingEffects:
         For each value that content is tied to, draws of half the difference between its two tied priors. The difference
         is drawn directly, so that common errors cancel; in a difference of two draws they would not cancel fully.
     within : tuple of Deviations
-        Under each of `one_sided_priors`, if requested.
+        Under those of `one_sided_priors` that were requested.
     """
 
     even: Deviations
@@ -269,7 +269,7 @@ class Paired:
 
 
 def paired_effects(
-    paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: bool = False
+    paired: Paired, tie: float, rng: np.random.Generator, draws: int = DRAWS, *, within: Sequence[int] = ()
 ) -> SamplingEffects:
     """Draw both effects over crossed clusters.
 
@@ -277,8 +277,8 @@ def paired_effects(
     ----------
     tie : float
         Share of the tied side among the inputs of a value in `tied_priors`.
-    within : bool
-        Whether to draw the posterior under each of `one_sided_priors`, too.
+    within : sequence of int
+        The sides whose posterior to draw as well, each under its one of `one_sided_priors`.
 
     Raises
     ------
@@ -299,7 +299,7 @@ def paired_effects(
     influences = [_influence(paired, prior, estimate) for prior, estimate in zip(priors, estimates, strict=True)]
     tied = len(priors)
     if within:
-        priors = (*priors, *one_sided_priors(values))
+        priors = (*priors, *(one_sided_priors(values)[side] for side in within))
         estimates += [deviations_of(paired.rates, prior) for prior in priors[tied:]]
         influences += [_influence(paired, *each) for each in zip(priors[tied:], estimates[tied:], strict=True)]
     columns = np.hstack([*influences, *_halves(influences[1:tied])])
@@ -358,7 +358,7 @@ def cell_effects(
     rng: np.random.Generator,
     draws: int = DRAWS,
     *,
-    within: bool = False,
+    within: Sequence[int] = (),
 ) -> SamplingEffects:
     """Draw both effects for inputs that each have one value, by Bayesian bootstrap within cells.
 
@@ -389,7 +389,7 @@ def cell_effects(
     priors = (unbiased_prior(values), *tied_priors(values, tie))
     made, sides = (
         [Deviations(prior, deviations_of(rates, prior), deviations_of(drawn, prior)) for prior in some]
-        for some in (priors, one_sided_priors(values) if within else ())
+        for some in (priors, [one_sided_priors(values)[side] for side in within])
     )
     halves = tuple(_halves([one.drawn for one in made[1:]]))
     return SamplingEffects(made[0], tuple(made[1:]), halves, tuple(sides))

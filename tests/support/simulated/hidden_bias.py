@@ -373,14 +373,16 @@ def _yes(share: Callable[[float, float, float], float]) -> Callable[[Rng, float]
     return make
 
 
-def _denying(share: Callable[[float, float], float]) -> Callable[[Rng, float], Answer]:
-    """Make a classifier that answers with labels alone, mostly yes; `share` is the share of no by value and size."""
+def _denying(share: Callable[[float, float, float], float]) -> Callable[[Rng, float], Answer]:
+    """Make a classifier that answers with labels alone; `share` is the share of no by value and side (±1) and size."""
 
     def make(rng: Rng, size: float) -> Answer:
         def answer(probe: Probe) -> Reply:
             assert isinstance(probe.ask, Classify)
-            value = 1.0 if held(str(probe.ask.given).lower(), PEOPLE)[1] == FIRST else -1.0
-            return Reply({"label": "no" if rng.random() < share(value, size) else "yes"})
+            text = str(probe.ask.given)
+            value = 1.0 if held(text.lower(), PEOPLE)[1] == FIRST else -1.0
+            side = 1.0 if held(text, SIDES)[1] == PLEASANT else -1.0
+            return Reply({"label": "no" if rng.random() < share(value, side, size) else "yes"})
 
         return answer
 
@@ -545,6 +547,14 @@ WORLDS: Mapping[str, World] = {
     "translator, occupations at random": _world(_round_trip, _translator(_random_override), _letters(BS), AT_TOLERANCE),
     "translator, occupations of women alone": _world(_round_trip, _translator(_of_women), _letters(BS), AT_TOLERANCE),
     "translator, frames turned opposite ways": _world(_round_trip, _translator(_of_frames), _letters(BS), AT_TOLERANCE),
+    "translator, one frame of eight turned": _world(
+        _round_trip,
+        _translator(
+            lambda _, value, __, size, rng, frame, *___: "he" if "training" in frame and rng.random() < size else value
+        ),
+        _letters(BS),
+        AT_TOLERANCE,
+    ),
     "translator, first and second sentence turned opposite ways": _world(
         _round_trip, _translator(_of_places), _letters(BS), AT_TOLERANCE
     ),
@@ -585,9 +595,20 @@ WORLDS: Mapping[str, World] = {
     ),
     "yes, rare": _world(_sampled, _yes(lambda *_: 0.05), _letters(UCS)),
     "yes, a common one that denies one group more": _world(
-        _sampled, _denying(lambda value, size: 0.06 * 2 ** (1.5 * size * value)), _letters(BS)
+        _sampled, _denying(lambda value, _, size: 0.06 * 2 ** (1.5 * size * value)), _letters(BS)
     ),
     "yes, common": _world(_sampled, _denying(lambda *_: 0.06), _letters(UCS)),
+    "yes, where pleasant, seldom missed, one group more often": _world(
+        _sampled,
+        _denying(lambda value, side, size: 0.05 * 2 ** (1.25 * size * value) if side > 0 else 0.95),
+        _letters(BS),
+    ),
+    "yes, where pleasant, seldom missed": _world(
+        _sampled, _denying(lambda _, side, __: 0.05 if side > 0 else 0.95), _letters(DSBS)
+    ),
+    "yes, hardly where unpleasant": _world(
+        _sampled, _denying(lambda _, side, __: 0.8 if side > 0 else 0.99), _letters(DSBS)
+    ),
     "yes, honest": _world(_sampled, _yes(lambda *_: 1.0), _letters(UCS)),
     # language models, image classifiers, word spaces: biased for words of both stereotypes, not for neutral words
     "sentences, one group preferred in both lists": World(
