@@ -73,7 +73,10 @@ CHAINS = {
 def test_the_inferred_letter_of_a_chain_equals_the_measured_letter(names, compose, measured):
     found = compose(*names)
     assert (found["provenance"], found["letter"], found["settled_by"]) == ("inferred", CHAINS[names], "table")
-    assert (found["predicted"]["letter"], found["predicted"]["provenance"]) == (CHAINS[names], "inferred")
+    predicted = found["predicted"]
+    assert predicted["provenance"] == "inferred"
+    if predicted["declared"]:  # from the 60 contents of a faithful service, a prediction may only lean to a letter
+        assert predicted["letter"] == CHAINS[names]
     assert {one["rating"]["provenance"] for one in found["chain"]} == {"measured"}
     rating = measured(found)
     assert (rating["letter"], rating["declared"]) == (CHAINS[names], True)
