@@ -110,23 +110,28 @@ def _within_sides(
     A side with few inputs that get a yes can only prevent a letter: if two yeses are about the same group, resampling
     shows no error. If nearly all inputs get a yes, they hardly show who gets it less (docs/decisions/0082).
     """
-    even = np.full(len(heard.values), 1 / len(heard.values))
-    hidden: tuple[HiddenEffect, ...] = ()
-    common = heard.rates.mean(axis=0) > 0.5
-    for answers, of_sides, told in (
-        (heard, effects.within, np.ones(len(heard.sides), dtype=bool)),
-        (heard.others(), (), common & rules.rarer),
-    ):
-        sides = _judged_sides(answers)
-        if not told[sides].any():
-            continue
-        ending = "" if answers is heard else ", without a yes"
-        of_sides = of_sides or answers.effects(rules.tie, rng.spawn(1)[0], within=sides).within
-        found = {heard.sides[side] + ending: (of.estimate, of.drawn) for side, of in zip(sides, of_sides, strict=True)}
-        for side, effect in zip(sides, share_effects(found, even, delta, rng), strict=True):
-            if told[side]:
-                hidden += (replace(effect, bound=answers.effective_of(side) < 2 * LEAST_YES),)
-    return hidden
+    hidden = _effects_of_sides(heard, effects.within, delta, rng)
+    common = set(np.flatnonzero(heard.rates.mean(axis=0) > 0.5).tolist())
+    others = heard.others()
+    if not rules.rarer or not common.intersection(sides := _judged_sides(others)):
+        return tuple(hidden.values())
+    within = others.effects(rules.tie, rng.spawn(1)[0], within=sides).within
+    rare = _effects_of_sides(others, within, delta, rng)
+    named = [replace(rare[side], name=f"{rare[side].name}, without a yes") for side in sides if side in common]
+    return (*hidden.values(), *named)
+
+
+def _effects_of_sides(
+    heard: TextsHeard | CellsHeard, within: Sequence[Deviations], delta: float, rng: np.random.Generator
+) -> dict[int, HiddenEffect]:
+    """Draw the effect on each judged side from its posterior `within`, with a joint fit of the sides."""
+    sides = _judged_sides(heard)
+    found = {heard.sides[side]: (of.estimate, of.drawn) for side, of in zip(sides, within, strict=True)}
+    effects = share_effects(found, np.full(len(heard.values), 1 / len(heard.values)), delta, rng)
+    return {
+        side: replace(effect, bound=heard.effective_of(side) < 2 * LEAST_YES)
+        for side, effect in zip(sides, effects, strict=True)
+    }
 
 
 def _too_little(heard: TextsHeard | CellsHeard, *, strata: bool) -> Reason | None:

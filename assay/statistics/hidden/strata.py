@@ -146,7 +146,7 @@ def share_effects(
     last = int(drawn.var(axis=0).sum(axis=0).argmax())
     rest, away = np.zeros(drawn.shape[:2]), np.zeros(drawn.shape[:2])
     for value in range(estimates.shape[1]):
-        if value != last:  # differences add up to 0; two independent draws of opposites would seem twice as certain
+        if value != last:  # differences add up to 0: of two opposites, independent draws would partly cancel out
             covariance = _at_one_share(drawn[:, :, value], float(fair[value]))
             each = varying_effect(estimates[:, value], covariance, scale, rng, len(drawn)).each
             rest, away = rest + each, away + np.abs(each) / 2

@@ -220,6 +220,12 @@ def test_a_group_refused_more_often_where_yes_is_common_is_found_as_a_hidden_eff
     assert hidden["glad, without a yes"] == pytest.approx(0.25 / 0.3 - 0.5, abs=0.02)
 
 
+def test_a_side_where_nobody_gets_a_yes_is_not_judged_by_itself():
+    one = component(sampling(), named(lambda text: "yes" if "glad" in text else "no"))
+    assert (one.letter, one.declared) == (Letter.DSBS, True)
+    assert [effect["name"] for effect in one.detail["hidden"]] == ["glad"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_few_yes_answers_of_one_side_that_are_about_the_same_group_give_no_bs(seed):
