@@ -178,7 +178,9 @@ def test_an_export_with_an_incomplete_rating_is_refused(tmp_path):
 
 def test_an_altered_export_or_another_file_is_refused(exported, tmp_path):
     written = exported.read_bytes()
-    exported.write_bytes(written.replace(b" nurse", b" purse", 1))
+    altered = written.replace(b"She ", b"He ", 1)
+    assert altered != written
+    exported.write_bytes(altered)
     with pytest.raises(CertificateError):
         rerate_export(exported, "1.0.0")
     with pytest.raises(SpecificationError, match="cannot be read"):
