@@ -26,7 +26,8 @@ def rated(shared_agency, services):
 
     def rated(name: str) -> dict:
         if name not in known:
-            body = {"target": target(services, name), "experiment": experiment(), "seed": 7}
+            # 60 texts a block: from the 60 contents of one look of 20, a chain's letter is often uncertain
+            body = {"target": target(services, name), "experiment": experiment(texts_per_block=60), "seed": 7}
             job = shared_agency.finished(shared_agency.agency.post("/v1/jobs", body)["id"])
             known[name] = shared_agency.agency.get(job["rating"]["href"])
         return known[name]
@@ -73,10 +74,7 @@ CHAINS = {
 def test_the_inferred_letter_of_a_chain_equals_the_measured_letter(names, compose, measured):
     found = compose(*names)
     assert (found["provenance"], found["letter"], found["settled_by"]) == ("inferred", CHAINS[names], "table")
-    predicted = found["predicted"]
-    assert predicted["provenance"] == "inferred"
-    if predicted["declared"]:  # from the 60 contents of a faithful service, a prediction may only lean to a letter
-        assert predicted["letter"] == CHAINS[names]
+    assert (found["predicted"]["letter"], found["predicted"]["provenance"]) == (CHAINS[names], "inferred")
     assert {one["rating"]["provenance"] for one in found["chain"]} == {"measured"}
     rating = measured(found)
     assert (rating["letter"], rating["declared"]) == (CHAINS[names], True)

@@ -229,9 +229,8 @@ def test_a_side_where_nobody_gets_a_yes_is_not_judged_by_itself():
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_few_yes_answers_of_one_side_that_are_about_the_same_group_give_no_bs(seed):
-    service = sampling_service(
-        0, 0.4, seed, hard=True
-    )  # yes in a fifth of one side's texts, in one of 80 of the other's
+    # yes in a fifth of one side's texts, and in one of 80 of the other side's
+    service = sampling_service(0, 0.4, seed, hard=True)
     (one,) = service.rate(seed).components
     assert (one.letter, one.declared) != (Letter.BS, True)
 
