@@ -232,7 +232,8 @@ def test_a_few_yes_answers_of_one_side_that_are_about_the_same_group_give_no_bs(
     # yes in a fifth of one side's texts, and in one of 80 of the other side's
     service = sampling_service(0, 0.4, seed, hard=True)
     (one,) = service.rate(seed).components
-    assert (one.letter, one.declared) != (Letter.BS, True)
+    assert one.letter is Letter.DSBS  # declared, or the likelier letter
+    assert one.usable > 2_000  # two yes answers about the same group at the first looks ended nothing
 
 
 @pytest.mark.parametrize(
