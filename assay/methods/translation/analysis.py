@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -173,7 +173,7 @@ class TwoStepTest:
                 break
             posterior = self.draw(found, rng)
             probabilities = self.tolerance.weigh(posterior.evidence)
-            stopped = self._clear(probabilities) or size == self.sizes[-1]
+            stopped = self._clear(posterior.evidence, probabilities) or size == self.sizes[-1]
             looks.append(
                 {
                     "look": len(looks) + 1,
@@ -187,12 +187,13 @@ class TwoStepTest:
                 break
         return self._conclude(found, looks, posterior, rng)
 
-    def _clear(self, probabilities: Probabilities) -> bool:
+    def _clear(self, evidence: Evidence, probabilities: Probabilities) -> bool:
         """Return whether to stop before the last look; `strata` need more certainty: early looks can miss effects."""
         if not self.strata:
             return self.tolerance.stops(probabilities)
         sure = self.tolerance.stop_confidence or self.tolerance.confidence
-        return probabilities.of(probabilities.likeliest) >= 1 - EARLY * (1 - sure)
+        early = replace(self.tolerance, confidence=1 - EARLY * (1 - sure), hidden_confidence=sure)
+        return early.declares(evidence, probabilities.likeliest)
 
     def draw(self, found: Translations, rng: np.random.Generator, times: int = 1) -> Posterior:
         """Draw matrices and effects from their posterior, as if all counts were `times` as large."""

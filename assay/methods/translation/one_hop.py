@@ -66,7 +66,7 @@ class OneHop(TranslationMethod):
     alpha: Annotated[float, Gt(0), Lt(0.5)] = 0.05
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
-    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
+    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
 
     summary: ClassVar[str] = "Which gender does a translator give to someone whose gender was not said?"
     paper: ClassVar[str] = "Srivastava & Rossi (2018), section 3, with one translation instead of two"

@@ -98,7 +98,7 @@ class RoundTrip(TranslationMethod):
     statistic: Statistic = "two-sample"
     strata: bool = True
     delta_loss: Annotated[float, Gt(0), Lt(1)] | None = 0.05
-    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.5
+    look_growth: Annotated[float, Ge(1.2), Le(10)] = 1.33
     balanced_occupations: bool = True
     join: Aggregate = "worst"
 
