@@ -66,7 +66,7 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
     vocabulary = Vocabulary.of(method)
     return RatingView(
         id=parts.text(document, "id"),
-        verdict=_verdict(document, method.STEPS),
+        verdict=read_verdict(document, method.STEPS),
         words=vocabulary.letter(letter_of(document), document.get("declared") is True),
         in_words=in_words(document, method),
         method=parts.text(document, "method"),
@@ -99,17 +99,11 @@ def read(document: Mapping[str, Any], method: type[Method]) -> RatingView:
 
 
 # ---------------------------------------------------------------------------- parts
-def _verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
-    shares = parts.numbers(parts.mapping(part, "probabilities"))
-    known = {letter: shares[letter] for letter in Letter if letter in shares}
-    return Verdict(
-        letter=letter_of(part),
-        declared=part.get("declared") is True,
-        probabilities={letter: known.get(letter, 0.0) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)}
-        if known
-        else None,
-        steps=steps,
-    )
+def read_verdict(part: Mapping[str, Any], steps: Steps = BALANCED) -> Verdict:
+    """Read a verdict: the letter, whether it is declared, and the probabilities."""
+    shares, letters = parts.numbers(parts.mapping(part, "probabilities")), (Letter.BS, Letter.DSBS, Letter.UCS)
+    known = {letter: shares.get(letter, 0.0) for letter in letters} if shares.keys() & {*letters} else None
+    return Verdict(letter_of(part), part.get("declared") is True, known, steps)
 
 
 def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int, method: type[Method]) -> Component:
@@ -123,7 +117,7 @@ def _component(document: Mapping[str, Any], part: Mapping[str, Any], number: int
         title=_title(visible(method.title_of(name)), language, template),
         language=language,
         template=template,
-        verdict=_verdict(part, steps),
+        verdict=read_verdict(part, steps),
         estimand=parts.text(part, "estimand"),
         effects=_effects(part, effect_titles(steps)),
         hidden=_hidden(part),
@@ -212,13 +206,13 @@ def _block(part: Mapping[str, Any]) -> Block:
 
 def _look(part: Mapping[str, Any]) -> InterimLook:
     return InterimLook(
-        parts.count(part, "look"), parts.count(part, "texts_per_block"), _verdict(part), part.get("stopped") is True
+        parts.count(part, "look"), parts.count(part, "texts_per_block"), read_verdict(part), part.get("stopped") is True
     )
 
 
 def _leaning(shares: Any) -> Verdict:
     """Read bare probabilities as a verdict for the likeliest letter (the worse one of a tie)."""
-    given = _verdict({"probabilities": shares}).probabilities
+    given = read_verdict({"probabilities": shares}).probabilities
     return Verdict(max(given, key=lambda letter: given[letter]) if given else None, False, given)
 
 

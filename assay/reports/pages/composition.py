@@ -8,9 +8,9 @@ from assay.explain import chance, listed
 from assay.model import Letter
 from assay.reports import parts, tables
 from assay.reports.in_words import letter_of
-from assay.reports.pages.suite import read_verdict
 from assay.reports.pages.view import Cell, Grid, Page, Section, plain_cells
 from assay.reports.parts import Part
+from assay.reports.reading import read_verdict
 from assay.reports.view import ARROW, Verdict
 
 TABLES = {"published": "Srivastava & Rossi (2018), Table 2", "revised": "the same table with one cell corrected"}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.explain import chance, listed
-from assay.model import Letter
 from assay.reports import parts, tables
 from assay.reports.in_words import letter_of
 from assay.reports.pages.view import Cell, Grid, Page, Section, plain_cells
 from assay.reports.parts import Part
 from assay.reports.plain import visible
-from assay.reports.view import Verdict
+from assay.reports.reading import read_verdict
 
 STATUSES = {
     "queued": "waiting",
@@ -38,13 +37,6 @@ def suite_page(document: Part) -> Page:
         subject=f"Profile of one service, requested on {made}" if made else "Profile of one service",
         sections=tuple(_sections(document, worst)),
     )
-
-
-def read_verdict(part: Part) -> Verdict:
-    """Read a verdict: the letter, whether it is declared, and the probabilities."""
-    shares = parts.numbers(parts.mapping(part, "probabilities"))
-    known = {letter: shares.get(letter.value, 0.0) for letter in (Letter.BS, Letter.DSBS, Letter.UCS)}
-    return Verdict(letter_of(part), part.get("declared") is True, known if shares else None)
 
 
 def _sections(document: Part, worst: Part) -> Iterator[Section]:
