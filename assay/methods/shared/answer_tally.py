@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from assay.experiment import BUDGET
 from assay.model import Probe, Reply
@@ -26,6 +27,13 @@ _REFUSING = re.compile(r"http-4(?!08|29)\d\d")
 def refuses(code: str) -> bool:
     """Return whether a failure code means that the service refused the question, rather than a transport error."""
     return _REFUSING.fullmatch(code) is not None
+
+
+def read_number(value: Any) -> float | None:
+    """Return a finite number; ``None`` for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 I = TypeVar("I")  # noqa: E741 - I for item: a pair or a picture

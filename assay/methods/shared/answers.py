@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.methods.shared.answer_tally import Tally
+from assay.methods.shared.answer_tally import Tally, read_number
 from assay.methods.shared.profiles import Case
 from assay.model import Reason, Reply
 
@@ -38,13 +37,6 @@ class Answers(Tally):
         """Indices of the profiles that were answered under every value."""
         answered = Counter(place for place, _ in self.replies)
         return [place for place in range(len(self.cases)) if answered[place] == len(self.values)]
-
-
-def read_number(value: Any) -> float | None:
-    """Return a finite number; ``None`` for any other value."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 def read_classes(value: Any) -> dict[str, float] | None:

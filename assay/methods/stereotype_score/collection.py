@@ -21,7 +21,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 from typing import Any, Literal
 
-from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches
+from assay.methods.shared.answer_tally import AnswerTally, Asking, ask_in_batches, read_number
 from assay.methods.shared.sentences import Pair
 from assay.model import Ask, Choose, Fill, Probe, Reply, Score
 from assay.statistics.bayes.stereotype_terms import ANTI_STEREOTYPED, STEREOTYPED, TIE, TIED_WITHIN
@@ -193,10 +193,7 @@ def _refusal(rung: Rung, reply: Reply) -> str | None:
 
 
 def _number(value: Any, key: str) -> float | None:
-    held = value.get(key) if isinstance(value, Mapping) else None
-    if isinstance(held, bool) or not isinstance(held, int | float) or not math.isfinite(held):
-        return None
-    return float(held)
+    return read_number(value.get(key)) if isinstance(value, Mapping) else None
 
 
 def _read_score(value: Any) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,14 +12,13 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from assay.bounds import Bounded
 from assay.errors import EvidenceError, SpecificationError, UnknownName
+from assay.methods.shared.answer_tally import read_number
+from assay.methods.shared.profiles import Cell
 from assay.model import Floats, Record
 from assay.statistics.bayes.surrogate import NormalPrior
+from assay.statistics.intervals.both_sides import SIDES
 
 Numbers = Annotated[tuple[float, ...], MaxLen(100)]
-Cell = str | int | float | bool | None
-
-SIDES = 2
-"""Number of sides of the content."""
 
 LEAST_ROWS = 5
 """Minimum number of rows to fit a normal distribution to."""
@@ -174,9 +172,5 @@ class VectorStimuli(Bounded):
 
 def _sound(number: Cell) -> bool:
     """Whether a table cell holds a finite number that is not too large."""
-    return (
-        isinstance(number, int | float)
-        and not isinstance(number, bool)
-        and math.isfinite(number)
-        and abs(number) <= LARGEST
-    )
+    read = read_number(number)
+    return read is not None and abs(read) <= LARGEST
