@@ -129,21 +129,26 @@ def choice_effects(
     widened = [_of_a_mean(weights, rng) for weights in (*over, control_weights)]
     lean = np.einsum("dm,dp,dt,dw,mptw->d", *widened, points[..., concepts:], optimize=True) - 0.5
     beyond = _variance(of_concepts, concept_weights) - _variance(of_controls, control_weights)
-    plain = points.mean(axis=(0, 1, 2))
     leans = []
     if sides:
         own = rng.spawn(1)[0]
         of_sides = [(_over_words(len(side), own, draws), points[..., side]) for side in sides]
         leans = [np.einsum("dm,dp,dt,dw,mptw->d", *widened[:3], *side, optimize=True) - 0.5 for side in of_sides]
+    return _effects_of(lean, beyond, points.mean(axis=(0, 1, 2)), concepts, leans)
+
+
+def _effects_of(lean: Floats, beyond: Floats, points: Floats, concepts: int, leans: Sequence[Floats]) -> ChoiceEffects:
+    """Return the effects of the words' mean `points`; `leans` are the draws of both sides, or of all concepts."""
+    both = len(leans) == 2
     return ChoiceEffects(
-        common=shared_lean(leans) if len(leans) == 2 else None,
-        apart=(leans[0] - leans[1]) / 2 if len(leans) == 2 else None,
-        whole=leans[0] if len(leans) == 1 else None,
         lean=lean,
         beyond=beyond,
-        control_mean=float(plain[concepts:].mean()),
-        control_spread=float(plain[concepts:].std()),
-        concept_spread=float(plain[:concepts].std()),
+        control_mean=float(points[concepts:].mean()),
+        control_spread=float(points[concepts:].std()),
+        concept_spread=float(points[:concepts].std()),
+        common=shared_lean(leans) if both else None,
+        apart=(leans[0] - leans[1]) / 2 if both else None,
+        whole=leans[0] if len(leans) == 1 else None,
     )
 
 
@@ -224,16 +229,7 @@ def trial_effects(
             raise TooFewObservations(f"{count} {what} have a fitted curve; a spread over words needs {least}")
     of_concepts = draw_population(points[:concepts], rng, draws)
     of_controls = draw_population(points[concepts:], rng, draws)
-    plain = np.array([one.mean for one in points])
     own = rng.spawn(1)[0] if sides else rng
     leans = [_mean_point([points[at] for at in side], own, draws) - 0.5 for side in sides]
-    return ChoiceEffects(
-        common=shared_lean(leans) if len(leans) == 2 else None,
-        apart=(leans[0] - leans[1]) / 2 if len(leans) == 2 else None,
-        whole=leans[0] if len(leans) == 1 else None,
-        lean=of_controls.mean - 0.5,
-        beyond=of_concepts.sd**2 - of_controls.sd**2,
-        control_mean=float(plain[concepts:].mean()),
-        control_spread=float(plain[concepts:].std()),
-        concept_spread=float(plain[:concepts].std()),
-    )
+    beyond = of_concepts.sd**2 - of_controls.sd**2
+    return _effects_of(of_controls.mean - 0.5, beyond, np.array([one.mean for one in points]), concepts, leans)
