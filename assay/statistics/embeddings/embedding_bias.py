@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from assay.model import Floats
 from assay.statistics.embeddings.vector_sets import as_vectors
 from assay.statistics.embeddings.weat import cosines
+from assay.statistics.hidden.scales import on_scale
 from assay.statistics.hypothesis_tests.samples import as_sample, check_paired
 from assay.statistics.intervals.correlation import pearson
 
@@ -184,7 +185,7 @@ def embedding_coherence(first: ArrayLike, second: ArrayLike, words: ArrayLike) -
     """
     middles, attributes = _middles(first, second, words, least=LEAST_RANKED)
     nearness = cosines(attributes, middles)
-    return Coherence(pearson(_ranks(nearness[:, 0]), _ranks(nearness[:, 1])).r, len(attributes))
+    return Coherence(pearson(*(on_scale(column, "rank") for column in nearness.T)).r, len(attributes))
 
 
 def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: int = 1) -> tuple[Floats, Floats]:
@@ -193,9 +194,3 @@ def _middles(first: ArrayLike, second: ArrayLike, words: ArrayLike, *, least: in
     b = as_vectors(second, "the second group", dims=a.shape[1])
     attributes = as_vectors(words, "the attribute words", least=least, dims=a.shape[1])
     return np.stack([a.mean(axis=0), b.mean(axis=0)]), attributes
-
-
-def _ranks(values: Floats) -> Floats:
-    """Return ranks from 1; equal values get the mean of their ranks."""
-    _, at, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[at], dtype=float)
