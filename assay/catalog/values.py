@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from assay.catalog.tables import read_table
+from assay.catalog.terms import GAP
 from assay.errors import UnknownName
 
 _APOSTROPHES = dict.fromkeys(map(ord, "\u2019\u2018\u02bc\uff07`\u00b4"), "'")
-_GAP = r"[\s\-\u2010\u2011]+"
-"""Separators between the words of a phrase: blanks and hyphens."""
 
 
 def plain(text: str) -> str:
@@ -52,12 +51,12 @@ class Lexicon:
 
 def _key(word: str) -> str:
     """Return the lookup form of a phrase: its words, separated by single blanks."""
-    return re.sub(_GAP, " ", plain(word))
+    return re.sub(GAP, " ", plain(word))
 
 
 def _ended(word: str) -> str:
     """Return a pattern for a phrase that does not match at the beginning of a longer word."""
-    inner = _GAP.join(map(re.escape, word.split(" ")))
+    inner = GAP.join(map(re.escape, word.split(" ")))
     return inner + r"(?!\w)" if word[-1].isalnum() else inner
 
 
